@@ -1,0 +1,1 @@
+"""What Looseleaf costs, beside the physical limit and the peers."""

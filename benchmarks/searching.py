@@ -1,0 +1,165 @@
+"""Searching ten years of a journal for a text, beside ripgrep over the same folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import workload
+from benchmarks.bench import Bench, lay, settle
+from benchmarks.table import Row, compared, fact
+from benchmarks.timing import Laps, Runner, middle, output, race
+from benchmarks.workload import QUERIES, Query
+from benchmarks.writing import line
+from looseleaf import Change, DailyMemory, Workspace
+from looseleaf.stores.index import SearchIndex
+
+GROUP = "search"
+TARGET = 0.5
+_ALL = 1_000_000
+# What might make it read less or more than we do, or colour what it prints, is off.
+_RIPGREP = ("rg", "--no-config", "--no-ignore", "--color=never", "-i", "-F")
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Build the index, ask it for the first time, then every query with and without watching."""
+    root = bench.folder / "searching"
+    workspace = Workspace.create(root, agent="alpha")
+    folder = root / "agents" / "alpha"
+    size = lay(folder, workload.journal(bench.seed))
+    settle()
+    bench.say(f"  {workload.DAYS} days, {size / 1e6:.1f} MB")
+    if not shutil.which("rg"):
+        bench.say("  ripgrep is not installed; install it to see what the search is compared with")
+        return
+    yield from _new_processes(bench, root, folder / "daily")
+    yield from _warm(bench, workspace, folder / "daily")
+    yield from _checked(bench, workspace, folder / "daily")
+    yield from _after_append(bench, workspace, folder / "daily")
+
+
+def _new_processes(bench: Bench, root: Path, folder: Path) -> Iterator[Row]:
+    """Measure a process that finds no index, and processes that find one."""
+    built = _newcomer(root)
+    yield fact(GROUP, "first query of all (builds the index)", built["first"], unit="seconds")
+    yield fact(GROUP, "memory of that process at its peak", built["peak"], unit="bytes")
+    yield fact(GROUP, "size of the index", float(_index_size(root)), unit="bytes")
+    query = QUERIES[1].text
+    found: list[dict[str, float]] = []
+    laps: Laps = []
+    for _ in range(bench.amount(10, 3)):
+        found.append(_newcomer(root))
+        [limit] = race(Runner(lambda: _counts(folder, query)), rounds=1, batch=5)
+        laps += limit
+    for which, target in (("first", None), ("second", None), ("third", TARGET)):
+        ours = [[one[which]] for one in found]
+        what = f"{which} query of a new process"
+        yield compared(GROUP, what, ours, "rg", laps, target=target)
+
+
+def _newcomer(root: Path) -> dict[str, float]:
+    command = (sys.executable, "-m", "benchmarks.newcomer", str(root), QUERIES[1].text)
+    repository = Path(__file__).parent.parent
+    told: dict[str, float] = json.loads(output(command, folder=repository))
+    return told
+
+
+def _index_size(root: Path) -> int:
+    files = (root / ".looseleaf" / "index").rglob("*")
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
+def _warm(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
+    daily = workspace.daily("alpha")
+    for query in QUERIES:
+        wrong = _difference(bench, daily, folder, query)
+        yield _raced(bench, daily, folder, query, wrong=wrong)
+    # Every match with the lines around it, where the others stop at fifty and count on.
+    common = QUERIES[-1].text
+    ours, limit = race(
+        Runner(lambda: daily.search(common, limit=_ALL)),
+        Runner(lambda: _printed(folder, common, "-n", "-C2")),
+        rounds=bench.amount(10, 3),
+        batch=2,
+    )
+    yield compared(GROUP, "every match of common, in context", ours, "rg -n -C2", limit)
+
+
+def _checked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
+    """Search without watching: every file is looked at each time, as on a network's disk."""
+    index = SearchIndex(workspace.store, f"{workspace.root}/.looseleaf/index", watching=False)
+    shelf = workspace.agents.resolve("alpha").shelf
+    daily = DailyMemory(workspace.pages, shelf, clock=workspace.clock, index=index)
+    try:
+        for query in (QUERIES[0], QUERIES[1], QUERIES[-1]):
+            wrong = _difference(bench, daily, folder, query)
+            yield _raced(bench, daily, folder, query, how=", each file checked", wrong=wrong)
+    finally:
+        index.close()
+
+
+def _after_append(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
+    daily, query, turn = workspace.daily("alpha"), QUERIES[1], 0
+
+    def before() -> None:
+        nonlocal turn
+        turn += 1
+        daily.append("2020-02-02", f"{line(turn)} turn-{turn}-ends", change=Change())
+
+    before()
+    found = daily.search(f"turn-{turn}-ends").total
+    wrong = "" if found == 1 else f"what was just written is found {found} times"
+    ours, limit = race(
+        Runner(lambda: daily.search(query.text), before),
+        Runner(lambda: _counts(folder, query.text)),
+        rounds=bench.amount(20, 5),
+        batch=3,
+    )
+    what = f"{query.name}, right after a write"
+    yield compared(GROUP, what, ours, "rg", limit, target=TARGET, wrong=wrong)
+
+
+def _raced(
+    bench: Bench, daily: DailyMemory, folder: Path, query: Query, *, how: str = "", wrong: str
+) -> Row:
+    """Race a query against whichever kind of ripgrep's answer is faster, counts or names."""
+    ours, counts, names = race(
+        Runner(lambda: daily.search(query.text)),
+        Runner(lambda: _counts(folder, query.text)),
+        Runner(lambda: _printed(folder, query.text, "-l")),
+        rounds=bench.amount(20, 5),
+        batch=3,
+    )
+    faster = min((counts, "rg -c"), (names, "rg -l"), key=lambda one: middle(one[0]))
+    what = f"{query.name} ({query.files} pages){how}"
+    return compared(GROUP, what, ours, faster[1], faster[0], target=TARGET, wrong=wrong)
+
+
+def _counts(folder: Path, text: str) -> bytes:
+    return _printed(folder, text, "-c")
+
+
+def _printed(folder: Path, text: str, *flags: str) -> bytes:
+    return output((*_RIPGREP, *flags, "--", text, "."), folder=folder)
+
+
+def _difference(bench: Bench, daily: DailyMemory, folder: Path, query: Query) -> str:
+    """Say how our matches differ from ripgrep's, by page and line; nothing where they do not."""
+    results = daily.search(query.text, limit=_ALL, context=0)
+    ours = {(match.filename, match.line) for match in results.matches}
+    theirs = set()
+    for found in _printed(folder, query.text, "-n", "--null").splitlines():
+        name, _, rest = found.partition(b"\0")
+        place = os.path.normpath(f"daily/{name.decode()}")
+        theirs.add((place, int(rest.partition(b":")[0])))
+    told = (results.total, results.files)
+    files = len({name for name, _ in theirs})
+    if ours != theirs or told != (len(theirs), files):
+        return f"{query.name}: {len(ours ^ theirs)} lines differ; {told}, rg {len(theirs), files}"
+    if bench.seed == workload.SEED and files != query.files:
+        return f"{query.name}: {files} pages, but {query.files} were planted"
+    return ""

@@ -1,0 +1,1 @@
+"""Who remembers: agents and their records."""

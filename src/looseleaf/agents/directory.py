@@ -1,0 +1,292 @@
+"""Agents as folders: a record in each, ids that never change, slugs that may."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from looseleaf import atomic
+from looseleaf.agents.record import (
+    STATUSES,
+    AgentRecord,
+    check_config,
+    json_text,
+    parse_record,
+    record_text,
+    why_not,
+)
+from looseleaf.errors import (
+    AgentAmbiguous,
+    AgentExists,
+    AgentMissing,
+    InvalidAgent,
+    LooseleafError,
+    Unavailable,
+)
+from looseleaf.folders import READ, Reporting, fold, open_folder, read_all, refuse_twin, stands_at
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+RECORD = "agent.json"
+REGISTER = "agents.json"  # in .looseleaf: the next id, and where to look first for each
+
+
+class Agents:
+    """The agents of a workspace; every call sees what is on disk now."""
+
+    def __init__(
+        self,
+        root: str,
+        *,
+        default: str = "",
+        modes: tuple[int, int] = (0o600, 0o700),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.default = default
+        self.file_mode, self.folder_mode = modes
+        self.clock = clock
+        self._seen: dict[int, tuple[str, int, int]] = {}
+
+    def records(self) -> list[AgentRecord]:
+        """List every agent, by slug."""
+        return [record for slug in self.slugs() if (record := self._read(slug)) is not None]
+
+    def slugs(self) -> list[str]:
+        """Name the folders that can be agents', with or without a record."""
+        try:
+            names = os.listdir(f"{self.root}/agents")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Unavailable("The folder of agents", error.strerror) from error
+        return sorted(name for name in names if why_not(name) is None)
+
+    def resolve(self, reference: str | int | None = None) -> AgentRecord:
+        """Find an agent by id or slug; without either, the default one or the only one."""
+        if reference is None or reference == "":
+            return self._default()
+        text = str(reference)
+        if text.isdigit():
+            slug = self._slug_of(int(text))
+            record = self._read(slug) if slug else None
+        else:
+            record = self._read(text) if why_not(text) is None else None
+        if record is None:
+            raise AgentMissing(reference, tuple(one.slug for one in self.records()))
+        return record
+
+    def _default(self) -> AgentRecord:
+        if self.default:
+            return self.resolve(self.default)
+        slugs = self.slugs()
+        records = [self._read(slug) for slug in slugs] if len(slugs) < 2 else self.records()
+        active = [record for record in records if record and record.status == "active"]
+        if len(active) == 1:
+            return active[0]
+        if not active:
+            raise AgentMissing("(default)", tuple(record.slug for record in records if record))
+        raise AgentAmbiguous(tuple(record.slug for record in active))
+
+    def folder(self, agent_id: int) -> str:
+        """Name the folder of an agent below `agents/`, making sure that it is still its own."""
+        seen = self._seen.get(agent_id)
+        if seen is not None:
+            try:
+                status = os.lstat(f"{self.root}/agents/{seen[0]}/{RECORD}")
+            except OSError:
+                status = None
+            if status is not None and (status.st_ino, status.st_ctime_ns) == seen[1:]:
+                return seen[0]
+        slug = self._slug_of(agent_id)
+        if slug is None:
+            raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
+        return slug
+
+    def _slug_of(self, agent_id: int) -> str | None:
+        hinted = self._register()["folders"].get(str(agent_id))
+        for slug in ([hinted] if hinted else []) + self.slugs():
+            record = self._read(slug)
+            if record is not None and record.id == agent_id:
+                return record.slug
+        return None
+
+    def _read(self, slug: str) -> AgentRecord | None:
+        path = f"{self.root}/agents/{slug}/{RECORD}"
+        try:
+            fd = os.open(path, READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise Unavailable(f"The record of agent {slug}", error.strerror) from error
+        try:
+            status = os.fstat(fd)
+            if not stands_at(fd, path):
+                return None  # a link is no agent
+            record = parse_record(slug, read_all(fd))
+        except (ValueError, KeyError, TypeError) as error:
+            raise Unavailable(
+                f"The record of agent {slug}", f"{RECORD} is damaged ({error})"
+            ) from error
+        finally:
+            os.close(fd)
+        self._seen[record.id] = (slug, status.st_ino, status.st_ctime_ns)
+        return record
+
+    def create(
+        self, slug: str, *, name: str = "", owner: int = 1, config: Mapping[str, Any] | None = None
+    ) -> AgentRecord:
+        """Make an agent; a folder of that name without a record is taken over as it is."""
+        why = why_not(slug)
+        if why is not None:
+            raise InvalidAgent(slug, why)
+        checked = check_config(slug, config or {})
+        with self._changing() as (agents, home):
+            if self._read(slug) is not None:
+                raise AgentExists(slug)
+            refuse_twin(agents, slug)
+            register = self._register()
+            number = max([register["next"], *(one.id + 1 for one in self.records())])
+            record = AgentRecord(
+                number, slug, name or slug.replace("-", " ").replace("_", " ").title(),
+                owner, "active", _day(self.clock()), checked,
+            )  # fmt: skip
+            # The id is spent first: a crash in between wastes it, and never gives it out twice.
+            self._note(home, register, next_id=number + 1, folders={str(number): slug})
+            atomic.make_folder(agents, slug, mode=self.folder_mode)
+            self._write(agents, record)
+        return record
+
+    def rename(self, reference: str | int, slug: str, *, name: str = "") -> AgentRecord:
+        """Move an agent's folder; its id and its history stay."""
+        why = why_not(slug)
+        if why is not None:
+            raise InvalidAgent(slug, why)
+        with self._changing() as (agents, home):
+            record = self.resolve(reference)
+            if slug != record.slug:
+                if slug in os.listdir(agents):
+                    raise AgentExists(slug)
+                if fold(slug) != fold(record.slug):
+                    refuse_twin(agents, slug)
+                atomic.move(agents, record.slug, agents, slug)
+                atomic.sync(agents)
+                self._note(home, self._register(), folders={str(record.id): slug})
+            renamed = changed(record, slug=slug, name=name or record.name)
+            self._write(agents, renamed)
+        return renamed
+
+    def configure(self, reference: str | int, config: Mapping[str, Any]) -> AgentRecord:
+        """Set keys of an agent's configuration; a key set to None is taken out."""
+        with self._changing() as (agents, _home):
+            record = self.resolve(reference)
+            merged = {**record.config, **config}
+            kept = {key: setting for key, setting in merged.items() if setting is not None}
+            configured = changed(record, config=check_config(record.slug, kept))
+            self._write(agents, configured)
+        return configured
+
+    def set_status(self, reference: str | int, status: str) -> AgentRecord:
+        """Activate, deactivate or archive an agent."""
+        if status not in STATUSES:
+            raise InvalidAgent(reference, f"its status is one of {', '.join(STATUSES)}")
+        with self._changing() as (agents, _home):
+            updated = changed(self.resolve(reference), status=status)
+            self._write(agents, updated)
+        return updated
+
+    def remove(self, reference: str | int) -> AgentRecord:
+        """Take an agent's record away, and its folder where nothing is left in it."""
+        with self._changing() as (agents, _home):
+            record = self.resolve(reference)
+            folder = open_folder(agents, (record.slug,))
+            try:
+                atomic.remove(folder, RECORD)
+                atomic.sync(folder)
+            finally:
+                os.close(folder)
+            remove_empty(agents, record.slug)
+            atomic.sync(agents)
+        self._seen.pop(record.id, None)
+        return record
+
+    def _register(self) -> dict[str, Any]:
+        import json
+
+        try:
+            with open(f"{self.root}/.looseleaf/{REGISTER}", "rb") as file:
+                found = json.loads(file.read())
+            return {"next": int(found["next"]), "folders": dict(found["folders"])}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {"next": 1, "folders": {}}  # it can be made again from the records
+
+    def _note(
+        self, home: int, register: dict[str, Any], *, next_id: int = 0, folders: dict[str, str]
+    ) -> None:
+        noted = {
+            "next": max(next_id, register["next"]),
+            "folders": {**register["folders"], **folders},
+        }
+        atomic.replace(home, REGISTER, json_text(noted), mode=self.file_mode)
+
+    def _write(self, agents: int, record: AgentRecord) -> None:
+        folder = open_folder(agents, (record.slug,))
+        try:
+            atomic.replace(folder, RECORD, record_text(record), mode=self.file_mode)
+        finally:
+            os.close(folder)
+
+    def _changing(self) -> _Changing:
+        return _Changing(self.root, self.folder_mode)
+
+
+class _Changing:
+    """Hold the lock of the folder of agents, with it and `.looseleaf` open."""
+
+    def __init__(self, root: str, mode: int) -> None:
+        self.root, self.mode = root, mode
+        self.open: list[int] = []
+
+    def __enter__(self) -> tuple[int, int]:
+        with Reporting("The folder of agents"):
+            self.open.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            for name in ("agents", ".looseleaf"):
+                self.open.append(open_folder(self.open[0], (name,), create=self.mode))
+            atomic.lock(self.open[1], "The folder of agents")
+        return self.open[1], self.open[2]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: object
+    ) -> None:
+        for fd in self.open:
+            os.close(fd)
+        if isinstance(error, OSError) and not isinstance(error, LooseleafError):
+            with Reporting("The folder of agents"):
+                raise error
+
+
+def remove_empty(parent: int, name: str) -> bool:
+    """Remove a folder and the folders in it, unless a file is left somewhere."""
+    folder = open_folder(parent, (name,))
+    try:
+        for inner in _folders(folder):
+            remove_empty(folder, inner)
+        empty = not os.listdir(folder)
+    finally:
+        os.close(folder)
+    if empty:
+        atomic.remove_folder(parent, name)
+    return empty
+
+
+def _folders(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

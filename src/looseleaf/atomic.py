@@ -1,0 +1,229 @@
+"""The one place that changes files: create, append, exchange, link, remove, and the lock around it.
+
+Everything works on open directories, so no link planted in a path can send a write elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+
+from looseleaf.errors import Locked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Swap = Callable[[int, str, int, str], bool]
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LOCK_SECONDS = 30.0
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
+# On macOS fsync leaves the bytes in the drive's cache; this fcntl does not.
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+
+
+def sync(fd: int) -> None:
+    """Return only when what was written through this descriptor survives a power cut."""
+    if _FULL_SYNC is not None:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    else:
+        os.fsync(fd)
+
+
+def sync_data(fd: int) -> None:
+    """Sync a file's bytes and length, without its times."""
+    if _FULL_SYNC is not None:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    else:
+        os.fdatasync(fd)
+
+
+def lock(fd: int, what: str, *, seconds: float = LOCK_SECONDS) -> None:
+    """Take the exclusive lock of an open file or directory; it ends with the descriptor."""
+    deadline = time.monotonic() + seconds
+    pause = 0.0
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise Locked(what, seconds) from None
+            time.sleep(pause)
+            pause = min(pause + 0.0002, 0.005)
+        else:
+            return
+
+
+def unlock(fd: int) -> None:
+    """Let go of a lock at once, even where a process forked meanwhile has the descriptor too."""
+    fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> int:
+    """Create a file that is not there yet, write all its bytes and give it open, not yet synced."""
+    fd = os.open(name, _NEW, mode, dir_fd=folder)
+    try:
+        os.fchmod(fd, mode)  # whatever the umask
+        _write_all(fd, content)
+    except BaseException:
+        os.close(fd)
+        os.unlink(name, dir_fd=folder)
+        raise
+    return fd
+
+
+def create_durably(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> None:
+    """Create a file that is not there yet; its bytes and its name are on disk on return."""
+    fd = create(folder, name, content, mode=mode)
+    try:
+        sync(fd)
+        sync(folder)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+    finally:
+        os.close(fd)
+
+
+def replace(
+    folder: int,
+    name: str,
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    staging: tuple[int, str] | None = None,
+    provided: Callable[[], bool] = lambda: True,
+) -> bool:
+    """Replace or create a file whole; a reader sees the old bytes or the new ones.
+
+    The new bytes are made ready beside the file, or at `staging`, a folder and a name in it that
+    is the caller's alone. `provided` is asked once they are on disk; if it says no, nothing is
+    replaced.
+    """
+    there, staged = staging or (folder, f".{name}.{os.getpid()}.{time.monotonic_ns()}")
+    fd = create(there, staged, content, mode=mode)
+    try:
+        sync(fd)
+        if not provided():
+            os.unlink(staged, dir_fd=there)
+            return False
+        os.rename(staged, name, src_dir_fd=there, dst_dir_fd=folder)
+    except BaseException:
+        remove(there, staged)
+        raise
+    finally:
+        os.close(fd)
+    sync(folder)
+    return True
+
+
+def open_log(folder: int, name: str, *, mode: int = 0o600) -> int:
+    """Open a file that only grows, creating it if need be."""
+    try:
+        return os.open(name, _LOG & ~os.O_CREAT, dir_fd=folder)
+    except FileNotFoundError:
+        fd = os.open(name, _LOG, mode, dir_fd=folder)
+    try:
+        os.fchmod(fd, mode)  # whatever the umask
+        sync(folder)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def append(fd: int, content: bytes) -> None:
+    """Add bytes to the end of a file durably; on failure its length is what it was."""
+    size = os.fstat(fd).st_size
+    try:
+        _write_all(fd, content)
+        sync_data(fd)
+    except BaseException:
+        os.ftruncate(fd, size)
+        raise
+
+
+def truncate(fd: int, size: int) -> None:
+    """Cut a file to a length."""
+    os.ftruncate(fd, size)
+
+
+def make_folder(parent: int, name: str, *, mode: int = 0o700) -> None:
+    """Create a directory durably, unless it is there."""
+    try:
+        os.mkdir(name, mode, dir_fd=parent)
+    except FileExistsError:
+        return
+    made = os.open(name, FOLDER, dir_fd=parent)
+    try:
+        os.fchmod(made, mode)  # whatever the umask; by name, a link put there would be followed
+    finally:
+        os.close(made)
+    sync(parent)
+
+
+def link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """Give a file a second name; FileExistsError where that name is taken."""
+    os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
+
+
+def move(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """Rename a file, replacing what has the new name."""
+    os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+
+
+def remove(folder: int, name: str) -> None:
+    """Remove a name, if it is there."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+
+
+def remove_folder(folder: int, name: str) -> None:
+    """Remove an empty directory."""
+    os.rmdir(name, dir_fd=folder)
+
+
+def exchange(folder: int, name: str, other_folder: int, other_name: str) -> bool:
+    """Swap two files in one step; False where the system or file system cannot."""
+    global _swap  # noqa: PLW0603 - loaded by the first write, so that no read pays for ctypes
+    if _swap is None:
+        _swap = _load_swap()
+    return _swap(folder, name, other_folder, other_name)
+
+
+_swap: Swap | None = None
+
+
+def _load_swap() -> Swap:
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    function = getattr(library, "renameat2", None) or getattr(library, "renameatx_np", None)
+    if function is None:
+        return lambda *_names: False
+
+    def swap(folder: int, name: str, other_folder: int, other_name: str) -> bool:
+        if (
+            function(folder, os.fsencode(name), other_folder, os.fsencode(other_name), _EXCHANGE)
+            == 0
+        ):
+            return True
+        code = ctypes.get_errno()
+        if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+            return False
+        raise OSError(code, os.strerror(code), other_name)
+
+    return swap
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]

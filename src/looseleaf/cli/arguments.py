@@ -1,0 +1,214 @@
+"""Arguments that commands share: whose page, how to answer, who changes it and why, its content."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from looseleaf.cli.words import is_page
+from looseleaf.errors import Invalid, LooseleafError, NotText
+from looseleaf.memory.scope import LAYERS
+from looseleaf.operations.agents import list_agents
+from looseleaf.operations.context import Where
+from looseleaf.operations.files import list_files
+from looseleaf.operations.memory import MAIN
+from looseleaf.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.operations.context import Context
+
+    Function = Callable[..., object]
+    Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+class Asked:
+    """What the options that many commands share were set to."""
+
+    root: str | None = None
+    agent: str | None = None
+    user: int | None = None
+    layer: str | None = None
+    format: str = "table"
+    actor: str | None = None
+    reason: str | None = None
+
+    @property
+    def json(self) -> bool:
+        """Whether a program is to read the answer."""
+        return self.format == "json"
+
+    @property
+    def where(self) -> Where:
+        """Whose pages are meant."""
+        return Where(self.agent, self.user, self.layer)
+
+    def open(self) -> Context:
+        """Open the workspace that is meant, acting as the operator."""
+        workspace = Workspace.open(self.root, surface="cli")
+        return workspace.acting(actor=self.actor or "", reason=self.reason or "")
+
+
+def _completing(names: Callable[[Context, Asked], list[str]]) -> Complete:
+    def complete(
+        ctx: click.Context, _param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        asked = ctx.ensure_object(Asked)
+        try:
+            found = names(asked.open(), asked)
+        except LooseleafError:
+            return []  # a shell that waits for an answer is no place for an error
+        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+    return complete
+
+
+complete_agents = _completing(lambda context, _asked: [one.slug for one in list_agents(context)])
+complete_pages = _completing(
+    lambda context, asked: [page.file for page in list_files(context, where=asked.where)]
+)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, given: object) -> None:
+    if given is not None:
+        setattr(ctx.ensure_object(Asked), str(param.name), given)
+
+
+_option = partial(click.option, callback=_keep, expose_value=False)
+_LAYERS = f"{', '.join(LAYERS[:-1])} or {LAYERS[-1]}; else where the page belongs."
+_OPTIONS = {
+    "agent": _option(
+        "--agent", metavar="ID|SLUG", help="Which agent's pages.", shell_complete=complete_agents
+    ),
+    "user": _option("--user", metavar="ID", type=int, help="Which user's pages."),
+    "layer": _option("--layer", metavar="LAYER", type=click.Choice(LAYERS), help=_LAYERS),
+    "format": _option(
+        "--format", type=click.Choice(["table", "json"]), help="For people or for programs."
+    ),
+    "actor": _option("--actor", metavar="NAME", help="Who makes the change, for the history."),
+    "reason": _option("--reason", metavar="TEXT", help="Why, for the history."),
+    "root": _option(
+        "--root", metavar="FOLDER", type=click.Path(), help="The workspace; else found from here."
+    ),
+}
+PAGE = ("agent", "user", "layer", "format")
+CHANGE = (*PAGE, "actor", "reason")
+
+
+def shared(*names: str) -> Callable[[Function], Function]:
+    """Give a command some of the shared options, --root always, and what they were set to."""
+
+    def decorate(function: Function) -> Function:
+        decorated: Function = click.make_pass_decorator(Asked, ensure=True)(function)
+        for name in reversed((*names, "root")):
+            decorated = _OPTIONS[name](decorated)
+        return decorated
+
+    return decorate
+
+
+class Target(NamedTuple):
+    """What a command is to change: a whole page, or a section by name or position."""
+
+    file: str
+    section: str | None
+    position: int | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the whole page is meant."""
+        return self.section is None and self.position is None
+
+    @property
+    def title(self) -> str:
+        """The target as a sentence names it."""
+        if self.whole:
+            return self.file
+        name = f'"{self.section}"' if self.section is not None else f"section {self.position}"
+        return f"{name} in {self.file}"
+
+
+def target(names: tuple[str, ...], *, page: bool, position: int | None) -> Target:
+    """Understand `SECTION`, `FILE SECTION`, `FILE --page` or `FILE --position N`."""
+    if len(names) > 2:
+        raise click.UsageError(
+            "Too many arguments: a page and a section are enough to name a place."
+        )
+    if len(names) == 2 and not is_page(names[0]):
+        raise click.UsageError(
+            f"{names[0]!r} is not a page, so the arguments after it have no meaning. "
+            "A page ends in .md, .markdown or .txt."
+        )
+    named_page = bool(names) and is_page(names[0])
+    if page:
+        if len(names) != 1 or not named_page or position is not None:
+            raise click.UsageError("--page means a whole page: give its name, and no section.")
+        return Target(names[0], None, None)
+    section = names[-1] if names and (len(names) == 2 or not named_page) else None
+    if section is None and position is None:
+        if named_page:
+            raise click.UsageError(
+                f"Which section of {names[0]}? Name it after the page, or add --page for all of it."
+            )
+        raise click.UsageError("Which section? Name it, or add --position.")
+    return Target(names[0] if named_page else MAIN, section, position)
+
+
+def with_content(
+    words: tuple[str, ...], from_file: str | None
+) -> tuple[tuple[str, ...], Callable[[], str]]:
+    """Tell the names from the content; the content is read when everything else is known."""
+    if from_file is None:
+        if not words:
+            raise click.UsageError(
+                "Missing content. Give it last, or - for standard input, or --from-file."
+            )
+        *names, last = words
+        return tuple(names), (_from_stdin if last == "-" else lambda: last)
+    if words and words[-1] == "-":
+        raise click.UsageError("Standard input and --from-file cannot both be the content.")
+    if len(words) > 2 or (len(words) == 2 and not is_page(words[0])):
+        raise click.UsageError("The content is given twice: as an argument and by --from-file.")
+    return words, (_from_stdin if from_file == "-" else lambda: _from_file(from_file))
+
+
+def _from_stdin() -> str:
+    if sys.stdin is None:
+        raise Invalid("Standard input is closed, so there is no content to read from it.")
+    if sys.stdin.isatty():
+        click.echo("Reading from the terminal; end with Ctrl-D on a line of its own.", err=True)
+    return _decoded("Standard input", sys.stdin.buffer.read())
+
+
+def _from_file(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return _decoded(path, file.read())
+    except OSError as error:
+        raise Invalid(f"{path!r} cannot be read: {error.strerror}.") from error
+
+
+def _decoded(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise NotText(name, error.start) from error
+
+
+def confirmed(question: str, *, yes: bool) -> None:
+    """Go on only if the operator agrees, by --yes or at the terminal."""
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise Invalid("This needs a yes, and there is no terminal to ask at. Add --yes.")
+    try:
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        raise click.ClickException("Nothing was done.")

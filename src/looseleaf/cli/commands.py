@@ -1,0 +1,112 @@
+"""The table of commands, and how one of them is run."""
+
+from __future__ import annotations
+
+import click
+
+import looseleaf
+from looseleaf.cli.groups import Entry, Group
+from looseleaf.cli.output import FAILED, USAGE, answered, complain
+from looseleaf.cli.words import arranged, wants_json
+
+MEMORY = {
+    "read": Entry("memory", "read", "Print a page, or one section of it."),
+    "sections": Entry("memory", "sections", "List the sections of a page."),
+    "write": Entry("memory", "write", "Set one section of a page, or a whole page."),
+    "append": Entry("memory", "append", "Add to the end of a section or of a page."),
+    "delete": Entry("memory", "delete", "Delete one section of a page, or a whole page."),
+    "clear": Entry("memory", "clear", "Empty a page, core pages too."),
+    "search": Entry("search", "search", "Find a text in pages, or the pages about some words."),
+    "daily": Entry("commands", "daily", "The journal: one page a day."),
+    "files": Entry("files", "files", "List the pages there are, and which are stale."),
+    "paths": Entry("files", "paths", "Show where the pages of a prompt lie on disk."),
+    "compose": Entry("files", "compose", "Make the generated pages anew."),
+    "history": Entry("history", "history", "List what a page was, newest first."),
+    "diff": Entry("history", "diff", "Compare two versions of a page."),
+    "restore": Entry("history", "restore", "Make a page say again what it said."),
+    "purge": Entry("history", "purge", "Remove one prior version for good."),
+    "prune": Entry("history", "prune", "Drop the versions that need not be kept."),
+}
+DAILY = {
+    "list": Entry("daily", "list_days", "List the days that have a page, newest first."),
+    "read": Entry("daily", "read", "Print one day; without a date, today."),
+    "write": Entry("daily", "write", "Replace one day; without a date, today."),
+    "append": Entry("daily", "append", "Add to one day; without a date, today."),
+    "delete": Entry("daily", "delete", "Delete one day."),
+    "search": Entry("daily", "search", "Find a text in the journal, newest day first."),
+}
+AGENTS = {
+    "list": Entry("agents", "list_agents", "List every agent."),
+    "create": Entry("agents", "create", "Create an agent and start its pages."),
+    "show": Entry("agents", "show", "Show one agent and its configuration."),
+    "rename": Entry("agents", "rename", "Give an agent another slug."),
+    "configure": Entry("agents", "configure", "Set keys of an agent's configuration."),
+    "activate": Entry("agents", "activate", "Make an agent active."),
+    "deactivate": Entry("agents", "deactivate", "Switch an agent off."),
+    "archive": Entry("agents", "archive", "Put an agent away."),
+    "delete": Entry("agents", "delete", "Delete an agent, and its pages if told."),
+}
+TOP = {
+    "init": Entry("setup", "init", "Make a folder a workspace."),
+    "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
+    "agents": Entry("commands", "agents", "The agents of the workspace."),
+    "completion": Entry(
+        "setup", "completion", "Print the script that completes commands in a shell."
+    ),
+}
+NOTES = """\
+Every command also takes:
+--root FOLDER   the workspace; else LOOSELEAF_ROOT, the nearest one above, or your own
+--help          what it does, with examples
+
+Exit codes:
+0    done
+1    failed for another reason than these
+2    wrong usage, or a value that cannot be
+3    not found, or ambiguous
+4    refused
+5    conflict: the page has changed
+6    not available now: locked, disk full
+130  interrupted"""
+
+daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
+memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
+agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
+
+
+class Top(Group):
+    """The whole command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let shared options stand before the command, when completing too."""
+        return super().parse_args(ctx, arranged(args))
+
+
+looseleaf_command = click.version_option(
+    looseleaf.__version__, prog_name="looseleaf", message="%(prog)s %(version)s"
+)(Top("looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES))
+
+
+def run(words: list[str]) -> int:
+    """Run a command through click; give its exit code."""
+    as_json = wants_json(words)
+
+    def work() -> int:
+        try:
+            if not words:  # a shell that asks for completions gives no arguments
+                looseleaf_command.main([], "looseleaf", standalone_mode=False)
+                return 0
+            with looseleaf_command.make_context("looseleaf", words) as ctx:
+                looseleaf_command.invoke(ctx)
+        except click.exceptions.Exit as end:
+            return end.exit_code
+        except click.UsageError as error:
+            asked = error.ctx.command_path if error.ctx else "looseleaf"
+            complain(f"{error.format_message()} Try: {asked} --help", as_json=as_json)
+            return USAGE
+        except click.ClickException as error:
+            complain(error.format_message(), as_json=as_json)
+            return FAILED
+        return 0
+
+    return answered(work, as_json=as_json)

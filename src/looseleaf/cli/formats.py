@@ -1,0 +1,123 @@
+"""Tables for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from looseleaf.cli.output import escaped_line, hides, on_terminal, print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from looseleaf.errors import LooseleafError
+
+_GAP = "  "
+_KEYS = {"filename": "file"}  # as every other document calls it
+_LEAST = 12  # columns that a shortened cell keeps
+
+
+def print_document(document: Mapping[str, object]) -> None:
+    """Print one JSON document."""
+    print_text(_json(document))
+
+
+def error_text(message: str, error: LooseleafError | None) -> str:
+    """Write an error as one JSON document: its code, its message and what it knows besides."""
+    known = vars(error) if error else {}
+    fields = {_KEYS.get(name, name): _plain(one) for name, one in known.items()}
+    code = error.code if error else "usage"
+    return _json({"error": {"code": code, "message": message, **fields}})
+
+
+def _json(document: Mapping[str, object]) -> str:
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    # The same document for a program, and nothing in it that a terminal would obey.
+    for sign in filter(hides, set(text)):
+        units = sign.encode("utf-16-be", "surrogatepass").hex()
+        text = text.replace(
+            sign, "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+        )
+    return text
+
+
+def _plain(known: object) -> object:
+    if isinstance(known, tuple):
+        return [_plain(one) for one in known]
+    return known if isinstance(known, str | int | float | None) else str(known)
+
+
+def print_table(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], *, shrink: str = ""
+) -> None:
+    """Print aligned columns, numbers to the right; a column may shrink to fit the terminal."""
+    listed = list(rows)
+    cells = [[escaped_line(str(cell)) for cell in row] for row in (headers, *listed)]
+    right = [all(isinstance(row[i], int | float) for row in listed) for i in range(len(headers))]
+    widths = [max(display_width(row[i]) for row in cells) for i in range(len(headers))]
+    if shrink:
+        at = list(headers).index(shrink)
+        room = _columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
+        widths[at] = min(widths[at], max(room, _LEAST))
+    for row in cells:
+        fitted = [_fit(cell, widths[i], right=right[i]) for i, cell in enumerate(row)]
+        print_text(_GAP.join(fitted).rstrip() + "\n")
+
+
+def display_width(text: str) -> int:
+    """Count the columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(_sign_width(sign) for sign in text)
+
+
+def _sign_width(sign: str) -> int:
+    if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in ("W", "F") else 1
+
+
+def _fit(cell: str, width: int, *, right: bool) -> str:
+    taken = display_width(cell)
+    if taken > width:
+        cell = _cut(cell, width - 1) + "…"
+        taken = display_width(cell)
+    space = " " * (width - taken)
+    return space + cell if right else cell + space
+
+
+def _cut(cell: str, width: int) -> str:
+    taken = 0
+    for at, sign in enumerate(cell):
+        taken += _sign_width(sign)
+        if taken > width:
+            return cell[:at]
+    return cell
+
+
+def _columns() -> int:
+    if not on_terminal():
+        return sys.maxsize
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or sys.maxsize
+    except OSError:
+        return sys.maxsize
+
+
+def iso(seconds: float) -> str:
+    """Write a time for programs: UTC, to the microsecond, so that it can be asked for again."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def minute(seconds: float) -> str:
+    """Write a time for people: UTC, to the minute."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: 1 page, 2 pages, 2 matches."""
+    return f"{number:,} {noun if number == 1 else noun + ('es' if noun.endswith('ch') else 's')}"

@@ -1,0 +1,128 @@
+"""Commands and groups as this command line wants them: lazy, with examples, careful with dashes."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+from click.shell_completion import CompletionItem
+
+from looseleaf.cli.words import separate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Entry(NamedTuple):
+    """A command as its group lists it, before its module is imported."""
+
+    module: str
+    attribute: str
+    summary: str
+
+
+class Command(click.Command):
+    """A command whose content may begin with a dash, and whose help ends with examples."""
+
+    examples: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Tell options from content before click would take `- a fact` for an option."""
+        if args == ["-h"]:
+            args = ["--help"]
+        known = {
+            name: not option.is_flag
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option)
+            for name in option.opts
+        }
+        options, content = separate(args, known)
+        for option in options:
+            if known.get(option) and not ctx.resilient_parsing:
+                raise click.BadOptionUsage(option, f"Option {option!r} needs a value.", ctx)
+        return super().parse_args(ctx, [*options, "--", *content])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Show the examples as they are typed."""
+        _write_lines(formatter, "Examples", self.examples)
+
+
+class Group(click.Group):
+    """A group that knows its commands by name and summary, and imports one only to run it."""
+
+    def __init__(self, name: str, entries: dict[str, Entry], help: str, notes: str = "") -> None:  # noqa: A002 - click's word
+        super().__init__(name, help=help)
+        self.entries = entries
+        self.notes = notes
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Name the commands in the order of the table."""
+        return list(self.entries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command that is asked for."""
+        entry = self.entries.get(cmd_name)
+        if entry is None:
+            return None
+        module = __import__(f"looseleaf.cli.{entry.module}", fromlist=[entry.attribute])
+        found: click.Command = getattr(module, entry.attribute)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one may have been meant."""
+        if args[0] not in self.entries and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], self.entries, 1)
+            ctx.fail(
+                f"No such command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else "")
+            )
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer commands from the table, importing none of them."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=entry.summary)
+            for name, entry in self.entries.items()
+            if name.startswith(incomplete)
+        ]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help where no command is named."""
+        if (not args or args[0] == "-h") and not ctx.resilient_parsing:
+            args = ["--help"]
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, importing none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, self.entries[name].summary) for name in self.list_commands(ctx)]
+            )
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Say what holds for all the commands."""
+        for paragraph in self.notes.strip("\n").split("\n\n") if self.notes else ():
+            title, *lines = paragraph.split("\n")
+            _write_lines(formatter, title.rstrip(":"), tuple(lines))
+
+
+def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, ...]) -> None:
+    if lines:
+        with formatter.section(title):
+            for line in lines:
+                formatter.write(f"{'':{formatter.current_indent}}{line.strip()}\n")
+
+
+def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Command]:
+    """Make a command of a function; its docstring is the help, the examples come after it."""
+
+    def make(function: Callable[..., object]) -> Command:
+        made = click.command(name, cls=Command)(function)
+        made.examples = examples
+        return made
+
+    return make

@@ -1,0 +1,97 @@
+"""`looseleaf init` and `looseleaf completion`: before the first page."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import get_completion_class
+
+from looseleaf import settings
+from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.formats import print_document
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import print_text, say, warn
+from looseleaf.workspace import Workspace
+
+LAYER_FOLDERS = ("agents", "network", "shared", "users")
+
+
+@command("init", "looseleaf init", 'looseleaf init ~/memory --name "The shop" --agent ada')
+@click.argument("folder", required=False, type=click.Path(), envvar="LOOSELEAF_ROOT")
+@click.option("--name", default="", help="What people call the workspace.")
+@click.option("--agent", default="", metavar="SLUG", help="The first agent; else main.")
+@shared("format")
+def init(asked: Asked, folder: str | None, name: str, agent: str) -> None:
+    """Make a folder a workspace.
+
+    Without a folder: --root, LOOSELEAF_ROOT or the current folder. What is there already stays as
+    it is, so it can be run again, and on a folder of pages from elsewhere.
+    """
+    root = os.path.abspath(os.path.expanduser(asked.root or folder or os.getcwd()))
+    before = _snapshot(root)
+    workspace = Workspace.create(root, name=name, agent=agent, surface="cli")
+    after = _snapshot(root)
+    made = sorted(path for path in after if path not in before)
+    changed = sorted(path for path in after if before.get(path, after[path]) != after[path])
+    if asked.json:
+        print_document({"root": root, "made": made, "changed": changed})
+    else:
+        _tell(root, made, changed, new=settings.FILE in made)
+    if name and workspace.settings.name != name:
+        warn(f"{settings.FILE} was there already and stays as it is. Set the name in it yourself.")
+
+
+def _tell(root: str, made: list[str], changed: list[str], *, new: bool) -> None:
+    if not made and not changed:
+        say(f"{root} is a workspace already; nothing was changed.")
+        return
+    say(f"Made a workspace in {root}" if new else f"Completed the workspace in {root}")
+    for path in made:
+        say(f"  {path}")
+    for path in changed:
+        say(f"  {path} (made anew)")
+    say()
+    say("Next:")
+    if settings.find_root() != root:
+        say(f"  cd {root}")
+    say('  looseleaf memory append "Lessons Learned" "- The first thing to remember"')
+    say("  looseleaf memory read")
+    say("  looseleaf memory paths       where the pages lie: edit them as you like")
+
+
+def _snapshot(root: str) -> dict[str, int]:
+    """Give the time of the last change of the settings and of every file of the layers."""
+    found = {}
+    walked = [f"{root}/{settings.FILE}"]
+    for layer in LAYER_FOLDERS:
+        for folder, _, names in os.walk(f"{root}/{layer}"):
+            walked += [f"{folder}/{name}" for name in names]
+    for path in walked:
+        try:
+            found[os.path.relpath(path, root)] = os.lstat(path).st_mtime_ns
+        except OSError:
+            continue  # not there, or gone in between
+    return found
+
+
+@command("completion", "looseleaf completion bash", "looseleaf completion fish")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the script that completes commands in a shell.
+
+    \b
+    Install it once:
+      bash  looseleaf completion bash > ~/.looseleaf-complete.bash
+            echo '. ~/.looseleaf-complete.bash' >> ~/.bashrc
+      zsh   looseleaf completion zsh > ~/.looseleaf-complete.zsh
+            echo '. ~/.looseleaf-complete.zsh' >> ~/.zshrc
+      fish  looseleaf completion fish > ~/.config/fish/completions/looseleaf.fish
+
+    It completes commands, options, agents and pages.
+    """
+    complete = get_completion_class(shell)
+    if complete is None:
+        raise click.UsageError(f"There is no completion for {shell}.")
+    top = click.get_current_context().find_root().command
+    print_text(complete(top, {}, "looseleaf", "_LOOSELEAF_COMPLETE").source())

@@ -1,0 +1,348 @@
+"""Every error Looseleaf raises, each with a stable code.
+
+LooseleafError is never raised itself; catch it to catch everything::
+
+    LooseleafError
+    ├── Invalid (ValueError)            the request is wrong; nothing was done
+    │   ├── InvalidName                 a filename, layer or id that cannot be
+    │   ├── InvalidSectionName
+    │   ├── InvalidDate
+    │   ├── InvalidPolicy
+    │   ├── InvalidSetting
+    │   ├── InvalidAgent                a slug or a configuration that cannot be
+    │   ├── InvalidQuery
+    │   ├── UnclosedBlock               a fence or comment would swallow the new section
+    │   ├── NotText                     the bytes are not UTF-8
+    │   └── TooLarge
+    ├── NotFound (LookupError)          what was named is not there
+    │   ├── PageMissing
+    │   ├── SectionMissing              names the sections there are
+    │   ├── RevisionMissing
+    │   ├── AgentMissing                names the agents there are
+    │   └── WorkspaceMissing
+    ├── Ambiguous (LookupError)         several things answer to the name
+    │   ├── SectionAmbiguous
+    │   └── AgentAmbiguous
+    ├── Refused                         understood, and not allowed
+    │   ├── Protected                   a core page: clear it instead
+    │   ├── NotEditable                 a generated page
+    │   ├── NameTaken                   another name differs only by case or Unicode form
+    │   ├── AgentExists
+    │   └── Unsafe                      a link, device or mount where a page should be
+    ├── Conflicted                      the page is not the version the writer had read
+    └── Unavailable                     the store cannot answer; never "not found"
+        ├── Locked                      another process holds the page too long
+        └── DiskFull
+"""
+
+from __future__ import annotations
+
+
+class LooseleafError(Exception):
+    """Something Looseleaf could not or would not do."""
+
+    code = "error"
+
+
+class Invalid(LooseleafError, ValueError):
+    """The request is wrong as it stands; nothing was done."""
+
+    code = "invalid"
+
+
+class _InvalidThing(Invalid):
+    template = ""
+
+    def __init__(self, name: object, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(self.template.format(name=name, why=why))
+
+
+class InvalidName(_InvalidThing):
+    """A filename, layer or id that no page can have."""
+
+    code = "invalid_name"
+    template = "{name!r} cannot be used as a name: {why}."
+
+
+class InvalidSectionName(_InvalidThing):
+    """A section name that would not survive in a page."""
+
+    code = "invalid_section_name"
+    template = "{name!r} cannot be the name of a section: {why}."
+
+
+class InvalidDate(Invalid):
+    """Not a real day written YYYY-MM-DD."""
+
+    code = "invalid_date"
+
+    def __init__(self, date: object) -> None:
+        self.date = date
+        super().__init__(f"{date!r} is not a day. Write it as YYYY-MM-DD, for example 2026-04-17.")
+
+
+class InvalidPolicy(Invalid):
+    """A memory or tool policy that says nothing one could follow."""
+
+    code = "invalid_policy"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"The policy cannot be followed: {why}.")
+
+
+class InvalidSetting(_InvalidThing):
+    """A settings file or variable with a value that cannot be used."""
+
+    code = "invalid_setting"
+    template = "The setting {name} cannot be used: {why}."
+
+
+class InvalidAgent(_InvalidThing):
+    """A slug or configuration that no agent can have."""
+
+    code = "invalid_agent"
+    template = "The agent {name!r} cannot be so: {why}."
+
+
+class InvalidQuery(_InvalidThing):
+    """A search that asks for nothing."""
+
+    code = "invalid_query"
+    template = "Cannot search for {name!r}: {why}."
+
+
+class UnclosedBlock(Invalid):
+    """The page ends inside a code fence or comment, which would swallow a new section."""
+
+    code = "unclosed_block"
+
+    def __init__(self, line: int, kind: str) -> None:
+        self.line, self.kind = line, kind
+        super().__init__(
+            f"The page ends inside the {kind} that line {line} opens, so a new section would be "
+            f"swallowed by it. Close the {kind} first."
+        )
+
+
+class NotText(Invalid):
+    """Bytes that are not UTF-8 where a page's text is needed."""
+
+    code = "not_text"
+
+    def __init__(self, filename: str, offset: int) -> None:
+        self.filename, self.offset = filename, offset
+        super().__init__(
+            f"{filename} is not UTF-8 text (byte {offset}). Save it as UTF-8, then try again."
+        )
+
+
+class TooLarge(Invalid):
+    """More bytes than a page may have."""
+
+    code = "too_large"
+
+    def __init__(self, filename: str, size: int, limit: int) -> None:
+        self.filename, self.size, self.limit = filename, size, limit
+        super().__init__(
+            f"{filename} would have {size} bytes; a page may have {limit}. Split it into pages."
+        )
+
+
+class NotFound(LooseleafError, LookupError):
+    """What was named is not there."""
+
+    code = "not_found"
+
+
+class PageMissing(NotFound):
+    """There is no such page."""
+
+    code = "page_missing"
+
+    def __init__(self, filename: str, where: str = "") -> None:
+        self.filename = filename
+        super().__init__(f"There is no page {filename}{' in ' + where if where else ''}.")
+
+
+class SectionMissing(NotFound):
+    """The page has no such section; `available` names those it has."""
+
+    code = "section_missing"
+
+    def __init__(self, name: object, available: tuple[str, ...]) -> None:
+        self.name, self.available = name, available
+        there = ", ".join(available) if available else "none"
+        super().__init__(f"There is no section {name!r}. Sections there are: {there}.")
+
+
+class RevisionMissing(NotFound):
+    """There is no such revision, or its content is no longer kept."""
+
+    code = "revision_missing"
+
+    def __init__(
+        self, filename: str, revision: object, why: str = "it is not in the history"
+    ) -> None:
+        self.filename, self.revision, self.why = filename, revision, why
+        super().__init__(f"{filename} has no revision {revision}: {why}.")
+
+
+class AgentMissing(NotFound):
+    """No agent has that id or slug; `candidates` names those there are."""
+
+    code = "agent_missing"
+
+    def __init__(self, agent: object, candidates: tuple[str, ...]) -> None:
+        self.agent, self.candidates = agent, candidates
+        there = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
+        super().__init__(f"There is no agent {agent!r}. Agents there are: {there}.")
+
+
+class WorkspaceMissing(NotFound):
+    """The folder is not a workspace."""
+
+    code = "workspace_missing"
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} is not a Looseleaf workspace. Make it one: looseleaf init {folder}"
+        )
+
+
+class Ambiguous(LooseleafError, LookupError):
+    """Several things answer to the name."""
+
+    code = "ambiguous"
+
+
+class SectionAmbiguous(Ambiguous):
+    """Several sections have that name; choose one by position."""
+
+    code = "section_ambiguous"
+
+    def __init__(self, name: str, positions: tuple[int, ...]) -> None:
+        self.name, self.positions = name, positions
+        listed = ", ".join(map(str, positions))
+        super().__init__(
+            f"There are {len(positions)} sections {name!r}, at positions {listed}. "
+            "Say which one by its position."
+        )
+
+
+class AgentAmbiguous(Ambiguous):
+    """Several agents could be meant; choose one."""
+
+    code = "agent_ambiguous"
+
+    def __init__(self, candidates: tuple[str, ...]) -> None:
+        self.candidates = candidates
+        super().__init__(
+            f"Which agent? Name one of: {', '.join(candidates)} (--agent, or LOOSELEAF_AGENT, "
+            "or default_agent in looseleaf.toml)."
+        )
+
+
+class Refused(LooseleafError):
+    """Understood, and not allowed."""
+
+    code = "refused"
+
+
+class Protected(Refused):
+    """A core page, which can be cleared but not deleted."""
+
+    code = "protected"
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        super().__init__(
+            f"{filename} is a core page and cannot be deleted. Clear its content instead."
+        )
+
+
+class NotEditable(Refused):
+    """A generated page, which changes only by being composed anew."""
+
+    code = "not_editable"
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        super().__init__(
+            f"{filename} is generated and cannot be edited. Change what it is made from, then run: "
+            f"looseleaf memory compose {filename}"
+        )
+
+
+class NameTaken(Refused):
+    """A name already there differs only by case or Unicode form."""
+
+    code = "name_taken"
+
+    def __init__(self, name: str, taken: str) -> None:
+        self.name, self.taken = name, taken
+        super().__init__(f"{name} differs from {taken} only by case or Unicode form. Use {taken}.")
+
+
+class AgentExists(Refused):
+    """The slug belongs to another agent."""
+
+    code = "agent_exists"
+
+    def __init__(self, slug: str) -> None:
+        self.slug = slug
+        super().__init__(f"There is an agent {slug} already.")
+
+
+class Unsafe(Refused):
+    """A link, device or mount stands where a page should be."""
+
+    code = "unsafe"
+
+    def __init__(self, name: str, why: str) -> None:
+        self.name, self.why = name, why
+        super().__init__(f"{name} is not touched: {why}.")
+
+
+class Conflicted(LooseleafError):
+    """The page is not the version the writer had read; nothing was written."""
+
+    code = "conflict"
+
+    def __init__(self, filename: str, expected: str, actual: str) -> None:
+        self.filename, self.expected, self.actual = filename, expected, actual
+        super().__init__(
+            f"{filename} has changed: expected version {expected or 'absent'}, it is "
+            f"{actual or 'absent'}. Read it again, then repeat the change."
+        )
+
+
+class Unavailable(LooseleafError):
+    """The store cannot answer now; nothing was written."""
+
+    code = "unavailable"
+
+    def __init__(self, what: str, why: object) -> None:
+        self.what, self.why = what, why
+        super().__init__(f"{what} is not available: {why}.")
+
+
+class Locked(Unavailable):
+    """Another process has held the page for too long."""
+
+    code = "locked"
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(what, f"another process has held it for {seconds:g} seconds; try again")
+
+
+class DiskFull(Unavailable):
+    """There is no room for the write; the old bytes are intact."""
+
+    code = "disk_full"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, "there is no room left on the disk; the old bytes are intact")

@@ -1,0 +1,163 @@
+"""Opening what lies below a root without ever following a link out of it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import sys
+import unicodedata
+
+from looseleaf import atomic
+from looseleaf.errors import DiskFull, LooseleafError, NameTaken, Unavailable, Unsafe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+# Without O_NONBLOCK, opening a named pipe that someone put in place of a page waits for ever.
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_CHUNK = 65_536
+_GET_PATH = 50  # F_GETPATH on macOS
+
+
+class Reporting:
+    """Turn what the operating system says inside a `with` block into one of our errors."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError) and not isinstance(error, LooseleafError):
+            raise explained(self.what, error) from error
+
+
+def explained(what: str, error: OSError) -> LooseleafError:
+    """Choose the error that says what an operating system's error means for a page."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(what)
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        return Unsafe(what, "a link or a file stands where a folder of pages should be")
+    if error.errno == errno.EXDEV:
+        return Unsafe(what, "it lies on another file system than the workspace")
+    return Unavailable(what, error.strerror or error)
+
+
+def open_folder(
+    root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False, at: str = ""
+) -> int:
+    """Open a directory below another, segment by segment; `create` is the mode of missing ones.
+
+    FileNotFoundError where one is missing and may not be made; `NameTaken` where it would differ
+    from another only by case or Unicode form, unless `twins` are welcome. Where the path of the
+    other is told (`at`), one step is tried first, for that takes a third of the system calls.
+    """
+    straight = _open_at_once(root, at, "/".join(segments)) if at else None
+    if straight is not None:
+        return straight
+    here = os.dup(root)
+    try:
+        for segment in segments:
+            there = _open_segment(here, segment, create, twins=twins)
+            os.close(here)
+            here = there
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+def _open_at_once(root: int, at: str, path: str) -> int | None:
+    """Open a directory in one step; None where it is not there, or a link may have led to it."""
+    try:
+        fd = os.open(path, atomic.FOLDER, dir_fd=root)
+    except OSError:
+        return None
+    if stands_at(fd, f"{at}/{path}"):
+        return fd
+    os.close(fd)
+    return None
+
+
+def _open_segment(here: int, segment: str, create: int, *, twins: bool) -> int:
+    try:
+        return os.open(segment, atomic.FOLDER, dir_fd=here)
+    except FileNotFoundError:
+        if not create:
+            raise
+        if not twins:
+            refuse_twin(here, segment)
+        atomic.make_folder(here, segment, mode=create)
+        return os.open(segment, atomic.FOLDER, dir_fd=here)
+
+
+def fold(name: str) -> str:
+    """Give the key under which names that differ only by case or Unicode form are the same."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def refuse_twin(folder: int, name: str) -> None:
+    """Raise `NameTaken` where a name already there differs only by case or Unicode form."""
+    key = fold(name)
+    for taken in os.listdir(folder):
+        if taken != name and fold(taken) == key:
+            raise NameTaken(name, taken)
+
+
+def open_page(root: int, path: str) -> int:
+    """Open a file below a root for reading, following no link in any part of its path."""
+    *folders, name = path.split("/")
+    folder = open_folder(root, folders)
+    try:
+        return os.open(name, READ, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def stands_at(fd: int, path: str) -> bool:
+    """Say whether an open file is the one at this path, reached through no link.
+
+    One system call instead of one open per part of the path. False also when the file has been
+    replaced since: then the caller opens it part by part.
+    """
+    try:
+        if sys.platform == "darwin":
+            found = fcntl.fcntl(fd, _GET_PATH, bytes(1024)).rstrip(b"\0")
+            return os.fsdecode(found) == path
+        return os.readlink(f"/proc/self/fd/{fd}") == path
+    except OSError:
+        return False
+
+
+def read_all(fd: int) -> bytes:
+    """Read to the end, never to a size asked for beforehand: another process may replace it."""
+    first = os.read(fd, _CHUNK)
+    if len(first) < _CHUNK and not os.read(fd, 1):
+        return first
+    os.lseek(fd, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(fd, 16 * _CHUNK):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def check_regular(what: str, status: os.stat_result, device: int) -> None:
+    """Refuse anything but an ordinary file on the workspace's own file system."""
+    if not stat.S_ISREG(status.st_mode):
+        raise Unsafe(what, "it is not an ordinary file")
+    if status.st_dev != device:
+        raise Unsafe(what, "it lies on another file system than the workspace")

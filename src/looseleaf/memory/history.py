@@ -1,0 +1,143 @@
+"""What a page was: revisions, and how one of them is chosen."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Refused, RevisionMissing
+from looseleaf.memory.store import Capabilities, Entry, Found, Missing
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.store import Change, Deleted, Store, Written
+else:
+    Protocol = object
+
+DAY = 86_400.0
+
+
+@value
+class Revision:
+    """One state of a page and how it came about; `hash` is "" where the page was deleted."""
+
+    number: int
+    time: float
+    operation: str
+    actor: str
+    surface: str
+    reason: str
+    hash: str
+    bytes: int
+    kept: bool = True  # whether its bytes can still be read
+    purged: str = ""  # who had its content removed, when and why
+
+
+@value
+class Retention:
+    """How long prior versions stay, counted from the moment they were replaced.
+
+    A version goes when it was replaced more than `days` ago, or when `versions` newer ones exist
+    and it was replaced more than `grace_days` ago: a burst of writes cannot push yesterday's text
+    out of reach. The newest always stays.
+    """
+
+    days: float = 90.0
+    versions: int = 200
+    grace_days: float = 1.0
+
+
+class History(Protocol):
+    """The prior versions of pages, oldest first."""
+
+    def revisions(self, scope: Scope) -> list[Revision]:
+        """List what a page was, oldest first; the last one is what it is now."""
+
+    def content(self, scope: Scope, number: int) -> bytes | None:
+        """Read the bytes of one revision; None where the page was deleted by it."""
+
+    def purge(self, scope: Scope, number: int, *, change: Change) -> None:
+        """Remove the content of one prior revision for good, and record that it happened."""
+
+    def prune(self, shelf: Shelf, retention: Retention) -> int:
+        """Drop the versions a retention no longer keeps; give how many went."""
+
+    def pages(self, shelf: Shelf) -> list[str]:
+        """Name every page of a shelf that has a history, deleted ones too."""
+
+
+def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
+    """Choose by number (an int) or by time (a float); None where the page was not there yet."""
+    if isinstance(at, int):
+        for revision in revisions:
+            if revision.number == at:
+                return revision
+        raise RevisionMissing(filename, at)
+    before = [revision for revision in revisions if revision.time <= at]
+    if before:
+        return before[-1]
+    if revisions and revisions[0].number > 1:
+        raise RevisionMissing(filename, at, "older versions are no longer kept")
+    return None
+
+
+def outlived(revisions: list[Revision], retention: Retention, now: float) -> list[Revision]:
+    """Choose the revisions that a retention no longer keeps; never the newest."""
+    prior = revisions[:-1]
+    gone = []
+    for index, revision in enumerate(prior):
+        age = (now - revisions[index + 1].time) / DAY
+        crowded = len(prior) - index > retention.versions and age > retention.grace_days
+        if age > retention.days or crowded:
+            gone.append(revision)
+    return gone
+
+
+class PastPages:
+    """A store as it was at a moment: pages can be read and listed, and never changed."""
+
+    capabilities = Capabilities()
+
+    def __init__(self, store: Store, history: History, moment: float) -> None:
+        self.store = store
+        self.history = history
+        self.moment = moment
+
+    def read(self, scope: Scope) -> Found | Missing:
+        """Read what a page said then."""
+        chosen = pick(scope.filename, self.history.revisions(scope), self.moment)
+        if chosen is None or not chosen.hash:
+            return Missing()
+        content = self.history.content(scope, chosen.number)
+        return Missing() if content is None else Found(content, chosen.time, chosen.hash)
+
+    def exists(self, scope: Scope) -> bool:
+        """Say whether there was such a page."""
+        return isinstance(self.read(scope), Found)
+
+    def list_layer(self, shelf: Shelf) -> list[Entry]:
+        """List the pages that stood directly on a shelf."""
+        return [entry for entry in self.list_subtree(shelf, "") if "/" not in entry.filename]
+
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+        """List the pages that stood below a folder of a shelf."""
+        now = {entry.filename for entry in self.store.list_subtree(shelf, "")}
+        below = f"{prefix}/" if prefix else ""
+        entries = []
+        for filename in sorted(now | set(self.history.pages(shelf))):
+            if filename.startswith(below):
+                page = self.read(shelf.page(filename))
+                if isinstance(page, Found):
+                    entries.append(Entry(filename, len(page.content), page.updated))
+        return entries
+
+    def write(self, scope: Scope, *_content: object, **_options: object) -> Written:
+        """Refuse: what was, was."""
+        raise Refused(f"{scope.filename} cannot be changed in the past. Restore it instead.")
+
+    edit = write
+
+    def delete(self, scope: Scope, **_options: object) -> Deleted:
+        """Refuse: what was, was."""
+        raise Refused(f"{scope.filename} cannot be deleted in the past.")

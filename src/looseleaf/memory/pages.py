@@ -1,0 +1,287 @@
+"""Pages and their sections by the registry's rules: read, write, append, clear, delete, scaffold."""
+
+from __future__ import annotations
+
+from looseleaf.errors import NotEditable, NotText, PageMissing, Protected, TooLarge
+from looseleaf.memory import sections
+from looseleaf.memory.store import ABSENT, Conflict, Deleted, Found, Missing, Written
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.sections import Section
+    from looseleaf.memory.store import Change, Entry, Store
+
+    Listener = Callable[["Changed"], None]
+
+MAX_PAGE_BYTES = 10_000_000
+
+
+@value
+class Saved:
+    """A page as it is after a change; `changed` is False where it already said so."""
+
+    filename: str
+    hash: str
+    bytes: int
+    revision: int
+    previous: str
+    changed: bool
+    warnings: tuple[str, ...] = ()
+
+
+@value
+class Changed:
+    """What listeners are told once a change is durable; `hash` is "" where a page was deleted."""
+
+    scope: Scope
+    change: Change
+    hash: str
+    previous: str
+    bytes: int
+    revision: int
+
+
+class MemoryPages:
+    """The pages of a workspace; the one way in and out for every surface."""
+
+    def __init__(
+        self,
+        store_for: Callable[[Scope | Shelf], Store],
+        registry: FileRegistry,
+        *,
+        report: Callable[[str, Exception], None],
+        max_bytes: int = MAX_PAGE_BYTES,
+    ) -> None:
+        self.store_for = store_for
+        self.registry = registry
+        self.max_bytes = max_bytes
+        self._report = report
+        self._listeners: list[tuple[str, Listener]] = []
+
+    def on_change(self, listener: Listener, *, owner: str = "") -> None:
+        """Tell someone about every change from now on, after it is done."""
+        self._listeners.append((owner or getattr(listener, "__name__", "a listener"), listener))
+
+    def read(self, scope: Scope) -> Found | Missing:
+        """Read a page; create nothing."""
+        return self.store_for(scope).read(scope)
+
+    def require(self, scope: Scope) -> Found:
+        """Read a page, or raise `PageMissing`."""
+        page = self.read(scope)
+        if isinstance(page, Missing):
+            raise PageMissing(scope.filename, _place(scope))
+        return page
+
+    def text(self, scope: Scope) -> str:
+        """Read a page's text, or raise `PageMissing`."""
+        return decoded(scope.filename, self.require(scope).content)
+
+    def exists(self, scope: Scope) -> bool:
+        """Say whether there is such a page."""
+        return self.store_for(scope).exists(scope)
+
+    def list(self, shelf: Shelf, prefix: str = "") -> list[Entry]:
+        """List every page on a shelf, or below one of its folders."""
+        return self.store_for(shelf).list_subtree(shelf, prefix)
+
+    def write(
+        self, scope: Scope, text: str | bytes, *, change: Change, if_match: str | None = None
+    ) -> Saved | Conflict:
+        """Replace or create a page; with `if_match`, only that version (or `ABSENT`)."""
+        self._require_editable(scope, change)
+        content = self._checked(scope, text)
+        outcome = self.store_for(scope).write(scope, content, if_match=if_match, change=change)
+        return (
+            outcome
+            if isinstance(outcome, Conflict)
+            else self._saved(scope, outcome, change, content)
+        )
+
+    def append(self, scope: Scope, text: str, *, change: Change) -> Saved:
+        """Add lines to the end of a page, beginning on a line of their own."""
+
+        def add(page: str) -> str:
+            gap = "\n" if page and not page.endswith("\n") else ""
+            return f"{page}{gap}{text}" + ("" if text.endswith("\n") else "\n")
+
+        return self.edit(scope, add, change=changed(change, operation="append"))
+
+    def clear(
+        self, scope: Scope, *, change: Change, if_match: str | None = None
+    ) -> Saved | Conflict:
+        """Empty a page; its text stays in the history."""
+        cleared = changed(change, operation="clear")
+        if not self.exists(scope):
+            raise PageMissing(scope.filename, _place(scope))
+        return self.write(scope, b"", change=cleared, if_match=if_match)
+
+    def delete(
+        self, scope: Scope, *, change: Change, if_match: str | None = None
+    ) -> Deleted | Conflict:
+        """Remove a page that is not a core page; its text stays in the history."""
+        if self.registry.is_protected(scope.filename):
+            raise Protected(scope.filename)
+        self._require_editable(scope, change)
+        deletion = changed(change, operation="delete")
+        outcome = self.store_for(scope).delete(scope, if_match=if_match, change=deletion)
+        if isinstance(outcome, Missing):
+            raise PageMissing(scope.filename, _place(scope))
+        if isinstance(outcome, Deleted):
+            self._tell(Changed(scope, deletion, "", outcome.previous, 0, outcome.revision))
+        return outcome
+
+    def scaffold(self, scope: Scope, starter: str, *, change: Change) -> bool:
+        """Create a page from its starter text unless it is there; say whether it was made."""
+        content = self._checked(scope, starter)
+        made = changed(change, operation="scaffold")
+        outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=made)
+        if isinstance(outcome, Conflict):
+            return False
+        self._saved(scope, outcome, made, content)
+        return True
+
+    def sections(self, scope: Scope) -> tuple[Section, ...]:
+        """List the sections of a page."""
+        return sections.list_sections(self.text(scope))
+
+    def read_section(self, scope: Scope, name: str | None, *, position: int | None = None) -> str:
+        """Read the text of one section."""
+        return sections.read_section(self.text(scope), name, position=position)
+
+    def set_section(
+        self,
+        scope: Scope,
+        name: str | None,
+        text: str,
+        *,
+        change: Change,
+        position: int | None = None,
+    ) -> Saved:
+        """Replace the text of one section, or add the section; touch no other byte."""
+
+        def put(page: str) -> str:
+            return sections.set_section(page, name, text, position=position)
+
+        return self.edit(scope, put, change=changed(change, operation="set section"))
+
+    def append_to_section(
+        self,
+        scope: Scope,
+        name: str | None,
+        text: str,
+        *,
+        change: Change,
+        position: int | None = None,
+    ) -> Saved:
+        """Add lines to the end of one section, or add the section; touch no other byte."""
+
+        def add(page: str) -> str:
+            return sections.append_to_section(page, name, text, position=position)
+
+        return self.edit(scope, add, change=changed(change, operation="append to section"))
+
+    def delete_section(
+        self, scope: Scope, name: str | None, *, change: Change, position: int | None = None
+    ) -> Saved:
+        """Remove one section with its header."""
+        if not self.exists(scope):
+            raise PageMissing(scope.filename, _place(scope))
+
+        def cut(page: str) -> str:
+            return sections.delete_section(page, name, position=position)
+
+        return self.edit(scope, cut, change=changed(change, operation="delete section"))
+
+    def edit(self, scope: Scope, edit: Callable[[str], str], *, change: Change) -> Saved:
+        """Change a page by a function of its present text, with no other writer in between.
+
+        A page that is not there yet counts as empty.
+        """
+        self._require_editable(scope, change)
+        made = b""
+
+        def rewrite(current: bytes | None) -> bytes:
+            nonlocal made
+            made = self._checked(scope, edit(decoded(scope.filename, current or b"")))
+            return made
+
+        outcome = self.store_for(scope).edit(scope, rewrite, change=change)
+        return self._saved(scope, outcome, change, made)
+
+    def _require_editable(self, scope: Scope, change: Change) -> None:
+        file = self.registry.get(scope.filename)
+        if file is not None and file.editable is False and change.operation != "compose":
+            raise NotEditable(scope.filename)
+
+    def _checked(self, scope: Scope, text: str | bytes) -> bytes:
+        content = text if isinstance(text, bytes) else _encoded(scope.filename, text)
+        if len(content) > self.max_bytes:
+            raise TooLarge(scope.filename, len(content), self.max_bytes)
+        decoded(scope.filename, content)
+        return content
+
+    def _saved(self, scope: Scope, outcome: Written, change: Change, content: bytes) -> Saved:
+        if outcome.changed:
+            self._tell(
+                Changed(
+                    scope, change, outcome.hash, outcome.previous, outcome.bytes, outcome.revision
+                )
+            )
+        return Saved(
+            scope.filename,
+            outcome.hash,
+            outcome.bytes,
+            outcome.revision,
+            outcome.previous,
+            outcome.changed,
+            self.warnings(scope.filename, content),
+        )
+
+    def warnings(self, filename: str, content: bytes) -> tuple[str, ...]:
+        """Say where a page is larger than it should be; nothing is ever refused for that."""
+        file = self.registry.get(filename)
+        limit = file.byte_budget if file else 8192
+        found = []
+        if limit and len(content) > limit:
+            found.append(
+                f"{filename} has {len(content)} bytes, more than {limit}: condense it, move what "
+                "happened to the daily journal, or split it into pages."
+            )
+        words = len(content.split()) if file and file.word_budget else 0
+        if file and words > file.word_budget:
+            found.append(f"{filename} has {words} words, more than {file.word_budget}: prune it.")
+        return tuple(found)
+
+    def _tell(self, event: Changed) -> None:
+        for owner, listener in self._listeners:
+            try:
+                listener(event)
+            except Exception as error:  # noqa: BLE001 - the change is done; a listener cannot undo it
+                self._report(f"{owner} failed after {event.scope.filename} was changed", error)
+
+
+def decoded(filename: str, content: bytes) -> str:
+    """Give a page's bytes as text, or raise `NotText`."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise NotText(filename, error.start) from error
+
+
+def _encoded(filename: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise NotText(filename, error.start) from error
+
+
+def _place(scope: Scope) -> str:
+    return {"shared": "the shared pages", "network": "the network's pages"}.get(
+        scope.layer, f"the pages of {scope.layer} {scope.agent_id or scope.user_id}"
+    )

@@ -1,0 +1,250 @@
+"""What an agent may see and use: memory and tool policies, and which rule decides.
+
+Every rule only takes away, so their order never changes what is left, only which one is named:
+the call's deny, the agent's deny, the agent's allow_only, the call's allow_only, the mode.
+"""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidName, InvalidPolicy
+from looseleaf.folders import fold
+from looseleaf.memory.registry import check_mode
+from looseleaf.memory.scope import check_filename, check_folder
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from typing import Literal
+
+    from looseleaf.memory.registry import RegisteredFile
+
+    MemoryMode = Literal["default", "deny", "allow_only"]
+    ToolMode = Literal["deny", "allow"]
+    Rule = Literal[
+        "call_deny", "policy_deny", "policy_allow_only", "call_allow_only", "mode", "allowed"
+    ]
+
+MEMORY_MODES: tuple[MemoryMode, ...] = ("default", "deny", "allow_only")
+TOOL_MODES: tuple[ToolMode, ...] = ("deny", "allow")
+
+
+@value
+class Decision:
+    """Whether something is allowed, and the one rule that decided."""
+
+    allowed: bool
+    rule: Rule
+
+
+@value
+class MemoryPolicy:
+    """Which pages an agent is given; in the lists, `folder/*` is everything below a folder."""
+
+    mode: MemoryMode = "default"
+    deny: tuple[str, ...] = ()
+    allow_only: tuple[str, ...] = ()
+
+    @staticmethod
+    def normal(
+        mode: MemoryMode, deny: Collection[str], allow_only: Collection[str]
+    ) -> tuple[MemoryMode, tuple[str, ...], tuple[str, ...]]:
+        """Refuse a policy that cannot be followed, or that says two things at once."""
+        _one_of("mode", mode, MEMORY_MODES)
+        lists = {"deny": _patterns("deny", deny), "allow_only": _patterns("allow_only", allow_only)}
+        for name, patterns in lists.items():
+            # To pass over the list would inject what somebody meant to keep out.
+            if patterns and name != mode:
+                raise InvalidPolicy(f"it lists pages to {name}, but its mode is {mode}")
+        return mode, lists["deny"], lists["allow_only"]
+
+
+@value
+class ToolPolicy:
+    """Which tools an agent may use, by name or category; without lists, `deny` denies nothing."""
+
+    mode: ToolMode = "deny"
+    tools: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+    @staticmethod
+    def normal(
+        mode: ToolMode, tools: Collection[str], categories: Collection[str]
+    ) -> tuple[ToolMode, tuple[str, ...], tuple[str, ...]]:
+        """Refuse a policy that cannot be followed."""
+        _one_of("mode", mode, TOOL_MODES)
+        return mode, _words("tools", tools), _words("categories", categories)
+
+
+def memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
+    """Read `memory_policy` of an agent's configuration; one that is missing restricts nothing."""
+    fields = _fields(config, ("mode", "deny", "allow_only"))
+    return MemoryPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks what came in
+
+
+def tool_policy(config: Mapping[str, object] | None) -> ToolPolicy:
+    """Read `tool_policy` of an agent's configuration; one that is missing restricts nothing."""
+    fields = _fields(config, ("mode", "tools", "categories"))
+    if fields and "mode" not in fields:
+        raise InvalidPolicy(f"its mode is missing; it is one of {', '.join(TOOL_MODES)}")
+    return ToolPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks what came in
+
+
+def decide(
+    filename: str,
+    *,
+    policy: MemoryPolicy,
+    deny: Collection[str] = (),
+    allow_only: Collection[str] | None = None,
+) -> Decision:
+    """Decide about one page; for a call, `allow_only=None` narrows nothing and `[]` to nothing."""
+    return _judge(policy, deny, allow_only)(filename)
+
+
+def resolve_registered(
+    files: Iterable[RegisteredFile],
+    *,
+    mode: str,
+    policy: MemoryPolicy,
+    deny: Collection[str] = (),
+    allow_only: Collection[str] | None = None,
+) -> tuple[tuple[RegisteredFile, Decision], ...]:
+    """Decide about registered files in one mode: all of them, in the order they came."""
+    check_mode(mode)
+    judge = _judge(policy, deny, allow_only)
+    resolved = []
+    for file in files:
+        decision = judge(file.filename)
+        if decision.allowed and not file.injected_in(mode):
+            decision = Decision(allowed=False, rule="mode")
+        resolved.append((file, decision))
+    return tuple(resolved)
+
+
+def resolve_names(
+    names: Collection[str],
+    *,
+    policy: MemoryPolicy,
+    deny: Collection[str] = (),
+    allow_only: Collection[str] | None = None,
+) -> tuple[tuple[str, Decision], ...]:
+    """Decide about an explicit list of pages: all of them, in the order they came."""
+    judge = _judge(policy, deny, allow_only)
+    return tuple((name, judge(name)) for name in _collection("the list of pages", names))
+
+
+def decide_tool(
+    name: str,
+    categories: Collection[str] = (),
+    *,
+    policy: ToolPolicy,
+    deny: Collection[str] = (),
+    allow_only: Collection[str] | None = None,
+) -> Decision:
+    """Decide about one tool and its categories by the same rules; a call names tools only."""
+    (key,) = _folded(_words("the tool", [name]))
+    listed = key in _folded(policy.tools) or bool(
+        _folded(policy.categories) & _folded(_words("the tool's categories", categories))
+    )
+    narrowed = allow_only is not None and key not in _folded(_words("allow_only", allow_only))
+    return _first(
+        call_deny=key in _folded(_words("deny", deny)),
+        policy_deny=policy.mode == "deny" and listed,
+        policy_allow_only=policy.mode == "allow" and not listed,
+        call_allow_only=narrowed,
+    )
+
+
+def _judge(
+    policy: MemoryPolicy, deny: Collection[str], allow_only: Collection[str] | None
+) -> Callable[[str], Decision]:
+    """Prepare the lists once; what comes out decides about any number of pages."""
+    call_deny = _matcher(_patterns("deny", deny))
+    policy_deny = _matcher(policy.deny)
+    policy_allows = _matcher(policy.allow_only)
+    call_allows = _matcher(() if allow_only is None else _patterns("allow_only", allow_only))
+
+    def judge(filename: str) -> Decision:
+        key = fold(check_filename(filename))
+        return _first(
+            call_deny=call_deny(key),
+            policy_deny=policy_deny(key),
+            policy_allow_only=policy.mode == "allow_only" and not policy_allows(key),
+            call_allow_only=allow_only is not None and not call_allows(key),
+        )
+
+    return judge
+
+
+def _first(
+    *, call_deny: bool, policy_deny: bool, policy_allow_only: bool, call_allow_only: bool
+) -> Decision:
+    """Name the highest rule that refuses."""
+    if call_deny:
+        return Decision(allowed=False, rule="call_deny")
+    if policy_deny:
+        return Decision(allowed=False, rule="policy_deny")
+    if policy_allow_only:
+        return Decision(allowed=False, rule="policy_allow_only")
+    if call_allow_only:
+        return Decision(allowed=False, rule="call_allow_only")
+    return Decision(allowed=True, rule="allowed")
+
+
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    exact = {fold(pattern) for pattern in patterns if not pattern.endswith("/*")}
+    below = tuple(fold(pattern[:-1]) for pattern in patterns if pattern.endswith("/*"))
+    return lambda key: key in exact or key.startswith(below)
+
+
+def _fields(config: Mapping[str, object] | None, known: tuple[str, ...]) -> dict[str, object]:
+    if config is None:
+        return {}
+    if not hasattr(config, "keys"):
+        raise InvalidPolicy(f"it is {type(config).__name__}, not a table of settings")
+    for key in config:
+        if key not in known:
+            raise InvalidPolicy(f"{key!r} is not part of it; there are {', '.join(known)}")
+    return dict(config)
+
+
+def _one_of(what: str, choice: object, choices: tuple[str, ...]) -> None:
+    if choice not in choices:
+        raise InvalidPolicy(f"{what} {choice!r} is unknown; it is one of {', '.join(choices)}")
+
+
+def _collection(what: str, names: Collection[str]) -> Collection[str]:
+    # One name instead of a list of it would otherwise be taken letter by letter.
+    if not isinstance(names, list | tuple | set | frozenset):
+        raise InvalidPolicy(f"{what} is {type(names).__name__}, not a list of names")
+    return names
+
+
+def _patterns(what: str, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(_pattern(what, name) for name in _collection(what, names))
+
+
+def _pattern(what: str, name: str) -> str:
+    if not isinstance(name, str):
+        raise InvalidPolicy(f"{what} has {name!r}, which is not text")
+    try:
+        if name.endswith("/*"):
+            check_folder(name[:-2])
+        else:
+            check_filename(name)
+        return name
+    except InvalidName as error:
+        raise InvalidPolicy(f"{what} has {name!r}, which no page can match: {error.why}") from None
+
+
+def _words(what: str, names: Collection[str]) -> tuple[str, ...]:
+    for name in _collection(what, names):
+        if not isinstance(name, str):
+            raise InvalidPolicy(f"{what} has {name!r}, which is not text")
+        if not name or not name.isprintable() or set(name) & set(" *"):
+            raise InvalidPolicy(f"{what} has {name!r}, which no tool can match")
+    return tuple(names)
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {fold(name) for name in names}

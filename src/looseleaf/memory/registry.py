@@ -1,0 +1,268 @@
+"""Which pages exist by name: their layer, order, modes, budgets, and who may change them."""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidName, InvalidSetting, NameTaken, Refused
+from looseleaf.folders import fold
+from looseleaf.memory.scope import LAYERS, check_filename
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
+    from looseleaf.memory.scope import Layer
+
+EVERY_MODE = "all"
+BYTE_BUDGET = 8192
+OWNER = "looseleaf"
+
+_WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+# A page of ours has no place in what git or we keep for ourselves.
+_PRIVATE_FOLDERS = (".git", ".looseleaf")
+
+
+@value
+class RegisteredFile:
+    """A page that is known by name, and the rules it lives by."""
+
+    filename: str
+    priority: int = 50
+    layer: Layer = "agent"
+    protected: bool = False
+    editable: bool | str = True  # or the name of the capability that editing takes
+    modes: tuple[str, ...] = (EVERY_MODE,)  # none: registered, never injected
+    composable: bool = False
+    convention_path: str = ""  # where a copy is kept for others, inside a project's folder
+    label: str = ""
+    description: str = ""
+    word_budget: int = 0  # 0 is no budget
+    byte_budget: int = BYTE_BUDGET
+    owner: str = ""
+
+    def injected_in(self, mode: str) -> bool:
+        """Say whether requests in this mode get the page, before any policy."""
+        return EVERY_MODE in self.modes or mode in self.modes
+
+
+class FileRegistry:
+    """The registered files of one workspace, looked up by names that compare by `fold`."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, RegisteredFile] = {}
+        self._frozen = False
+
+    def register(  # noqa: PLR0913 - each is a field of the value; only two are positional
+        self,
+        filename: str,
+        priority: int = 50,
+        *,
+        layer: Layer = "agent",
+        protected: bool = False,
+        editable: bool | str = True,
+        modes: Iterable[str] = (EVERY_MODE,),
+        composable: bool = False,
+        convention_path: str = "",
+        label: str = "",
+        description: str = "",
+        word_budget: int = 0,
+        byte_budget: int = BYTE_BUDGET,
+        owner: str = "",
+    ) -> RegisteredFile:
+        """Add a file, or replace the one of the same name; it is injected in every mode."""
+        self._refuse_if_frozen(filename)
+        file = RegisteredFile(
+            check_filename(filename),
+            _number(filename, "priority", priority),
+            _layer(layer),
+            protected,
+            False if composable else _editable(filename, editable=editable),
+            _modes(filename, modes),
+            composable,
+            _convention_path(filename, convention_path),
+            label or _label(filename),
+            description,
+            _budget(filename, "word_budget", word_budget),
+            _budget(filename, "byte_budget", byte_budget),
+            owner,
+        )
+        self._refuse_if_taken(file)
+        self._files[fold(filename)] = file
+        return file
+
+    def deregister(self, filename: str) -> bool:
+        """Take a file out; say whether it was there."""
+        self._refuse_if_frozen(filename)
+        return self._files.pop(fold(filename), None) is not None
+
+    def freeze(self) -> None:
+        """End start-up: from now on the same request meets the same files."""
+        self._frozen = True
+
+    def get(self, filename: str) -> RegisteredFile | None:
+        """Give what is registered under this name, however it is spelled."""
+        return self._files.get(fold(filename))
+
+    def files(self) -> tuple[RegisteredFile, ...]:
+        """Give every file, by priority, then by name."""
+        return tuple(sorted(self._files.values(), key=_order))
+
+    def for_mode(self, mode: str) -> tuple[RegisteredFile, ...]:
+        """Give the files that requests in this mode get, in order; a request must name its mode."""
+        check_mode(mode)
+        return tuple(file for file in self.files() if file.injected_in(mode))
+
+    def by_layer(self, layer: Layer) -> tuple[RegisteredFile, ...]:
+        """Give the files of one layer, in order."""
+        _layer(layer)
+        return tuple(file for file in self.files() if file.layer == layer)
+
+    def layer_of(self, filename: str) -> Layer:
+        """Say where a page stands; pages nobody registered are the agent's own."""
+        file = self.get(filename)
+        return file.layer if file else "agent"
+
+    def is_protected(self, filename: str) -> bool:
+        """Say whether a page can be cleared but not deleted."""
+        file = self.get(filename)
+        return file is not None and file.protected
+
+    def is_editable(self, filename: str, *, capabilities: Container[str] = ()) -> bool:
+        """Say whether someone with these capabilities may change a page by hand."""
+        file = self.get(filename)
+        if file is None:
+            return True
+        if isinstance(file.editable, str):
+            return file.editable in capabilities
+        return file.editable
+
+    def _refuse_if_frozen(self, filename: str) -> None:
+        if self._frozen:
+            raise Refused(
+                f"{filename} comes too late: files are registered and deregistered while the "
+                "workspace opens, for example in a plugin's register_files."
+            )
+
+    def _refuse_if_taken(self, new: RegisteredFile) -> None:
+        for old in self._files.values():
+            if old.filename == new.filename:
+                continue
+            if fold(old.filename) == fold(new.filename):
+                raise NameTaken(new.filename, old.filename)
+            if new.convention_path and fold(old.convention_path) == fold(new.convention_path):
+                raise _wrong(new.filename, "convention_path", f"{old.filename} is kept there")
+
+
+def register_core_files(
+    registry: FileRegistry, *, network: bool = False, agents_md: bool = False
+) -> None:
+    """Register the pages every workspace has, through the same door as anyone's."""
+    # A table is easier to read than a column.
+    # fmt: off
+    if network:
+        registry.register(
+            "NETWORK.md", 5, layer="network", protected=True, composable=True, owner=OWNER,
+            label="Network", description="What is true of all workspaces here; generated.",
+        )
+    if agents_md:
+        # It holds the pages that prompts already have, so in a prompt it would double them.
+        registry.register(
+            "AGENTS.md", 5, protected=True, composable=True, modes=(), owner=OWNER,
+            convention_path="AGENTS.md", label="Coding agents",
+            description="One agent's memory for coding agents in a project; generated.",
+        )
+    registry.register(
+        "SITE.md", 5, layer="shared", protected=True, composable=True, owner=OWNER,
+        label="Site", description="What this workspace is; generated.",
+    )
+    registry.register(
+        "RULES.md", 7, layer="shared", protected=True, editable="manage_options", owner=OWNER,
+        label="Rules", description="What every agent here must and must not do.",
+    )
+    registry.register(
+        "SOUL.md", 10, protected=True, word_budget=500, owner=OWNER,
+        label="Identity", description="Who the agent is, how it speaks, what rules it follows.",
+    )
+    registry.register(
+        "USER.md", 20, layer="user", protected=True, word_budget=300, owner=OWNER,
+        label="User", description="Who the human is: background, preferences, working patterns.",
+    )
+    registry.register(
+        "MEMORY.md", 30, protected=True, word_budget=2000, owner=OWNER,
+        label="Memory", description="What the agent has learned: facts, decisions, lessons.",
+    )
+    # fmt: on
+
+
+def check_mode(mode: str) -> str:
+    """Give a mode back if a request can be in it, else raise `InvalidName`."""
+    if mode == EVERY_MODE:
+        raise InvalidName(mode, "it stands for every mode; a request is in one")
+    return check_word(mode, "mode")
+
+
+def check_word(word: str, what: str) -> str:
+    """Give a short name (of a mode, of a section) back if it is one; never rewrite it."""
+    if not isinstance(word, str):
+        raise InvalidName(word, f"a {what} must be text")
+    if not word or not _WORD.issuperset(word):
+        raise InvalidName(word, f"a {what} has lower-case letters, digits, - and _")
+    return word
+
+
+def _order(file: RegisteredFile) -> tuple[int, str]:
+    return file.priority, fold(file.filename)
+
+
+def _label(filename: str) -> str:
+    stem = filename.rpartition("/")[2].rpartition(".")[0]
+    words = stem.replace("-", " ").replace("_", " ").split()
+    return " ".join(word[0].upper() + word[1:] for word in words)
+
+
+def _wrong(filename: str, field: str, why: str) -> InvalidSetting:
+    return InvalidSetting(f"{field} of {filename}", why)
+
+
+def _number(filename: str, field: str, number: int) -> int:
+    if type(number) is not int:
+        raise _wrong(filename, field, f"{number!r} is not a whole number")
+    return number
+
+
+def _budget(filename: str, field: str, number: int) -> int:
+    if _number(filename, field, number) < 0:
+        raise _wrong(filename, field, "it cannot be negative; 0 is no budget")
+    return number
+
+
+def _layer(layer: Layer) -> Layer:
+    if layer not in LAYERS:
+        raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
+    return layer
+
+
+def _editable(filename: str, *, editable: bool | str) -> bool | str:
+    # Anything else would count as true, and open a page to everyone by a slip.
+    if editable == "" or not isinstance(editable, bool | str):
+        raise _wrong(filename, "editable", f"{editable!r} is neither yes, no nor a capability")
+    return editable
+
+
+def _modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(modes, str):
+        raise _wrong(filename, "modes", f"it is a list; write [{modes!r}]")
+    return tuple(check_word(mode, "mode") for mode in modes)
+
+
+def _convention_path(filename: str, path: str) -> str:
+    # Unlike a page's name it may have parts that start with a dot: .github, .cursor.
+    if not isinstance(path, str):
+        raise _wrong(filename, "convention_path", f"{path!r} is not text")
+    if path and any(not part or part in (".", "..") for part in path.split("/")):
+        raise _wrong(filename, "convention_path", f"{path!r} must lead down from a project's root")
+    if not path.isprintable() or "\\" in path or ":" in path:
+        raise _wrong(filename, "convention_path", f"{path!r} has characters a path should not have")
+    if any(fold(part) in _PRIVATE_FOLDERS for part in path.split("/")):
+        raise _wrong(filename, "convention_path", f"{path!r} leads into a private folder")
+    return path

@@ -1,0 +1,158 @@
+"""Whose page, and which: layers, scopes and the one validator of names."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from looseleaf.errors import InvalidName
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Layer = Literal["shared", "agent", "user", "network"]
+
+LAYERS: tuple[Layer, ...] = ("shared", "agent", "user", "network")
+PAGE_SUFFIXES = (".md", ".markdown", ".txt")
+# Derived names (staging, history) are the page's name with a short prefix and must fit 255 bytes.
+MAX_NAME_BYTES = 200
+MAX_DEPTH = 12
+
+_FORBIDDEN = frozenset('\\:*?"<>|')
+_DEVICES = frozenset(
+    ["con", "prn", "aux", "nul"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
+)
+_KNOWN_GOOD: set[str] = set()
+_REMEMBER = 4096
+
+
+def check_filename(name: str) -> str:
+    """Give the name back if a page can have it, else raise `InvalidName`; never rewrite it."""
+    if not isinstance(name, str):
+        raise InvalidName(name, "it must be text")
+    if name in _KNOWN_GOOD:
+        return name
+    _check_path(name)
+    if not name.lower().endswith(PAGE_SUFFIXES):
+        raise InvalidName(name, f"a page ends in {', '.join(PAGE_SUFFIXES)}")
+    if len(_KNOWN_GOOD) < _REMEMBER:
+        _KNOWN_GOOD.add(name)
+    return name
+
+
+def check_folder(name: str) -> str:
+    """Give the name of a folder of pages back if it can exist, else raise `InvalidName`."""
+    _check_path(name)
+    return name
+
+
+def _check_path(name: str) -> None:
+    if not name:
+        raise InvalidName(name, "it is empty")
+    try:
+        size = len(name.encode())
+    except UnicodeEncodeError:
+        raise InvalidName(name, "it is not valid Unicode") from None
+    if size > MAX_NAME_BYTES:
+        raise InvalidName(name, f"it is longer than {MAX_NAME_BYTES} bytes")
+    if name.startswith("/"):
+        raise InvalidName(name, "it must be relative")
+    _check_characters(name)
+    if not name.isascii() and unicodedata.normalize("NFC", name) != name:
+        raise InvalidName(name, "it must be in Unicode form NFC")
+    segments = name.split("/")
+    if len(segments) > MAX_DEPTH:
+        raise InvalidName(name, f"it is more than {MAX_DEPTH} folders deep")
+    for segment in segments:
+        _check_segment(name, segment)
+
+
+def _check_characters(name: str) -> None:
+    for character in name:
+        if character in _FORBIDDEN:
+            raise InvalidName(name, f"{character!r} is not allowed")
+        if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp"):
+            raise InvalidName(name, "control and invisible characters are not allowed")
+
+
+def _check_segment(name: str, segment: str) -> None:
+    if not segment:
+        raise InvalidName(name, "it has an empty part")
+    if segment.startswith("."):
+        raise InvalidName(name, "no part may start with a dot")
+    if segment[-1] in ". " or segment[0] == " ":
+        raise InvalidName(name, "no part may begin with a space or end with a dot or a space")
+    stem = segment.partition(".")[0]
+    if stem.strip().lower() in _DEVICES:
+        raise InvalidName(name, f"{stem} is a device on some systems")
+    before, tilde, after = stem.rpartition("~")
+    if tilde and before and after.isdigit():
+        raise InvalidName(name, "it looks like a short alias of another name")
+
+
+def _normal_ids(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, int, int]:
+    if layer == "agent":
+        return layer, 0, _identity("agent", agent_id)
+    if layer == "user":
+        return layer, _identity("user", user_id), 0
+    if layer in ("shared", "network"):
+        return layer, 0, 0
+    raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
+
+
+def _identity(kind: str, number: int) -> int:
+    if type(number) is not int or number <= 0:
+        raise InvalidName(number, f"the {kind} layer needs the id of {kind}, a positive number")
+    return number
+
+
+@value
+class Shelf:
+    """Where a set of pages stands: one agent's, one user's, the shared or the network's."""
+
+    layer: Layer
+    user_id: int = 0
+    agent_id: int = 0
+
+    @staticmethod
+    def normal(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, int, int]:
+        """Drop the ids that mean nothing in this layer, so that one page has one identity."""
+        return _normal_ids(layer, user_id, agent_id)
+
+    @property
+    def name(self) -> str:
+        """A short name that is unique among shelves: shared, network, agent-3, user-1."""
+        identity = self.agent_id or self.user_id
+        return f"{self.layer}-{identity}" if identity else self.layer
+
+    def page(self, filename: str) -> Scope:
+        """Name a page on this shelf."""
+        return Scope(self.layer, self.user_id, self.agent_id, filename)
+
+
+@value
+class Scope:
+    """The identity of one page: (layer, user_id, agent_id, filename)."""
+
+    layer: Layer
+    user_id: int
+    agent_id: int
+    filename: str
+
+    @staticmethod
+    def normal(
+        layer: Layer, user_id: int, agent_id: int, filename: str
+    ) -> tuple[Layer, int, int, str]:
+        """Check the filename and drop the ids that mean nothing in this layer."""
+        return (*_normal_ids(layer, user_id, agent_id), check_filename(filename))
+
+    @property
+    def shelf(self) -> Shelf:
+        """Where the page stands."""
+        return Shelf(self.layer, self.user_id, self.agent_id)
+
+    @property
+    def key(self) -> str:
+        """The identity as one string, for logs and database keys."""
+        return f"{self.layer}:{self.user_id}:{self.agent_id}:{self.filename}"

@@ -1,0 +1,296 @@
+"""Sections: the `## ` grammar of a page, as pure functions over its text."""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidSectionName, SectionAmbiguous, SectionMissing, UnclosedBlock
+from looseleaf.values import value
+
+# The reference product's markers, so that its folders read right; a number may stand before `-->`.
+_OPENING = "<!-- datamachine-section-body"
+_CLOSING = "<!-- /datamachine-section-body"
+# What may stand before a block: a fourth column would make it code, or part of a deeper list.
+_INDENTS = ("", " ", "  ", "   ")
+_LIST_MARKS = (*"-*+", *(digit + end for digit in "0123456789" for end in ".)"))
+
+
+@value
+class Section:
+    """One section of a page: what it is called and where it stands."""
+
+    name: str
+    position: int  # 1-based, among all sections of the page.
+    line: int  # 1-based, of the header.
+    start: int  # Offset of the header in the text of the page.
+    end: int  # Offset of the next header, or of the end of the page.
+    bytes: int  # UTF-8 size of what `read_section` returns.
+
+
+# Name, then offsets: of the header, of the body, of an opaque body's end marker (else 0). Plain
+# tuples, since a value for each of them would take longer than the whole scan.
+_Header = tuple[str, int, int, int]
+
+
+@value
+class _Page:
+    text: str
+    headers: list[_Header]
+    unclosed: int  # Offset of the line that opens a block which never ends, else -1.
+
+
+def list_sections(text: str) -> tuple[Section, ...]:
+    """Name every section of the page, in order, duplicates included."""
+    sections, line, counted = [], 1, 0
+    page = _scan(text)
+    for index, (name, start, _, _) in enumerate(page.headers):
+        line += text.count("\n", counted, start)
+        counted = start
+        size = len(_content(page, index).strip("\r\n").encode("utf-8", "surrogatepass"))
+        sections.append(Section(name, index + 1, line, start, _end(page, index), size))
+    return tuple(sections)
+
+
+def section_at(sections: tuple[Section, ...], line: int) -> str | None:
+    """Name the section that a 1-based line of the page belongs to; None in the preamble."""
+    low, high = 0, len(sections)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if sections[middle].line <= line else (low, middle)
+    return sections[low - 1].name if low else None
+
+
+def is_body_marker(line: str) -> bool:
+    """Tell whether a line only guards an opaque body, so that a search can pass over it."""
+    return bool(_marker_tail(line, 0, _OPENING) or _marker_tail(line, 0, _CLOSING))
+
+
+def read_section(text: str, name: str | None, *, position: int | None = None) -> str:
+    """Return the text of a section, without the newlines around it."""
+    page = _scan(text)
+    return _content(page, _locate(page, name, position)).strip("\r\n")
+
+
+def set_section(text: str, name: str | None, body: str, *, position: int | None = None) -> str:
+    """Return the page with the text of a section replaced, or with a new section at its end."""
+    page, index = _writable(text, name, position)
+    return _write(page, index, body.strip("\r\n"))
+
+
+def append_to_section(
+    text: str, name: str | None, addition: str, *, position: int | None = None
+) -> str:
+    """Return the page with text added on a new line at the end of a section, made if missing."""
+    page, index = _writable(text, name, position)
+    core = _parts(_content(page, index))[1]
+    joined = core + _newline(text) + addition if core else addition.lstrip("\r\n")
+    return _write(page, index, joined.rstrip("\r\n"))
+
+
+def delete_section(text: str, name: str | None, *, position: int | None = None) -> str:
+    """Return the page without the header and body of a section, every other byte as it was."""
+    page = _scan(text)
+    index = _locate(page, name, position)
+    return text[: page.headers[index][1]] + text[_end(page, index) :]
+
+
+def _scan(text: str) -> _Page:
+    """Walk the few lines that can matter once, so that the cost stays linear in the page."""
+    lines = _candidates(text)
+    closings = _closing_lines(text, lines)
+    headers: list[_Header] = []
+    fence, in_list, opened, unclosed, resume = "", False, -1, -1, 0
+    for start in lines:
+        if start < resume:
+            continue
+        stop = _line_end(text, start)
+        line = text[start:stop].strip(" \t\r\n")
+        name = line[2:].strip() if line[0] == "#" else ""
+        # A header ends the list item before it, and with the item the fence inside.
+        if fence and not (in_list and name):
+            fence = "" if line.startswith(fence) and not line.strip(fence[0]) else fence
+        elif name:
+            fence, closing = "", _closing_line(text, stop, closings) if closings else 0
+            headers.append((name, start, stop, closing))
+            resume = _line_end(text, closing) if closing else stop
+        elif line[0] == "<":
+            end = text.find("-->", start)
+            unclosed, resume = (start, len(text)) if end < 0 else (-1, _line_end(text, end))
+        elif line[0] != "#":
+            fence, opened, in_list = _fence(line), start, line[0] not in "`~"
+    return _Page(text, headers, opened if fence and not in_list else unclosed)
+
+
+def _candidates(text: str) -> list[int]:
+    """Find, at the speed of `str.find`, the lines that may be headers or open or close a block."""
+    headers = [0] if text.startswith("## ") else []
+    at = text.find("\n## ")
+    while at >= 0:
+        headers.append(at + 1)
+        at = text.find("\n## ", at + 1)
+    blocks = [start for needle in ("```", "~~~", "<!--") for start in _block_lines(text, needle)]
+    return sorted(headers + blocks) if blocks else headers
+
+
+def _block_lines(text: str, needle: str) -> list[int]:
+    lines = []
+    # Most pages lack the first character, which takes a fiftieth of the time to find out.
+    at = text.find(needle) if needle[0] in text else -1
+    while at >= 0:
+        start = text.rfind("\n", 0, at) + 1
+        indent = text[start:at] if at - start <= 3 else needle
+        # A fence may open behind a list mark: if not seen, its end would pass for an opening.
+        in_list = indent[-1:] == " " and indent.strip(" ") in _LIST_MARKS and needle != "<!--"
+        if in_list or indent in _INDENTS:
+            lines.append(start)
+        at = text.find(needle, _line_end(text, at))
+    return lines
+
+
+def _fence(line: str) -> str:
+    """Return the run of characters that opens a fence; empty when the line is inline code."""
+    run = line.lstrip("-*+0123456789.) ")
+    info = run.lstrip(run[0])
+    return "" if run[0] == "`" and "`" in info else run[: len(run) - len(info)]
+
+
+def _closing_lines(text: str, lines: list[int]) -> dict[str, list[int]]:
+    """Collect the end markers by their tail, last first, so that no search is done twice."""
+    closings: dict[str, list[int]] = {}
+    for start in reversed(lines) if _OPENING in text else ():
+        closings.setdefault(_marker_tail(text, start, _CLOSING), []).append(start)
+    return closings
+
+
+def _closing_line(text: str, body: int, closings: dict[str, list[int]]) -> int:
+    """Find the end marker of the opaque body that begins here; 0 when it is an ordinary body."""
+    tail = _marker_tail(text, body, _OPENING)
+    later = closings.get(tail, []) if tail else []
+    while later and later[-1] < body:
+        later.pop()
+    return later[-1] if later else 0
+
+
+def _marker_tail(text: str, at: int, marker: str) -> str:
+    """Return what follows the marker's words, ` -->` or ` 2 -->`; empty for any other line."""
+    if not text.startswith(marker, at):
+        return ""
+    tail = text[at + len(marker) : _line_end(text, at)].rstrip(" \t\r\n")
+    number = tail[1:-4]
+    numbered = tail == f" {number} -->" and number.isascii() and number.isdigit()
+    return tail if tail == " -->" or numbered else ""
+
+
+def _line_end(text: str, at: int) -> int:
+    return text.find("\n", at) + 1 or len(text)
+
+
+def _locate(page: _Page, name: str | None, position: int | None, *, create: bool = False) -> int:
+    """Return the index of the section meant, or the next free one where it may be created."""
+    names = tuple(name for name, _, _, _ in page.headers)
+    if name is None and position is None:
+        raise InvalidSectionName(name, "neither a name nor a position was given")
+    # The name as given comes first, so that whatever a page lists can be addressed.
+    exact = name if name is None else name.strip()
+    title = exact if exact is None or exact in names else _title(exact)
+    hits = [i for i, other in enumerate(names) if title is None or other == title]
+    if position is not None:
+        hits = [position - 1] if position - 1 in hits else []
+    if len(hits) > 1:
+        raise SectionAmbiguous(names[hits[0]], tuple(hit + 1 for hit in hits))
+    if not hits and (position is not None or not create):
+        raise SectionMissing(position if name is None else name, names)
+    return hits[0] if hits else len(names)
+
+
+def _title(name: str) -> str:
+    """Return the name as a header shows it, or refuse what would not come back from a page."""
+    title = f"{name.strip()} ".removeprefix("## ").strip()
+    if not title:
+        raise InvalidSectionName(name, "it is empty")
+    if any(c < " " or "\x7f" <= c <= "\x9f" or c in "\u2028\u2029" for c in title):
+        raise InvalidSectionName(name, "it has a line break or another control character")
+    return title
+
+
+def _end(page: _Page, index: int) -> int:
+    return page.headers[index + 1][1] if index + 1 < len(page.headers) else len(page.text)
+
+
+def _content(page: _Page, index: int) -> str:
+    """Return the body of a section without the lines that guard it."""
+    text, (_, _, body, closing), end = page.text, page.headers[index], _end(page, index)
+    if not closing:
+        return text[body:end]
+    return text[_line_end(text, body) : closing] + text[_line_end(text, closing) : end]
+
+
+def _parts(content: str) -> tuple[str, str, str, str]:
+    """Split a body: the blank lines above, the text, its line end, the blank lines below."""
+    finish = len(content.rstrip("\r\n"))
+    if not finish:
+        return "", "", "", content
+    # The text begins on a line of its own, else a header or marker put there would not count.
+    start = content.rfind("\n", 0, len(content) - len(content.lstrip("\r\n"))) + 1
+    stop = _line_end(content, finish)
+    return content[:start], content[start:finish], content[finish:stop], content[stop:]
+
+
+def _writable(text: str, name: str | None, position: int | None) -> tuple[_Page, int]:
+    """Find the section to write to, after adding it to a page that lacks it."""
+    page = _scan(text)
+    index = _locate(page, name, position, create=True)
+    if index < len(page.headers):
+        return page, index
+    if page.unclosed >= 0:
+        comment = text[page.unclosed :].lstrip(" ").startswith("<")
+        raise _unclosed(page, page.unclosed, "HTML comment" if comment else "code fence")
+    above = _ended(text, _newline(text)) if text else ""
+    newline = _newline(above)
+    if above and not ("\n" + above[-3:]).endswith(("\n\n", "\n\r\n")):
+        above += newline
+    return _scan(f"{above}## {_title(name or '')}{newline}"), index
+
+
+def _write(page: _Page, index: int, body: str) -> str:
+    text, (_, start, after, _), newline = page.text, page.headers[index], _newline(page.text)
+    above, _, line_end, below = _parts(_content(page, index))
+    opening, closing = _markers(page, index, body)
+    stored = _ended(body + line_end, newline) if body else ""
+    header = _ended(text[start:after], newline)
+    made = header + opening + above + stored + closing + below
+    return text[:start] + _ended(made, newline) + text[_end(page, index) :]
+
+
+def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
+    """Choose the lines that make a body opaque; both are empty where it can stand as it is."""
+    alone, newline = _scan(body), _newline(page.text)
+    opaque = alone.headers or alone.unclosed >= 0 or _marker_tail(body, 0, _OPENING)
+    if not opaque and _CLOSING not in body:
+        return "", ""
+    inside = {piece[: piece.find(">") + 1] for piece in body.split(_CLOSING)[1:]}
+    # A start marker above that lacks its end would be completed by an end written here.
+    strays = {
+        tail: start
+        for _, _, start, closing in page.headers[:index]
+        if not closing and (tail := _marker_tail(page.text, start, _OPENING))
+    }
+    completed = [offset for tail, offset in strays.items() if tail in inside]
+    if completed:
+        raise _unclosed(page, completed[0], "section body marker")
+    tail, number = " -->", 1
+    while tail in inside or tail in strays:
+        number += 1
+        tail = f" {number} -->"
+    return (_OPENING + tail + newline, _CLOSING + tail + newline) if opaque else ("", "")
+
+
+def _unclosed(page: _Page, offset: int, kind: str) -> UnclosedBlock:
+    return UnclosedBlock(page.text.count("\n", 0, offset) + 1, kind)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+
+
+def _ended(text: str, newline: str) -> str:
+    """End the text with a newline; a carriage return that stands there alone becomes part of it."""
+    return text if text.endswith("\n") else text + ("\n" if text.endswith("\r") else newline)

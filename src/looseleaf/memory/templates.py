@@ -1,0 +1,123 @@
+"""What a new page starts with: headings to fill in, and hints that only its curator sees."""
+
+from __future__ import annotations
+
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Starter = Callable[[str, "TemplateContext"], str | None]
+    Starters = tuple[Starter, ...]
+
+
+@value
+class TemplateContext:
+    """What is known when a page is started; what is empty is left for its curator to write."""
+
+    agent_name: str = ""
+    workspace_name: str = ""
+    user_name: str = ""
+    date: str = ""
+
+
+def core_starter(filename: str, context: TemplateContext) -> str | None:
+    """Start the pages that every workspace has, and daily pages; None for any other."""
+    make = _CORE.get(filename)
+    return make(context) if make else _daily(filename)
+
+
+CORE_STARTERS: Starters = (core_starter,)
+
+
+def starter(
+    filename: str, context: TemplateContext, starters: Starters = CORE_STARTERS
+) -> str | None:
+    """Ask each starter in order; the first that gives a text wins, None where none does."""
+    for start in starters:
+        text = start(filename, context)
+        if text is not None:
+            return text
+    return None
+
+
+def one_line(text: str) -> str:
+    """Keep a text on its line, so that it cannot become a heading or a section of its own."""
+    return " ".join(text.split())
+
+
+def _soul(context: TemplateContext) -> str:
+    name, workspace = one_line(context.agent_name), one_line(context.workspace_name)
+    identity = f"I am {name}{f', the agent of {workspace}' if workspace else ''}." if name else ""
+    return _page(
+        "Soul",
+        "Who the agent is, whatever it is working on. Keep it short (500 words) and stable: "
+        "what changes belongs in MEMORY.md.",
+        ("Identity", "Name, role, and what it looks after.", identity),
+        ("Voice and Tone", "How it speaks: formal or casual, brief or thorough.", ""),
+        ("Rules", "What it must always do, must never do, and must ask about first.", ""),
+        ("Context", "The field it works in, and whom it works for.", ""),
+    )
+
+
+def _user(context: TemplateContext) -> str:
+    name = one_line(context.user_name)
+    return _page(
+        "User",
+        "The human the agent works with. Key facts only (300 words).",
+        ("About", "Name, timezone, location, background, role.", f"- Name: {name}" if name else ""),
+        ("Preferences", "Length and format of answers, and how decisions are made.", ""),
+        ("Working Patterns", "Hours, availability, habits that the agent should respect.", ""),
+    )
+
+
+def _memory(context: TemplateContext) -> str:
+    date = one_line(context.date)
+    return _page(
+        "Agent Memory",
+        "What the agent has learned. Facts as bullets, decisions with their date; take out what is "
+        "no longer true. Aim for 2,000 words.",
+        ("State", "What is under way or done.", f"- Memory started ({date})" if date else ""),
+        ("Site Knowledge", "How things are set up: places, names, versions, numbers.", ""),
+        ("Lessons Learned", "What went wrong or surprised, and what to do instead.", ""),
+    )
+
+
+def _rules(context: TemplateContext) -> str:
+    workspace = one_line(context.workspace_name)
+    return _page(
+        f"Rules of {workspace}" if workspace else "Rules",
+        "These hold for every agent here, and stand before who the agent is. "
+        "One rule a line, each one that can be checked.",
+        ("General", "How agents work here.", ""),
+        ("Safety", "What needs a human's consent, and what is never done.", ""),
+        ("Content", "What may be published, and in which form.", ""),
+    )
+
+
+_CORE: dict[str, Callable[[TemplateContext], str]] = {
+    "MEMORY.md": _memory,
+    "RULES.md": _rules,
+    "SOUL.md": _soul,
+    "USER.md": _user,
+}
+
+
+def _daily(filename: str) -> str | None:
+    """Head daily/YYYY/MM/DD.md with its date; whether it is a real day is daily.py's to say."""
+    parts = filename.removesuffix(".md").split("/")
+    if not filename.endswith(".md") or parts[0] != "daily" or not filename.isascii():
+        return None
+    if [len(part) for part in parts[1:]] != [4, 2, 2] or not "".join(parts[1:]).isdigit():
+        return None
+    return f"# {'-'.join(parts[1:])}\n\n"
+
+
+def _page(title: str, hint: str, *sections: tuple[str, str, str]) -> str:
+    blocks = [f"# {title}", f"<!-- {hint} -->"]
+    for name, section_hint, text in sections:
+        blocks.append(f"## {name}\n\n<!-- {section_hint} -->")
+        if text:
+            blocks.append(text)
+    return "\n\n".join(blocks) + "\n"

@@ -1,0 +1,107 @@
+"""Agents: create, list, show, rename, configure, switch off and on, delete."""
+
+from __future__ import annotations
+
+import time
+
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.templates import TemplateContext, starter
+from looseleaf.operations.catalog import operation
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.operations.context import Context
+
+
+@value
+class Removed:
+    """An agent that is gone: how many pages went with it (their text stays in the history)."""
+
+    slug: str
+    pages: int
+    folder_left: bool
+
+
+@operation("looseleaf/list-agents", permission="read", read_only=True)
+def list_agents(context: Context) -> list[AgentRecord]:
+    """List every agent, by slug."""
+    return context.agents.records()
+
+
+@operation("looseleaf/show-agent", permission="read", read_only=True)
+def show_agent(context: Context, agent: str | int | None = None) -> AgentRecord:
+    """Show one agent, found by id or slug."""
+    return context.agents.resolve(agent)
+
+
+@operation("looseleaf/create-agent", permission="agents")
+def create_agent(
+    context: Context,
+    slug: str,
+    *,
+    name: str = "",
+    owner: int | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> AgentRecord:
+    """Create an agent and start its SOUL.md and MEMORY.md; pages that are there stay."""
+    user = context.settings.default_user if owner is None else owner
+    record = context.agents.create(slug, name=name, owner=user, config=config)
+    scaffold(context, record.shelf, agent_name=record.name)
+    scaffold(context, Shelf("user", user))
+    return record
+
+
+@operation("looseleaf/rename-agent", permission="agents")
+def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
+    """Give an agent another slug, moving its folder; its id and history stay."""
+    return context.agents.rename(agent, slug, name=name)
+
+
+@operation("looseleaf/configure-agent", permission="agents", idempotent=True)
+def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any]) -> AgentRecord:
+    """Set keys of an agent's configuration; a key set to null is taken out."""
+    return context.agents.configure(agent, config)
+
+
+@operation("looseleaf/set-agent-status", permission="agents", idempotent=True)
+def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRecord:
+    """Make an agent active, inactive or archived."""
+    return context.agents.set_status(agent, status)
+
+
+@operation("looseleaf/delete-agent", permission="agents", destructive=True)
+def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
+    """Delete an agent's record, and its pages too if told; what the pages said stays in history."""
+    record = context.agents.resolve(agent)
+    gone = 0
+    if files:
+        store = context.pages.store_for(record.shelf)
+        for entry in store.list_subtree(record.shelf, ""):
+            scope = record.shelf.page(entry.filename)
+            store.delete(scope, change=context.change("delete agent"))
+            gone += 1
+    context.agents.remove(record.id)
+    return Removed(record.slug, gone, record.slug in context.agents.slugs())
+
+
+@operation("datamachine/scaffold-memory-file", permission="write", idempotent=True)
+def scaffold(context: Context, shelf: Shelf, *, agent_name: str = "") -> list[str]:
+    """Start the core pages of a shelf that are not there yet; give those that were made."""
+    template = TemplateContext(
+        agent_name=agent_name,
+        workspace_name=context.settings.name,
+        date=time.strftime("%Y-%m-%d", time.gmtime(context.clock())),
+    )
+    made = []
+    for file in context.pages.registry.by_layer(shelf.layer):
+        text = None if file.composable else starter(file.filename, template, context.starters)
+        if text is not None:
+            scope = shelf.page(file.filename)
+            if context.pages.scaffold(scope, text, change=context.change("scaffold")):
+                made.append(file.filename)
+    return made

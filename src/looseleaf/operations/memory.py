@@ -1,0 +1,154 @@
+"""Reading and changing pages and their sections."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Invalid
+from looseleaf.memory import sections
+from looseleaf.memory.pages import decoded
+from looseleaf.memory.store import Found
+from looseleaf.operations.catalog import operation
+from looseleaf.operations.context import HERE, Where, scope_of, settled
+from looseleaf.operations.moment import at
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from looseleaf.memory.pages import Saved
+    from looseleaf.memory.sections import Section
+    from looseleaf.memory.store import Deleted
+    from looseleaf.operations.context import Context
+
+MAIN = "MEMORY.md"
+
+
+@value
+class PageText:
+    """A page, or one section of it, as it was read."""
+
+    file: str
+    page: Found
+    layer: str
+    section: str | None = None
+    part: str | None = None
+
+    @property
+    def content(self) -> str:
+        """The text that was asked for, exactly."""
+        return self.part if self.part is not None else decoded(self.file, self.page.content)
+
+    @property
+    def raw(self) -> bytes:
+        """The same as bytes, which a page need not share with any text."""
+        return self.part.encode() if self.part is not None else self.page.content
+
+
+@operation("datamachine/get-agent-memory", permission="read", read_only=True)
+def read_memory(
+    context: Context,
+    file: str = MAIN,
+    *,
+    section: str | None = None,
+    position: int | None = None,
+    where: Where = HERE,
+    as_of: str = "",
+) -> PageText:
+    """Read a page, or one section of it, as it is or as it was at a time or revision."""
+    scope = scope_of(context, file, where)
+    page = (
+        context.pages.require(scope) if not as_of else Found(at(context.history, scope, as_of), 0)
+    )
+    if section is None and position is None:
+        return PageText(file, page, scope.layer)
+    text = sections.read_section(decoded(file, page.content), section, position=position)
+    return PageText(file, page, scope.layer, section, text)
+
+
+@operation("datamachine/list-agent-memory-sections", permission="read", read_only=True)
+def list_sections(
+    context: Context, file: str = MAIN, *, where: Where = HERE
+) -> tuple[Section, ...]:
+    """List the sections of a page, in order."""
+    return context.pages.sections(scope_of(context, file, where))
+
+
+@operation("datamachine/update-agent-memory", permission="write")
+def update_memory(
+    context: Context,
+    section: str | None,
+    content: str,
+    *,
+    file: str = MAIN,
+    mode: Literal["set", "append"] = "set",
+    position: int | None = None,
+    where: Where = HERE,
+) -> Saved:
+    """Set or append to one section of a page; no other byte changes."""
+    scope = scope_of(context, file, where)
+    if mode not in ("set", "append"):
+        raise Invalid(f"mode is set or append, not {mode!r}.")
+    change = context.change(mode)
+    if mode == "append":
+        return context.pages.append_to_section(
+            scope, section, content, change=change, position=position
+        )
+    return context.pages.set_section(scope, section, content, change=change, position=position)
+
+
+@operation("datamachine/delete-agent-memory-section", permission="write", destructive=True)
+def delete_section(
+    context: Context,
+    section: str | None,
+    *,
+    file: str = MAIN,
+    position: int | None = None,
+    where: Where = HERE,
+) -> Saved:
+    """Remove one section of a page; its text stays in the history."""
+    scope = scope_of(context, file, where)
+    return context.pages.delete_section(
+        scope, section, change=context.change("delete section"), position=position
+    )
+
+
+@operation("datamachine/write-agent-file", permission="write", destructive=True, idempotent=True)
+def write_page(
+    context: Context,
+    file: str,
+    content: str | bytes,
+    *,
+    where: Where = HERE,
+    if_match: str | None = None,
+) -> Saved:
+    """Replace or create a whole page; with if_match, only that version."""
+    scope = scope_of(context, file, where)
+    change = context.change("write")
+    return settled(file, context.pages.write(scope, content, change=change, if_match=if_match))
+
+
+@operation("datamachine/append-agent-file", permission="write")
+def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
+    """Add lines to the end of a page, creating it if need be."""
+    scope = scope_of(context, file, where)
+    return context.pages.append(scope, content, change=context.change("append"))
+
+
+@operation("datamachine/clear-agent-file", permission="write", destructive=True, idempotent=True)
+def clear_page(
+    context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
+) -> Saved:
+    """Empty a page, core pages too; its text stays in the history."""
+    scope = scope_of(context, file, where)
+    change = context.change("clear")
+    return settled(file, context.pages.clear(scope, change=change, if_match=if_match))
+
+
+@operation("datamachine/delete-agent-file", permission="write", destructive=True)
+def delete_page(
+    context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
+) -> Deleted:
+    """Delete a page that is not a core page; its text stays in the history."""
+    scope = scope_of(context, file, where)
+    change = context.change("delete")
+    return settled(file, context.pages.delete(scope, change=change, if_match=if_match))

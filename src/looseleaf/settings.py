@@ -1,0 +1,144 @@
+"""Settings: the only reader of the settings file and of the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from looseleaf.errors import InvalidSetting, WorkspaceMissing
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FILE = "looseleaf.toml"
+INCLUDES = ("inline", "imports")
+
+
+@value
+class Settings:
+    """Everything that can be set, with what it is when nobody sets it."""
+
+    root: str
+    name: str = ""  # of the workspace, for people
+    url: str = ""
+    language: str = "en"
+    timezone: str = "UTC"  # for what prompts say; the journal's days are UTC
+    default_agent: str = ""
+    default_user: int = 1
+    actor: str = ""  # who the operator at the command line is, in the history
+    group_writable: bool = False
+    retention_days: float = 90.0
+    retention_versions: int = 200
+    max_page_bytes: int = 10_000_000
+    daily_memory_enabled: bool = False
+    network: bool = False  # whether NETWORK.md is composed
+    agents_md: bool = False  # whether AGENTS.md is composed and projected
+    agents_md_include: str = "inline"
+    project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
+
+
+_STARTER = """\
+# Settings of this Looseleaf workspace. Every line is optional; what stands here is the default.
+{name}# what people call this workspace
+# default_agent = ""            # the agent that is meant when none is named
+# default_user = 1
+# group_writable = false        # files 0660 and folders 0770 instead of 0600 and 0700
+# retention_days = 90           # prior versions stay this long after they were replaced
+# retention_versions = 200      # and at most this many of them, once they are a day old
+# daily_memory_enabled = false  # whether agents may write their journal
+# agents_md = false             # compose AGENTS.md for coding agents
+# agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
+# project_folder = "."          # where AGENTS.md goes, seen from here
+"""
+
+
+def starter(name: str) -> str:
+    """Give the text of a new settings file."""
+    set_name = f"name = {_quoted(name)}" if name else '# name = ""'
+    return _STARTER.replace("{name}", f"{set_name:<31} ")
+
+
+def _quoted(text: str) -> str:
+    # A JSON string without surrogate escapes is a TOML string too.
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
+
+
+def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Find the workspace: as told, by LOOSELEAF_ROOT, the nearest one above, or the user's own."""
+    told = explicit or environ.get("LOOSELEAF_ROOT")
+    if told:
+        return os.path.abspath(os.path.expanduser(told))
+    here = os.getcwd()
+    while True:
+        if os.path.isfile(os.path.join(here, FILE)):
+            return here
+        above = os.path.dirname(here)
+        if above == here:
+            return _data_folder(environ)
+        here = above
+
+
+def _data_folder(environ: Mapping[str, str]) -> str:
+    home = os.path.expanduser("~")
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", "looseleaf")
+    data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
+    return os.path.join(data, "looseleaf")
+
+
+def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings of a workspace; `WorkspaceMissing` where the folder is not one."""
+    try:
+        with open(os.path.join(root, FILE), "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        raise WorkspaceMissing(root) from None
+    except OSError as error:
+        raise InvalidSetting(FILE, f"it cannot be read ({error.strerror})") from error
+    chosen = _checked(_parsed(text)) if _says_something(text) else {}
+    agent = environ.get("LOOSELEAF_AGENT")
+    if agent:
+        chosen["default_agent"] = agent
+    actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
+    chosen.setdefault("actor", actor or "operator")
+    return Settings(root=root, **chosen)  # type: ignore[arg-type]
+
+
+def _says_something(text: bytes) -> bool:
+    # A file of comments needs no parser, and tomllib is as large as the rest of a cold start.
+    return any(line.strip() and not line.lstrip().startswith(b"#") for line in text.split(b"\n"))
+
+
+def _parsed(text: bytes) -> dict[str, object]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidSetting(FILE, f"it is not TOML ({error})") from error
+
+
+def _checked(found: dict[str, object]) -> dict[str, object]:
+    defaults = Settings(root="")
+    for name, given in found.items():
+        if name == "root" or name not in Settings.__match_args__:  # type: ignore[attr-defined]
+            raise InvalidSetting(name, f"{FILE} has no such setting")
+        default = getattr(defaults, name)
+        number = type(default) is float and type(given) is int
+        if type(given) is not type(default) and not number:
+            raise InvalidSetting(name, f"it must be {_kind(default)}, not {given!r}")
+        if isinstance(given, int | float) and given < 0:
+            raise InvalidSetting(name, "it cannot be negative")
+    if found.get("agents_md_include", "inline") not in INCLUDES:
+        raise InvalidSetting("agents_md_include", f"it is one of {', '.join(INCLUDES)}")
+    return found
+
+
+def _kind(default: object) -> str:
+    return {bool: "true or false", int: "a whole number", float: "a number"}.get(
+        type(default), "text"
+    )

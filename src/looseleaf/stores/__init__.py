@@ -1,0 +1,1 @@
+"""Where memory lies: the disk store, its history and its search index."""

@@ -1,0 +1,251 @@
+"""The file of a search index: folded texts, their trigrams and their words, in SQLite.
+
+It is a cache. What it cannot say, or says wrongly, the pages say; it may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.stores.freshness import Signature
+
+IN_MEMORY = ":memory:"
+SUFFIXES = ("", "-wal", "-shm")
+_LAYOUT = 1
+# Texts are folded by the rules of one Unicode version; a file made by another is made anew.
+_VERSION = _LAYOUT * 100_000 + int(unicodedata.unidata_version.replace(".", ""))
+_BUSY_SECONDS = 5.0
+_LOG_BYTES = 4_000_000
+_MOST_TRIGRAMS = 8
+_FILENAME_WEIGHT = 4.0
+
+_TABLES = """
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    filename TEXT NOT NULL UNIQUE,
+    inode INTEGER, changed INTEGER, modified INTEGER, size INTEGER,
+    worded INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX wordless ON pages (id) WHERE worded = 0;
+CREATE TABLE texts (id INTEGER PRIMARY KEY, folded BLOB NOT NULL);
+CREATE TABLE state (change INTEGER NOT NULL);
+INSERT INTO state VALUES (0);
+CREATE VIRTUAL TABLE trigrams USING fts5 (
+    folded, content='', detail=none, tokenize='trigram case_sensitive 1'
+);
+CREATE VIRTUAL TABLE words USING fts5 (
+    filename, folded, content='', tokenize='porter unicode61 remove_diacritics 2'
+);
+"""
+
+
+def is_possible() -> bool:
+    """Say whether this SQLite has the full-text search we need."""
+    connection = sqlite3.connect(IN_MEMORY)
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (a, tokenize='trigram')")
+    except sqlite3.OperationalError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def remove(path: str) -> None:
+    """Delete an index file and what SQLite keeps beside it."""
+    # The file itself goes first: whoever has it open sees by that to open it anew.
+    for suffix in SUFFIXES:
+        try:
+            os.unlink(path + suffix)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+
+
+class IndexFile:
+    """One open index; `sqlite3.DatabaseError` where a file is damaged or not ours."""
+
+    def __init__(self, path: str, *, modes: tuple[int, int] = (0o600, 0o700)) -> None:
+        self.path = path
+        if path != IN_MEMORY:
+            for folder in (os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
+                _make_folder(folder, modes[1])
+        self._sql = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if path != IN_MEMORY and os.stat(path).st_size == 0:
+                os.chmod(path, modes[0])
+            self._prepare()
+        except BaseException:
+            self._sql.close()
+            raise
+        self._files = self._identities()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        now = self._identities()
+        if now[:1] == self._files[:1] and now != self._files:
+            # Its log was deleted: SQLite would still write what it held into the file.
+            remove(self.path)
+        self._sql.close()
+
+    def stands(self) -> bool:
+        """Say whether the file is still the one that was opened, and nobody deleted it."""
+        return self._files == self._identities()
+
+    def begin(self, *, writing: bool = False) -> None:
+        """Begin a transaction: one state of the index, until `end`."""
+        self._sql.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def end(self, *, keep: bool = False) -> None:
+        """End the transaction, and keep what was written or not."""
+        self._sql.execute("COMMIT" if keep else "ROLLBACK")
+
+    def change(self) -> int:
+        """Give the number of changes to the pages so far, in the present transaction."""
+        return int(self._sql.execute("SELECT change FROM state").fetchone()[0])
+
+    def count_change(self) -> None:
+        """Let other processes see that pages have changed."""
+        self._sql.execute("UPDATE state SET change = change + 1")
+
+    def pages(self) -> Iterator[tuple[str, int, Signature | None]]:
+        """Give every page with its number and the signature of the file its text was read from."""
+        for name, number, *signature in self._sql.execute(
+            "SELECT filename, id, inode, changed, modified, size FROM pages"
+        ):
+            yield name, number, None if signature[0] is None else tuple(signature)
+
+    def text(self, number: int) -> bytes:
+        """Give the folded text of a page."""
+        row = self._sql.execute("SELECT folded FROM texts WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError("a page has no text")
+        return bytes(row[0])
+
+    def add(self, name: str, text: bytes) -> int:
+        """Take in a new page and give its number."""
+        number = self._sql.execute("INSERT INTO pages (filename) VALUES (?)", (name,)).lastrowid
+        assert number is not None  # noqa: S101 - only a failed insert has no row
+        self._sql.execute("INSERT INTO texts (id, folded) VALUES (?, ?)", (number, text))
+        self._sql.execute(
+            "INSERT INTO trigrams (rowid, folded) VALUES (?, ?)", (number, _indexed(text))
+        )
+        return number
+
+    def delete(self, number: int) -> None:
+        """Take a page out."""
+        old = _indexed(self.text(number))
+        name, worded = self._sql.execute(
+            "SELECT filename, worded FROM pages WHERE id = ?", (number,)
+        ).fetchone()
+        self._sql.execute(
+            "INSERT INTO trigrams (trigrams, rowid, folded) VALUES ('delete', ?, ?)", (number, old)
+        )
+        if worded:
+            self._sql.execute(
+                "INSERT INTO words (words, rowid, filename, folded) VALUES ('delete', ?, ?, ?)",
+                (number, name, old),
+            )
+        self._sql.execute("DELETE FROM texts WHERE id = ?", (number,))
+        self._sql.execute("DELETE FROM pages WHERE id = ?", (number,))
+
+    def sign(self, number: int, signature: Signature | None) -> None:
+        """Note which file a page's text was read from; None if that cannot be trusted yet."""
+        self._sql.execute(
+            "UPDATE pages SET inode = ?, changed = ?, modified = ?, size = ? WHERE id = ?",
+            (*(signature or (None,) * 4), number),
+        )
+
+    def candidates(self, folded: str) -> list[int]:
+        """Give the pages that hold trigrams of a text: all that hold the text, and some more."""
+        text = _indexed(folded.encode())
+        trigrams = list(dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)))
+        # A handful, from all over the text, leaves hardly more pages than all of them.
+        chosen = trigrams[:: -(-len(trigrams) // _MOST_TRIGRAMS)]
+        rows = self._sql.execute(
+            "SELECT rowid FROM trigrams WHERE trigrams MATCH ?", (_expression(chosen, " AND "),)
+        )
+        return [row[0] for row in rows]
+
+    def wordless(self, most: int) -> list[tuple[int, str]]:
+        """Give pages whose words are not indexed yet; a search for a text needs no words."""
+        rows = self._sql.execute("SELECT id, filename FROM pages WHERE worded = 0 LIMIT ?", (most,))
+        return rows.fetchall()
+
+    def add_words(self, number: int, name: str) -> None:
+        """Index the words of a page."""
+        self._sql.execute(
+            "INSERT INTO words (rowid, filename, folded) VALUES (?, ?, ?)",
+            (number, name, _indexed(self.text(number))),
+        )
+        self._sql.execute("UPDATE pages SET worded = 1 WHERE id = ?", (number,))
+
+    def best(self, terms: tuple[str, ...], limit: int) -> list[tuple[int, float]]:
+        """Rank pages by BM25 over their words and the words of their names, best first."""
+        return self._sql.execute(
+            f"SELECT rowid, -bm25(words, {_FILENAME_WEIGHT}, 1.0) AS score FROM words"  # noqa: S608
+            " WHERE words MATCH ? ORDER BY score DESC, rowid LIMIT ?",
+            (_expression(terms, " OR "), limit),
+        ).fetchall()
+
+    def _prepare(self) -> None:
+        """Set the connection up and make the tables, unless they are there."""
+        for setting in (
+            "journal_mode = WAL",
+            "synchronous = NORMAL",
+            "secure_delete = ON",  # a deleted page's text is not left in free space
+            f"journal_size_limit = {_LOG_BYTES}",
+        ):
+            self._sql.execute(f"PRAGMA {setting}").fetchall()
+        if self._version() == 0:
+            self.begin(writing=True)
+            if self._version() == 0:  # nobody was faster
+                for statement in _TABLES.split(";\n"):
+                    self._sql.execute(statement)
+                self._sql.execute(f"PRAGMA user_version = {_VERSION}")
+            self.end(keep=True)
+        if self._version() != _VERSION:
+            raise sqlite3.DatabaseError("the index has another layout")
+        self.change()
+
+    def _version(self) -> int:
+        return int(self._sql.execute("PRAGMA user_version").fetchone()[0])
+
+    def _identities(self) -> tuple[tuple[int, int], ...]:
+        """Tell the file and its log (WAL), which is a part of it while it is open, from others."""
+        if self.path == IN_MEMORY:
+            return ()
+        return tuple(_identity(self.path + suffix) for suffix in SUFFIXES[:2])
+
+
+def _identity(path: str) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
+
+
+def _indexed(folded: bytes) -> str:
+    # SQLite's tokenizers stop at a NUL; candidates are compared with the true text anyway.
+    return folded.decode().replace("\0", "\x01")
+
+
+def _expression(terms: list[str] | tuple[str, ...], joint: str) -> str:
+    return joint.join('"' + term.replace('"', '""') + '"' for term in terms)
+
+
+def _make_folder(path: str, mode: int) -> None:
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        return
+    if mode & 0o070:
+        os.chmod(path, mode)

@@ -1,0 +1,207 @@
+"""Changing a held page without losing anything: replace it, delete it, clear up after a crash.
+
+The order of a write (docs/store.md tells why): log what happened outside, stage the new bytes, link
+the old file into the history, sync both, swap them in one step, sync the folder, look at what was
+swapped out, log. A crash at any point leaves the old page or the new one, and `tidy` clears up.
+"""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf import atomic
+from looseleaf.errors import Unsafe
+from looseleaf.folders import refuse_twin
+from looseleaf.memory.store import Change, Deleted, Written, content_hash
+from looseleaf.stores.page import Current
+from looseleaf.stores.revisions import splice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.stores.page import HeldPage
+    from looseleaf.stores.revisions import Line
+
+_NONE = -1
+
+
+class Retry(Exception):
+    """The page was changed from outside while it was being replaced."""
+
+
+def replace(page: HeldPage, current: Current | None, content: bytes, change: Change) -> Written:
+    """Put new bytes in the place of what was read; `Retry` if it is no longer there."""
+    page.open_folder(create=True)
+    if current is None:
+        refuse_twin(page.folder, page.name)
+    number = page.note(current)
+    size = page.log.size()
+    written = Current(content, content_hash(content), 0.0)
+    entry = page.entry(number + 1, change, written)
+    entry["redo"] = splice(current.content if current else b"", content)
+    staged = atomic.create(page.staging, page.staged, content, mode=page.file_mode)
+    ours = _NONE
+    try:
+        try:
+            ours = os.fstat(staged).st_ino
+            if current is not None:
+                _keep(page, number)
+            atomic.sync(staged)
+        finally:
+            os.close(staged)
+        if current is not None:
+            atomic.sync(page.log.folder)
+        _put(page, current)
+        _commit(page, current, number, entry)
+    except BaseException:
+        page.log.cut(size)
+        try:
+            _put_back(page, current, number, ours)
+        finally:
+            tidy(page, ours)
+        raise
+    _clear(page)
+    return Written(written.hash, len(content), current.hash if current else "", number + 1)
+
+
+def delete(page: HeldPage, current: Current, change: Change) -> Deleted:
+    """Take the page away; `Retry` if it is no longer what was read."""
+    number = page.note(current)
+    size = page.log.size()
+    try:
+        _keep(page, number)
+        atomic.sync(page.log.folder)
+        try:
+            atomic.move(page.folder, page.name, page.staging, page.staged)
+        except FileNotFoundError:
+            raise Retry from None
+        _commit(page, current, number, page.entry(number + 1, change, None))
+    except BaseException:
+        page.log.cut(size)
+        _give_back(page)
+        tidy(page)
+        raise
+    _clear(page)
+    return Deleted(current.hash, number + 1)
+
+
+def _keep(page: HeldPage, number: int) -> None:
+    """Link the page's present file into the history, under its number."""
+    try:
+        page.log.keep(page.folder, page.name, number)
+    except FileNotFoundError:
+        raise Retry from None
+
+
+def _put(page: HeldPage, current: Current | None) -> None:
+    """Give the staged file the page's name; `Retry` where someone took or removed it."""
+    try:
+        if current is None:
+            atomic.link(page.staging, page.staged, page.folder, page.name)
+        elif not atomic.exchange(page.staging, page.staged, page.folder, page.name):
+            # Files cannot be swapped here: look first, then rename at once.
+            seen = page.read(page.folder, page.name)
+            if seen is None or seen.content != current.content:
+                raise Retry
+            atomic.move(page.staging, page.staged, page.folder, page.name)
+    except (FileExistsError, FileNotFoundError):
+        raise Retry from None
+
+
+def _commit(page: HeldPage, current: Current | None, number: int, entry: Line) -> None:
+    """Make the change durable and log it, unless what came out is not what was read.
+
+    It is looked at twice. An editor that had begun to save in place before the swap has most likely
+    finished by the time the folder is synced, and its bytes are seen then.
+    """
+    _look(page, current, number)
+    atomic.sync(page.folder)
+    _look(page, current, number)
+    page.log.add(entry)
+
+
+def _look(page: HeldPage, current: Current | None, number: int) -> None:
+    """Raise `Retry` where the file that was taken out does not have the bytes that were read."""
+    if current is None:
+        return
+    try:
+        out = page.read(page.staging, page.staged)
+        out = out or page.read(page.log.folder, str(number))
+    except Unsafe:
+        raise Retry from None
+    if out is None or out.content != current.content:
+        raise Retry
+
+
+def _clear(page: HeldPage) -> None:
+    """Take away the second name of the file that was replaced."""
+    try:
+        atomic.remove(page.staging, page.staged)
+    except OSError:
+        return  # the change is done and durable; the next write clears up
+
+
+def _put_back(page: HeldPage, current: Current | None, number: int, ours: int) -> None:
+    """Undo `_put`, if it was done: give the page's name back to the file that had it."""
+    if ours < 0 or _inode(page.folder, page.name) != ours:
+        return
+    try:
+        if current is None:
+            atomic.remove(page.folder, page.name)
+        elif _inode(page.staging, page.staged) >= 0:
+            atomic.exchange(page.staging, page.staged, page.folder, page.name)
+        else:
+            atomic.link(page.log.folder, str(number), page.staging, page.staged)
+            atomic.move(page.staging, page.staged, page.folder, page.name)
+    except FileNotFoundError:
+        return  # removed by someone meanwhile: then it stays so, and `tidy` keeps what there was
+
+
+def _give_back(page: HeldPage) -> None:
+    """Undo a delete, if it was done: give the page its name again."""
+    try:
+        atomic.link(page.staging, page.staged, page.folder, page.name)
+    except (FileNotFoundError, FileExistsError):
+        return  # it was not taken away yet, or someone saved another one: `tidy` sees to it
+
+
+def tidy(page: HeldPage, ours: int = _NONE) -> None:
+    """Clear up what a write left in staging; whatever may be someone's edit is kept.
+
+    Who knows which file is our own new one says so; after a crash nobody does.
+    """
+    atomic.remove(page.staging, page.spare)
+    left = _inode(page.staging, page.staged)
+    if left < 0 and ours < 0:
+        return
+    last = page.log.last()
+    here = _inode(page.folder, page.name) if page.folder >= 0 else _NONE
+    kept = _inode(page.log.folder, str(last["revision"])) if last else _NONE
+    if last and kept >= 0 and kept == here:  # not swapped: the page is still what was linked
+        atomic.remove(page.log.folder, str(last["revision"]))
+    elif last and kept >= 0 and left not in {_NONE, ours, here}:
+        _keep_stray(page, last, in_place=left == kept)
+    atomic.remove(page.staging, page.staged)
+
+
+def _keep_stray(page: HeldPage, last: Line, *, in_place: bool) -> None:
+    """Make a version of its own of an outside edit that ended up in staging."""
+    try:
+        stray = page.read(page.staging, page.staged)
+    except Unsafe:
+        return  # a link or a device holds no text of anyone's
+    if stray is None or (in_place and stray.hash == last["hash"]):
+        return
+    number = last["revision"] + 1
+    outside = Change("outside", surface="disk", reason="saved while it was being replaced")
+    page.log.keep(page.staging, page.staged, number)
+    page.log.add(page.entry(number, outside, stray))
+    if in_place:  # the version that was overwritten must be made again
+        page.log.rescue(last, mode=page.file_mode)
+
+
+def _inode(folder: int, name: str) -> int:
+    """Give the inode that a name stands for, -1 where there is none."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+    except FileNotFoundError:
+        return _NONE

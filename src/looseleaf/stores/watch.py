@@ -1,0 +1,172 @@
+"""Hearing of changes to files as they happen: Linux inotify, called through ctypes.
+
+The kernel queues an event before the system call that made the change returns. So whoever looks
+into the queue after a change has heard of it, however the change was made; only a program that
+writes through a memory map is heard when it lets go of the map.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# File systems that change through this machine's kernel alone, where it hears every change.
+LOCAL = frozenset(
+    ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "xfs", "zfs")
+)
+_MOUNTS = "/proc/self/mountinfo"
+_MOST = "/proc/sys/fs/inotify/max_user_watches"
+_SHARE = 4  # other programs of this user need watches, too
+
+_MODIFY, _ATTRIBUTES, _CLOSE_WRITE = 0x2, 0x4, 0x8
+_ENTRIES = 0x40 | 0x80 | 0x100 | 0x200  # moved from, moved to, created, deleted
+_SELF = 0x400 | 0x800  # deleted, moved
+_UNMOUNTED, _OVERFLOWN, _IGNORED = 0x2000, 0x4000, 0x8000
+_ONLY_FOLDERS, _NO_LINKS, _IS_FOLDER = 0x0100_0000, 0x0200_0000, 0x4000_0000
+_FOLDER = _ATTRIBUTES | _ENTRIES | _SELF | _ONLY_FOLDERS | _NO_LINKS
+# Pages are watched one by one: a write through another name of the same file (a hard link) is
+# reported for the file, but not for the folder.
+_PAGE = _MODIFY | _ATTRIBUTES | _CLOSE_WRITE | _NO_LINKS
+_EVENT = struct.Struct("iIII")
+
+
+class CannotWatch(Exception):
+    """The system does not let us watch, or not so much."""
+
+
+def is_local(path: str) -> bool:
+    """Say whether a folder lies on a file system that only this machine changes."""
+    try:
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
+            lines = mounts.read().splitlines()
+    except FileNotFoundError:
+        return True  # not Linux: nothing is watched there, and every file is checked
+    best, kind = "", ""
+    for line in lines:
+        mount, _, system = line.partition(" - ")
+        point = _unescaped(mount.split(" ")[4])
+        inside = path == point or path.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, system.split(" ")[0]
+    return kind in LOCAL
+
+
+class Watch:
+    """Watches folders and pages, and says which pages may have changed since it was last asked."""
+
+    def __init__(self) -> None:
+        self._descriptors: list[int] = []
+        self._folders: dict[int, str] = {}
+        self._pages: dict[int, set[str]] = {}
+        self._numbers: dict[str, int] = {}
+        try:
+            with open(_MOST, encoding="ascii") as most:
+                self._left = int(most.read()) // _SHARE
+            library = ctypes.CDLL(None, use_errno=True)
+            self._add, self._remove = library.inotify_add_watch, library.inotify_rm_watch
+            self._queue = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+            if self._queue < 0:
+                raise CannotWatch(os.strerror(ctypes.get_errno()))
+            self._descriptors.append(self._queue)
+            self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+            self._descriptors.append(self._mounts)
+        except (OSError, AttributeError, ValueError) as error:
+            self.close()
+            raise CannotWatch(str(error)) from error
+        self._poll = select.poll()
+        self._poll.register(self._queue, select.POLLIN)
+        # A mount over a folder hides its pages without an event; the list of mounts tells of it.
+        self._poll.register(self._mounts, select.POLLPRI)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
+
+    def folder(self, path: str, prefix: str) -> None:
+        """Watch a folder; its pages' names begin with the prefix."""
+        number = self._watched(path, _FOLDER)
+        if number >= 0:
+            self._folders[number] = prefix
+
+    def page(self, path: str, name: str) -> None:
+        """Watch the file that is the page now, and no longer the one that was it before."""
+        number = self._watched(path, _PAGE)
+        if number != self._numbers.get(name):
+            self.drop(name)
+            if number >= 0:
+                self._numbers[name] = number
+                self._pages.setdefault(number, set()).add(name)
+
+    def drop(self, name: str) -> None:
+        """Watch a page no more."""
+        number = self._numbers.pop(name, None)
+        names = self._pages.get(number, set()) if number is not None else set()
+        names.discard(name)
+        if number is not None and not names and self._pages.pop(number, None) is not None:
+            self._remove(self._queue, number)
+            self._left += 1
+
+    def changed(self) -> set[str] | None:
+        """Name the pages that may have changed or gone; None if all must be looked at anew."""
+        ready = self._poll.poll(0)
+        if any(descriptor == self._mounts for descriptor, _ in ready):
+            return None
+        changed: set[str] = set()
+        for number, mask, name in self._events() if ready else ():
+            if mask & (_UNMOUNTED | _OVERFLOWN):
+                return None
+            if number in self._folders:
+                if name.startswith("."):
+                    continue
+                if not name or mask & _IS_FOLDER:
+                    return None
+                changed.add(self._folders[number] + name)
+            else:
+                changed |= self._pages.get(number, set())
+                if mask & _IGNORED:
+                    self._forget(number)
+        return changed
+
+    def _watched(self, path: str, mask: int) -> int:
+        """Give the number of the watch; negative if there is no such file any more."""
+        number: int = self._add(self._queue, os.fsencode(path), mask)
+        if number < 0:
+            code = ctypes.get_errno()
+            if code in (2, 20):  # ENOENT, ENOTDIR: whoever removed it has left an event
+                return number
+            raise CannotWatch(os.strerror(code))
+        if number not in self._pages and number not in self._folders:
+            self._left -= 1
+            if self._left < 0:
+                raise CannotWatch("too many files")
+        return number
+
+    def _forget(self, number: int) -> None:
+        for name in self._pages.pop(number, set()):
+            del self._numbers[name]
+        self._left += 1
+
+    def _events(self) -> Iterator[tuple[int, int, str]]:
+        while True:
+            try:
+                events = os.read(self._queue, 65_536)
+            except BlockingIOError:
+                return
+            at = 0
+            while at < len(events):
+                number, mask, _, size = _EVENT.unpack_from(events, at)
+                at += _EVENT.size + size
+                yield number, mask, os.fsdecode(events[at - size : at].rstrip(b"\0"))
+
+
+def _unescaped(point: str) -> str:
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        point = point.replace(code, character)
+    return point

@@ -1,0 +1,165 @@
+"""Opening a folder and wiring everything together; the one place where the rooms meet."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from looseleaf import atomic, settings
+from looseleaf.agents.directory import Agents
+from looseleaf.agents.record import why_not
+from looseleaf.errors import InvalidAgent
+from looseleaf.folders import Reporting, open_folder
+from looseleaf.memory.composed import ComposedSections, register_core_sections
+from looseleaf.memory.history import Retention
+from looseleaf.memory.pages import MemoryPages
+from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.templates import CORE_STARTERS
+from looseleaf.operations.context import Context
+from looseleaf.stores.disk import GROUP, PRIVATE, DiskStore
+from looseleaf.stores.history import DiskHistory
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.daily import DailyMemory
+    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.search import Index
+    from looseleaf.settings import Settings
+
+
+FIRST_AGENT = "main"
+
+
+class Workspace:
+    """A folder of pages, opened: its agents, pages, history and journal."""
+
+    def __init__(
+        self, chosen: Settings, *, clock: Callable[[], float] = time.time, surface: str = "library"
+    ) -> None:
+        self.settings = chosen
+        self.root = os.path.realpath(chosen.root)
+        modes = GROUP if chosen.group_writable else PRIVATE
+        self.agents = Agents(self.root, default=chosen.default_agent, modes=modes, clock=clock)
+        self.store = DiskStore(
+            self.root,
+            agent_folder=self.agents.folder,
+            group_writable=chosen.group_writable,
+            retention=Retention(chosen.retention_days, chosen.retention_versions),
+            clock=clock,
+        )
+        self.registry = FileRegistry()
+        register_core_files(self.registry, network=chosen.network, agents_md=chosen.agents_md)
+        self.composed = ComposedSections()
+        register_core_sections(self.composed)
+        self.pages = MemoryPages(
+            self._store_for, self.registry, report=report, max_bytes=chosen.max_page_bytes
+        )
+        self.history = DiskHistory(self.store)
+        self.clock = clock
+        self._index: Index | None = None
+        self.context = Context(
+            settings=chosen,
+            agents=self.agents,
+            pages=self.pages,
+            history=self.history,
+            composed=self.composed,
+            starters=CORE_STARTERS,
+            index=self.index,
+            clock=clock,
+            actor=chosen.actor,
+            surface=surface,
+        )
+        self.store.recover()
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str] | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        surface: str = "library",
+    ) -> Workspace:
+        """Open the workspace at a folder, or the one that is found from here."""
+        found = settings.find_root(os.fspath(root) if root is not None else None)
+        return cls(settings.load(found), clock=clock, surface=surface)
+
+    @classmethod
+    def create(
+        cls,
+        root: str | os.PathLike[str],
+        *,
+        name: str = "",
+        agent: str = "",
+        clock: Callable[[], float] = time.time,
+        surface: str = "library",
+    ) -> Workspace:
+        """Make a folder a workspace, or complete one; nothing that is there is overwritten."""
+        folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
+        why = why_not(agent) if agent else None
+        if why is not None:
+            raise InvalidAgent(agent, why)
+        with Reporting(folder):
+            make_home(folder, name)
+        workspace = cls.open(folder, clock=clock, surface=surface)
+        workspace.start(agent)
+        return workspace
+
+    def start(self, agent: str = "") -> None:
+        """Give every folder of an agent a record, make a first agent, start the core pages."""
+        from looseleaf.operations.agents import create_agent, scaffold
+        from looseleaf.operations.composed import compose
+
+        known = {record.slug for record in self.agents.records()}
+        new = [slug for slug in self.agents.slugs() if slug not in known]
+        first = agent or ("" if known or new else FIRST_AGENT)
+        if first and first not in known and first not in new:
+            new.append(first)
+        for slug in new:
+            create_agent(self.context, slug)
+        scaffold(self.context, Shelf("shared"))
+        compose(self.context, "SITE.md")
+
+    def acting(self, *, actor: str = "", surface: str = "", reason: str = "") -> Context:
+        """Give the rooms to someone else: another actor, another surface, a reason."""
+        given = {"actor": actor, "surface": surface, "reason": reason}
+        return changed(self.context, **{key: text for key, text in given.items() if text})
+
+    def daily(self, agent: str | int | None = None) -> DailyMemory:
+        """Open the journal of an agent."""
+        from looseleaf.memory.daily import DailyMemory
+
+        shelf = self.agents.resolve(agent).shelf
+        return DailyMemory(self.pages, shelf, clock=self.clock, index=self.index())
+
+    def index(self) -> Index | None:
+        """Give the search index, made when it is first needed."""
+        if self._index is None:
+            from looseleaf.stores.index import SearchIndex
+
+            self._index = SearchIndex(self.store, f"{self.root}/.looseleaf/index")
+        return self._index
+
+    def _store_for(self, _place: Scope | Shelf) -> DiskStore:
+        return self.store
+
+
+def make_home(folder: str, name: str) -> None:
+    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(open_folder(root, (".looseleaf",), create=0o700))
+        if settings.FILE not in os.listdir(root):
+            atomic.create_durably(root, settings.FILE, settings.starter(name).encode())
+    finally:
+        os.close(root)
+
+
+def report(what: str, error: Exception) -> None:
+    """Tell the operator about a failure that must not undo what was done."""
+    sys.stderr.write(f"looseleaf: {what}: {type(error).__name__}: {error}\n")

@@ -1,0 +1,84 @@
+"""What every test may ask for: a fresh root, a clock that is told the time, a store, a seed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from looseleaf import Workspace
+from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.history import DiskHistory
+
+# Asserts in the suites that test files share explain themselves as those in test files do.
+pytest.register_assert_rewrite("tests.stores")
+
+FULL = os.environ.get("LOOSELEAF_FULL") == "1"
+AGENTS = {1: "ada", 2: "bob"}
+
+settings.register_profile(
+    "house",
+    deadline=None,  # other test processes share the machine
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=1000 if FULL else 100,
+)
+settings.load_profile("house")
+
+
+class Clock:
+    """A clock that stands still until it is moved; later than any real file's time."""
+
+    def __init__(self) -> None:
+        self.now = 4_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, *, days: float = 0.0, seconds: float = 0.0) -> None:
+        """Move the time on."""
+        self.now += days * 86_400.0 + seconds
+
+
+@pytest.fixture
+def seed() -> int:
+    """Give the seed of a random test; the test's output says how to run it again."""
+    chosen = int(os.environ.get("LOOSELEAF_SEED") or secrets.randbits(32))
+    print(f"LOOSELEAF_SEED={chosen}")  # noqa: T201 - shown when the test fails
+    return chosen
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Give a clock that is told the time."""
+    return Clock()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a workspace folder with the folders of two agents, ada and bob."""
+    made = tmp_path / "root"
+    for folder in AGENTS.values():
+        (made / "agents" / folder).mkdir(parents=True)
+    return made.resolve()
+
+
+@pytest.fixture
+def store(root: Path, clock: Clock) -> DiskStore:
+    """Give the disk store of a fresh root."""
+    return DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
+
+
+@pytest.fixture
+def history(store: DiskStore) -> DiskHistory:
+    """Give the history that the store keeps."""
+    return DiskHistory(store)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, clock: Clock) -> Workspace:
+    """Make a workspace with one agent, ada."""
+    return Workspace.create(tmp_path / "workspace", name="House", agent="ada", clock=clock)

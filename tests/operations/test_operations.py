@@ -1,0 +1,364 @@
+"""Operations: one typed function each, the same for every surface."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace, settings
+from looseleaf.errors import (
+    Conflicted,
+    Invalid,
+    InvalidName,
+    NotFound,
+    PageMissing,
+    Protected,
+    Refused,
+    RevisionMissing,
+)
+from looseleaf.memory.history import PastPages
+from looseleaf.operations import agents, composed, daily, files, history, memory, search
+from looseleaf.operations.catalog import CATALOG, operation
+from looseleaf.operations.context import Context, Where
+from looseleaf.operations.moment import parse_moment
+from looseleaf.values import changed
+from tests.conftest import Clock
+
+SEEDS = {
+    "datamachine/get-agent-memory",
+    "datamachine/update-agent-memory",
+    "datamachine/list-agent-memory-sections",
+    "datamachine/search-agent-memory",
+    "datamachine/daily-memory-read",
+    "datamachine/daily-memory-write",
+    "datamachine/daily-memory-list",
+    "datamachine/search-daily-memory",
+    "datamachine/daily-memory-delete",
+    "datamachine/list-agent-files",
+    "datamachine/write-agent-file",
+    "datamachine/delete-agent-file",
+    "datamachine/scaffold-memory-file",
+    "datamachine/list-injectable-memory-files",
+}
+PERMISSIONS = {"read", "write", "identity", "agents", "history", "operate"}
+
+
+@pytest.fixture
+def context(workspace: Workspace) -> Context:
+    """Act as someone with a name, so that the history can be asked who it was."""
+    return workspace.acting(actor="eve", surface="test", reason="a test")
+
+
+def test_the_abilities_of_the_seeds_are_in_the_catalog() -> None:
+    """By the names agents already know."""
+    assert not SEEDS - CATALOG.keys()
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_an_operation_is_typed_described_and_permitted(name: str) -> None:
+    """Its signature is its schema: every parameter has a type, and a sentence says what it does."""
+    entry = CATALOG[name]
+    signature = inspect.signature(entry.run)
+    assert next(iter(signature.parameters)) == "context"
+    assert all(p.annotation is not p.empty for p in signature.parameters.values())
+    assert signature.return_annotation is not signature.empty
+    assert entry.summary.endswith(".")
+    assert entry.permission in PERMISSIONS
+    assert not (entry.read_only and entry.destructive)
+
+
+def test_two_operations_cannot_share_a_name() -> None:
+    """The second is refused when it is defined."""
+    with pytest.raises(ValueError, match="two operations"):
+        operation("looseleaf/list-agents", permission="read")(lambda: None)
+
+
+def test_a_page_is_found_where_the_registry_puts_it(context: Context) -> None:
+    """USER.md is the user's, RULES.md everyone's, anything else the agent's."""
+    assert memory.read_memory(context, "USER.md").layer == "user"
+    assert memory.read_memory(context, "RULES.md").layer == "shared"
+    memory.append_page(context, "contexts/editor.md", "x")
+    assert memory.read_memory(context, "contexts/editor.md").layer == "agent"
+    with pytest.raises(PageMissing, match="shared"):
+        memory.read_memory(context, "contexts/editor.md", where=Where(layer="shared"))
+    with pytest.raises(InvalidName, match="a layer is one of"):
+        memory.read_memory(context, "x.md", where=Where(layer="secret"))
+
+
+def test_another_users_page_is_another_page(context: Context) -> None:
+    """The user told, the agent's owner, the default one, in this order."""
+    agents.create_agent(context, "bob", owner=7)
+    memory.write_page(context, "USER.md", "seven", where=Where(user=7))
+    assert memory.read_memory(context, "USER.md", where=Where(agent="bob")).content == "seven"
+    assert memory.read_memory(context, "USER.md", where=Where(agent="ada")).content != "seven"
+
+
+def test_sections_are_set_appended_listed_and_deleted(context: Context) -> None:
+    """By the names of the seeds."""
+    memory.update_memory(context, "Facts", "- one")
+    memory.update_memory(context, "Facts", "- two", mode="append")
+    assert memory.read_memory(context, section="Facts").content == "- one\n- two"
+    assert "Facts" in [section.name for section in memory.list_sections(context)]
+    memory.delete_section(context, "Facts")
+    assert "Facts" not in [section.name for section in memory.list_sections(context)]
+    with pytest.raises(Invalid, match="set or append"):
+        memory.update_memory(context, "Facts", "x", mode="replace")  # type: ignore[arg-type]
+
+
+def test_a_conflict_is_an_error_with_both_hashes(context: Context) -> None:
+    """Nothing was written."""
+    saved = memory.write_page(context, "notes.md", "one")
+    memory.write_page(context, "notes.md", "two", if_match=saved.hash)
+    with pytest.raises(Conflicted) as caught:
+        memory.write_page(context, "notes.md", "three", if_match=saved.hash)
+    assert caught.value.expected == saved.hash
+    assert memory.read_memory(context, "notes.md").page.hash == caught.value.actual
+
+
+def test_pages_are_cleared_and_deleted_by_the_rules(context: Context) -> None:
+    """Core pages stay, others go, and both leave their text behind."""
+    memory.clear_page(context, "MEMORY.md")
+    with pytest.raises(Protected):
+        memory.delete_page(context, "MEMORY.md")
+    memory.append_page(context, "notes.md", "x")
+    memory.delete_page(context, "notes.md")
+    assert [one.operation for one in history.list_revisions(context, "notes.md")] == [
+        "append",
+        "delete",
+    ]
+
+
+def test_history_says_who_when_how_and_why(context: Context, clock: Clock) -> None:
+    """Oldest first."""
+    memory.append_page(context, "notes.md", "x")
+    clock.advance(seconds=5)
+    memory.append_page(changed(context, actor="bob", reason="more"), "notes.md", "y")
+    first, second = history.list_revisions(context, "notes.md")
+    assert (first.number, first.actor, first.surface, first.reason) == (1, "eve", "test", "a test")
+    assert (second.actor, second.reason, second.time - first.time) == ("bob", "more", 5.0)
+
+
+def test_a_page_is_read_as_it_was(context: Context, clock: Clock) -> None:
+    """By revision, by time and by day; before it was there it is missing."""
+    clock.now = 1_777_334_400.0  # 2026-04-28 00:00 UTC
+    memory.write_page(context, "notes.md", "one")
+    clock.advance(days=2)
+    memory.write_page(context, "notes.md", "two")
+    for moment in ("1", "2026-04-28", "2026-04-28T00:00:00Z", "2026-04-29T23:59+00:00"):
+        assert memory.read_memory(context, "notes.md", as_of=moment).content == "one"
+    assert memory.read_memory(context, "notes.md", as_of="2026-04-30").content == "two"
+    with pytest.raises(PageMissing, match="2026-04-27"):
+        memory.read_memory(context, "notes.md", as_of="2026-04-27")
+    with pytest.raises(RevisionMissing):
+        memory.read_memory(context, "notes.md", as_of="9")
+    with pytest.raises(Invalid, match="neither a revision number nor a time"):
+        memory.read_memory(context, "notes.md", as_of="yesterday")
+
+
+def test_a_moment_without_a_zone_is_utc() -> None:
+    """As every time here."""
+    assert parse_moment("2026-04-28T10:00") == parse_moment("2026-04-28T12:00+02:00")
+
+
+def test_diff_shows_the_last_change_or_any_two(context: Context) -> None:
+    """Lines in unified form, with the numbers of the revisions."""
+    for text in ("a\nb\n", "a\nc\n", "d\nc\n"):
+        memory.write_page(context, "notes.md", text)
+    last = history.diff(context, "notes.md")
+    assert (last.before, last.after) == (2, 3)
+    assert "-a\n+d" in last.text
+    assert "-b\n+c" in history.diff(context, "notes.md", "1", "2").text
+    assert history.diff(context, "notes.md", "2", "2").text == ""
+
+
+def test_restore_is_itself_a_revision(context: Context) -> None:
+    """A deleted page comes back, byte for byte."""
+    memory.write_page(context, "notes.md", "one\r\n")
+    memory.delete_page(context, "notes.md")
+    history.restore(context, "notes.md", "1")
+    assert memory.read_memory(context, "notes.md").raw == b"one\r\n"
+    assert [one.operation for one in history.list_revisions(context, "notes.md")][-1] == "restore"
+    with pytest.raises(PageMissing):
+        history.restore(context, "notes.md", "2")
+
+
+def test_purge_removes_the_content_and_says_so(context: Context, workspace: Workspace) -> None:
+    """No file of the workspace holds the secret any more."""
+    memory.write_page(context, "notes.md", "the secret 4711")
+    memory.write_page(context, "notes.md", "nothing")
+    history.purge(context, "notes.md", 1)
+    with pytest.raises(RevisionMissing, match="purged by eve"):
+        memory.read_memory(context, "notes.md", as_of="1")
+    for folder, _, names in os.walk(workspace.root):
+        for name in names:
+            assert b"4711" not in Path(folder, name).read_bytes()
+    with pytest.raises(RevisionMissing, match="what the page says now"):
+        history.purge(context, "notes.md", 2)
+
+
+def test_prune_keeps_the_newest_and_what_is_young(context: Context, clock: Clock) -> None:
+    """Age counts from the moment a version was replaced."""
+    for text in ("one", "two", "three"):
+        memory.write_page(context, "notes.md", text)
+        clock.advance(days=60)
+    assert history.prune(context) == 1
+    assert [one.number for one in history.list_revisions(context, "notes.md")] == [2, 3]
+    clock.advance(days=900)
+    assert history.prune(context) >= 1
+    assert [one.number for one in history.list_revisions(context, "notes.md")] == [3]
+    with pytest.raises(RevisionMissing, match="no longer kept"):
+        memory.read_memory(context, "notes.md", as_of="1999-01-01")
+
+
+def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
+    """The journal is part of what an agent knows; other agents are not."""
+    agents.create_agent(context, "bob")
+    memory.update_memory(context, "Facts", "- the Needle", where=Where(agent="ada"))
+    daily.write_day(context, "needle too", "2026-04-28", where=Where(agent="ada"))
+    memory.update_memory(context, "Facts", "- bob's needle", where=Where(agent="bob"))
+    found = search.search(context, "NEEDLE", where=Where(agent="ada"))
+    assert [(one.filename, one.section) for one in found.matches] == [
+        ("MEMORY.md", "Facts"),
+        ("daily/2026/04/28.md", ""),
+    ]
+    one = search.search(
+        context, "needle", file="MEMORY.md", section="Facts", where=Where(agent="ada")
+    )
+    assert one.total == 1
+    hits = search.find(context, "needle facts", where=Where(agent="ada"))
+    assert hits[0].filename == "MEMORY.md"
+
+
+def test_search_as_of_a_time_finds_what_was_there_then(context: Context, clock: Clock) -> None:
+    """Also on pages that are gone."""
+    memory.write_page(context, "old.md", "the needle")
+    moment = "2096-10-02T07:06:41Z"
+    clock.advance(days=2)
+    memory.delete_page(context, "old.md")
+    memory.write_page(context, "new.md", "another needle")
+    assert [one.filename for one in search.search(context, "needle").matches] == ["new.md"]
+    then = search.search(context, "needle", as_of=moment)
+    assert [one.filename for one in then.matches] == ["old.md"]
+    assert search.find(context, "needle", as_of=moment)[0].filename == "old.md"
+    with pytest.raises(Invalid, match="give a time"):
+        search.search(context, "needle", as_of="3")
+
+
+def test_the_past_cannot_be_changed(workspace: Workspace, clock: Clock) -> None:
+    """It is read and listed like any store."""
+    past = PastPages(workspace.store, workspace.history, clock.now)
+    scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    assert past.exists(scope)
+    assert [entry.filename for entry in past.list_layer(scope.shelf)] == ["MEMORY.md", "SOUL.md"]
+    for change in (past.write, past.edit, past.delete):
+        with pytest.raises(Refused):
+            change(scope)
+
+
+def test_the_journal_is_read_written_listed_and_searched(context: Context) -> None:
+    """A missing day is a value."""
+    assert not daily.read_day(context, "2026-04-28").exists
+    daily.write_day(context, "- one", "2026-04-28")
+    daily.write_day(context, "whole", "2026-04-29", mode="write")
+    assert daily.read_day(context, "2026-04-28").content == "# 2026-04-28\n\n- one\n"
+    assert daily.list_days(context) == {"2026/04": ["28", "29"]}
+    assert daily.search_days(context, "one", since="2026-04-28").total == 1
+    daily.delete_day(context, "2026-04-28")
+    assert daily.read_day(context, "2026-04-28", as_of="1").content.endswith("- one\n")
+    with pytest.raises(Invalid, match="append or write"):
+        daily.write_day(context, "x", mode="replace")  # type: ignore[arg-type]
+
+
+def test_files_and_paths_tell_what_an_agent_reads(context: Context, clock: Clock) -> None:
+    """Layer by layer, with the rules each page lives by."""
+    listed = {one.file: one for one in files.list_files(context)}
+    assert listed["SITE.md"].editable is False
+    assert listed["RULES.md"].editable == "manage_options"
+    assert listed["MEMORY.md"].protected
+    daily.write_day(context, "x", "2026-04-28")
+    assert "daily/2026/04/28.md" not in {one.file for one in files.list_files(context)}
+    assert "daily/2026/04/28.md" in {one.file for one in files.list_files(context, daily=True)}
+    assert clock.now > 0
+    paths = files.list_paths(context)
+    assert [one.file for one in paths] == ["SITE.md", "RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
+    assert all(os.path.isfile(one.path) and one.exists for one in paths)
+
+
+def agents_md(workspace: Workspace, **chosen: object) -> Context:
+    """Open the workspace with AGENTS.md composed into its parent folder."""
+    with_agents = changed(workspace.settings, agents_md=True, project_folder="..", **chosen)
+    return Workspace(with_agents, clock=workspace.clock).context
+
+
+def test_composing_puts_an_agents_memory_where_coding_agents_look(workspace: Workspace) -> None:
+    """A human's own text around the managed block stays, and so does the file's mode."""
+    target = Path(workspace.root).parent / "AGENTS.md"
+    target.write_text("# Mine\n")
+    target.chmod(0o644)
+    context = agents_md(workspace)
+    memory.update_memory(context, "Lessons Learned", "- composed fact")
+    made = {one.file: one for one in composed.compose(context)}
+    assert made["AGENTS.md"].projected == str(target)
+    text = target.read_text()
+    assert text.startswith("# Mine\n")
+    assert "- composed fact" in text
+    assert "looseleaf --root workspace memory read" in text
+    assert target.stat().st_mode & 0o777 == 0o644
+    memory.update_memory(context, "Lessons Learned", "- second fact", mode="append")
+    composed.compose(context, "AGENTS.md")
+    assert target.read_text().count("# Mine") == 1
+    assert "- second fact" in target.read_text()
+
+
+def test_agents_md_can_import_instead_of_copying(workspace: Workspace) -> None:
+    """The paths lead from the composed file to the pages."""
+    context = agents_md(workspace, agents_md_include="imports")
+    composed.compose(context, "AGENTS.md")
+    text = (Path(workspace.root).parent / "AGENTS.md").read_text()
+    assert "@workspace/agents/ada/MEMORY.md" in text
+    assert (Path(workspace.root).parent / "workspace/agents/ada/MEMORY.md").is_file()
+
+
+def test_the_agents_policy_holds_in_composed_files(workspace: Workspace) -> None:
+    """A page it denies is not copied by this way either."""
+    context = agents_md(workspace)
+    memory.write_page(context, "USER.md", "private matters")
+    policy = {"mode": "deny", "deny": ["USER.md"]}
+    agents.configure_agent(context, "ada", {"memory_policy": policy})
+    composed.compose(context, "AGENTS.md")
+    assert "private matters" not in (Path(workspace.root).parent / "AGENTS.md").read_text()
+
+
+def test_what_is_not_generated_cannot_be_composed(context: Context) -> None:
+    """The error names what can."""
+    with pytest.raises(NotFound, match=r"Generated pages: SITE\.md"):
+        composed.compose(context, "MEMORY.md")
+
+
+def test_an_existing_folder_becomes_a_workspace_untouched(tmp_path: Path, clock: Clock) -> None:
+    """The layout of the seeds is taken over: agents get records, pages keep their bytes."""
+    soul = tmp_path / "agents" / "chubes-bot" / "SOUL.md"
+    day = tmp_path / "agents" / "chubes-bot" / "daily" / "2026" / "02" / "15.md"
+    for path in (soul, day):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"mine {path.name}")
+    workspace = Workspace.create(tmp_path, clock=clock)
+    assert [record.slug for record in workspace.agents.records()] == ["chubes-bot"]
+    assert soul.read_text() == "mine SOUL.md"
+    assert workspace.daily().list_all() == {"2026/02": ["15"]}
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    Workspace.create(tmp_path, clock=clock)
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_opening_finds_the_workspace_from_a_folder_inside(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As git does."""
+    monkeypatch.delenv("LOOSELEAF_ROOT", raising=False)
+    monkeypatch.chdir(Path(workspace.root, "agents", "ada"))
+    assert Workspace.open().root == workspace.root
+    assert settings.find_root() == workspace.root

@@ -1,0 +1,77 @@
+"""Acts out scenes, each in a child of its own that waits until it may begin.
+
+One request a line on standard input, `[scene, root]`; the answer is the child's id. After a second
+line the child begins; the answer is how it ended, `[status, error's name, error's text]`. Importing
+everything happens here, once, so that a traced child makes no system call but those of its scene.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[3]
+sys.path.insert(0, str(REPOSITORY))
+
+from looseleaf.errors import LooseleafError  # noqa: E402 - the path is set just above
+from tests.stores.scenes import SCENES, open_store, perform  # noqa: E402
+
+PR_SET_PTRACER = 0x59616D61
+ANYONE = ctypes.c_ulong(-1)
+
+
+def warm_up() -> None:
+    """Act out every scene once, so that everything is imported that ever will be."""
+    for scene in SCENES.values():
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder, "root")
+            (root / "agents/ada").mkdir(parents=True)
+            scene.prepare(open_store(root), root)
+            scene.act(open_store(root), root)
+
+
+def child(name: str, root: Path, line: socket.socket) -> None:
+    """Say that all is ready, wait for a word on the line, act, and tell what came of it."""
+    ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYONE, 0, 0, 0)
+    line.send(b".")
+    line.recv(1)
+    outcome = ["", ""]
+    try:
+        perform(name, root)
+    except LooseleafError as error:
+        outcome = [type(error).__name__, str(error)]
+    except BaseException as error:  # noqa: BLE001 - the test tells what it was
+        outcome = [f"raw {type(error).__name__}", str(error)]
+    line.send(json.dumps(outcome).encode())
+    os._exit(0)
+
+
+def main() -> None:
+    """Serve requests until there are no more."""
+    warm_up()
+    print("ready", flush=True)  # noqa: T201 - the other end reads it
+    for request in sys.stdin:
+        name, root = json.loads(request)
+        here, there = socket.socketpair()
+        pid = os.fork()
+        if pid == 0:
+            here.close()
+            child(name, Path(root), there)
+        there.close()
+        here.recv(1)
+        print(pid, flush=True)  # noqa: T201
+        sys.stdin.readline()
+        here.send(b"!")
+        _, status = os.waitpid(pid, 0)
+        told = here.recv(65_536)
+        here.close()
+        print(json.dumps([status, *(json.loads(told) if told else ["", ""])]), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""The ways a page is changed on disk, each as a short scene that can be stopped anywhere.
+
+A scene prepares a root and then acts on it. Whatever stops the act, what the page says must be one
+of the states the scene goes through, and nothing that was there before it may be lost.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from looseleaf import atomic
+from looseleaf.memory.history import Retention
+from looseleaf.memory.scope import Scope
+from looseleaf.memory.store import Change
+from looseleaf.stores import disk
+from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.history import DiskHistory
+from tests.conftest import AGENTS
+from tests.stores.conformance import ADA, MEMORY
+
+ACTED = Change("act", "ada", "library", "the act of a scene")
+PREPARED = Change("prepare", "ada", "library", "before the act")
+DAY = 86_400.0
+NESTED = ADA.page("daily/2026/04/17.md")
+DAMAGING = b"an outside edit, saved during the act\n"
+
+
+class Scene(NamedTuple):
+    """What lies there, what is done to it, and to which page."""
+
+    prepare: Callable[[DiskStore, Path], object]
+    act: Callable[[DiskStore, Path], object]
+    page: Scope = MEMORY
+    setting: Callable[[], None] = lambda: None
+
+
+def open_store(root: Path) -> DiskStore:
+    """Open the root of a scene as a process that has just started does."""
+    return DiskStore(str(root), agent_folder=AGENTS.__getitem__)
+
+
+def page_file(root: Path) -> Path:
+    """Give the file that the scenes' page is."""
+    return root / "agents/ada/MEMORY.md"
+
+
+def history_folder(root: Path) -> Path:
+    """Give the folder of its history."""
+    return root / ".looseleaf/history/agent-1/MEMORY.md"
+
+
+def staged_file(root: Path) -> Path:
+    """Give the file in staging that a write of the page uses."""
+    return root / ".looseleaf/staging/agent-1:MEMORY.md"
+
+
+def moved_over(root: Path, content: bytes) -> None:
+    """Save the page as careful editors do: a new file, then a rename."""
+    fresh = root / "agents/ada/.saving"
+    fresh.write_bytes(content)
+    fresh.rename(page_file(root))
+
+
+def saved_in_place(root: Path, content: bytes) -> None:
+    """Save the page as simple editors do: empty it, then write."""
+    page_file(root).write_bytes(content)
+
+
+def three_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write the page three times."""
+    for content in (b"one\n", b"one\ntwo\n", b"one\ntwo\nthree\n"):
+        store.write(MEMORY, content, change=PREPARED)
+
+
+def nothing(store: DiskStore, root: Path) -> None:
+    """Begin with a root that was never written to."""
+
+
+def with_save_in_place(store: DiskStore, root: Path) -> None:
+    """Let someone edit the page in place after the last write."""
+    three_versions(store, root)
+    saved_in_place(root, b"one\ntwo\nthree, by hand\n")
+
+
+def with_save_moved_over(store: DiskStore, root: Path) -> None:
+    """Let someone replace the page after the last write."""
+    three_versions(store, root)
+    moved_over(root, b"one\ntwo\nthree, by hand\n")
+
+
+def with_delete_outside(store: DiskStore, root: Path) -> None:
+    """Let someone remove the page after the last write."""
+    three_versions(store, root)
+    page_file(root).unlink()
+
+
+def deleted(store: DiskStore, root: Path) -> None:
+    """Delete the page after three versions."""
+    three_versions(store, root)
+    store.delete(MEMORY, change=PREPARED)
+
+
+def made_outside(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Begin with a page that only a person ever wrote."""
+    saved_in_place(root, b"by hand\n")
+
+
+def long_ago(store: DiskStore, root: Path) -> None:
+    """Write versions that a retention of 90 days no longer keeps, and the last one now."""
+    for days in (400, 300, 200):
+        moment = time.time() - days * DAY
+        old = DiskStore(store.root, agent_folder=AGENTS.__getitem__, clock=lambda now=moment: now)  # type: ignore[misc]
+        old.write(MEMORY, f"{days} days ago\n".encode(), change=PREPARED)
+    saved_in_place(root, b"by hand, the day before\n")
+    store.write(MEMORY, b"today\n", change=PREPARED)
+
+
+def stopped_before_the_swap(store: DiskStore, root: Path) -> None:
+    """Leave what a write leaves that is killed just before it swaps."""
+    three_versions(store, root)
+    staged_file(root).write_bytes(b"never acknowledged\n")
+    os.link(page_file(root), history_folder(root) / "3")
+
+
+def stopped_after_the_swap(store: DiskStore, root: Path) -> None:
+    """Leave what a write leaves that is killed between the swap and the log."""
+    stopped_before_the_swap(store, root)
+    staged = staged_file(root)
+    staged.rename(root / "new")
+    os.link(page_file(root), staged)
+    (root / "new").rename(page_file(root))
+
+
+def stopped_with_a_stray(store: DiskStore, root: Path) -> None:
+    """Leave what a write leaves that is killed when it has swapped out someone's fresh save."""
+    stopped_after_the_swap(store, root)
+    staged_file(root).unlink()
+    staged_file(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
+
+
+def stopped_over_a_save_in_place(store: DiskStore, root: Path) -> None:
+    """Leave what a write leaves that is killed when someone saved into the file it swapped out."""
+    stopped_after_the_swap(store, root)
+    staged_file(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
+
+
+def write(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write the page."""
+    store.write(MEMORY, b"one\nnew\n", change=ACTED)
+
+
+def write_same(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write what the page says already."""
+    store.write(MEMORY, b"one\ntwo\nthree\n", change=ACTED)
+
+
+def write_nested(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write a page in folders that are not there yet."""
+    store.write(NESTED, b"# 2026-04-17\n", change=ACTED)
+
+
+def append(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Add a line to the page."""
+    store.edit(MEMORY, lambda page: (page or b"") + b"four\n", change=ACTED)
+
+
+def delete(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Delete the page."""
+    store.delete(MEMORY, change=ACTED)
+
+
+def restore(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write the page as it once was."""
+    store.write(MEMORY, DiskHistory(store).content(MEMORY, 1) or b"", change=ACTED)
+
+
+def purge(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Purge the version before the present one."""
+    DiskHistory(store).purge(MEMORY, 2, change=ACTED)
+
+
+def prune(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Prune what is older than 90 days."""
+    DiskHistory(store).prune(ADA, Retention())
+
+
+def recover(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Clear up."""
+    store.recover()
+
+
+def without_exchange() -> None:
+    """Behave as on a file system that cannot swap two files in one step."""
+    atomic._swap = lambda *_names: False
+
+
+def pruning_often() -> None:
+    """Let every third write prune."""
+    disk._PRUNE_EVERY = 3
+
+
+def overtaken(save: Callable[[Path, bytes], None]) -> Callable[[DiskStore, Path], None]:
+    """Edit the page while someone saves it between our reading and our writing."""
+
+    def act(store: DiskStore, root: Path) -> None:
+        saves = iter([DAMAGING])
+
+        def edit(page: bytes | None) -> bytes:
+            for content in saves:
+                save(root, content)
+                (root.parent / "saved").touch()
+            return (page or b"") + b"four\n"
+
+        store.edit(MEMORY, edit, change=ACTED)
+
+    return act
+
+
+SCENES = {
+    "create": Scene(nothing, write),
+    "create in new folders": Scene(nothing, write_nested, NESTED),
+    "create after delete": Scene(deleted, write),
+    "create after delete outside": Scene(with_delete_outside, write),
+    "replace": Scene(three_versions, write),
+    "replace a page made outside": Scene(made_outside, write),
+    "replace after save in place": Scene(with_save_in_place, write),
+    "replace after move over": Scene(with_save_moved_over, write),
+    "replace by the same": Scene(three_versions, write_same),
+    "replace and prune": Scene(long_ago, write, setting=pruning_often),
+    "replace without exchange": Scene(three_versions, write, setting=without_exchange),
+    "append": Scene(three_versions, append),
+    "append, overtaken in place": Scene(three_versions, overtaken(saved_in_place)),
+    "append, overtaken by a move": Scene(three_versions, overtaken(moved_over)),
+    "append, overtaken, without exchange": Scene(
+        three_versions, overtaken(moved_over), setting=without_exchange
+    ),
+    "delete": Scene(three_versions, delete),
+    "delete after save in place": Scene(with_save_in_place, delete),
+    "restore": Scene(three_versions, restore),
+    "restore after delete": Scene(deleted, restore),
+    "purge": Scene(three_versions, purge),
+    "purge after save in place": Scene(with_save_in_place, purge),
+    "prune": Scene(long_ago, prune),
+    "recover before the swap": Scene(stopped_before_the_swap, recover),
+    "recover after the swap": Scene(stopped_after_the_swap, recover),
+    "recover a stray": Scene(stopped_with_a_stray, recover),
+    "recover a save in place": Scene(stopped_over_a_save_in_place, recover),
+}
+
+
+def perform(name: str, root: Path) -> None:
+    """Do the act of a scene in a prepared root."""
+    SCENES[name].setting()
+    SCENES[name].act(open_store(root), root)

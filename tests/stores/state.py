@@ -1,0 +1,69 @@
+"""What a root says about a page, and whether all of it agrees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from looseleaf.memory.scope import Scope
+from looseleaf.memory.store import Found, content_hash
+from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.history import DiskHistory
+from tests.stores.conformance import CHANGE
+from tests.stores.scenes import open_store
+
+
+class State(NamedTuple):
+    """What a page says, and everything it ever said that can still be read."""
+
+    page: bytes | None
+    versions: frozenset[bytes]
+
+
+def state_of(store: DiskStore, scope: Scope) -> State:
+    """Read a page and its whole history, which must agree with it."""
+    page = store.read(scope)
+    content = page.content if isinstance(page, Found) else None
+    history = DiskHistory(store)
+    revisions = history.revisions(scope)
+    assert [one.number for one in revisions] == sorted({one.number for one in revisions})
+    assert [one.time for one in revisions] == sorted(one.time for one in revisions)
+    versions = set() if content is None else {content}
+    for revision in revisions:
+        if revision.hash and revision.kept:
+            version = history.content(scope, revision.number)
+            assert version is not None
+            assert content_hash(version) == revision.hash
+            versions.add(version)
+    if revisions or content is not None:
+        assert revisions[-1].hash == (page.hash if isinstance(page, Found) else "")
+    return State(content, frozenset(versions))
+
+
+def left_behind(root: Path) -> list[Path]:
+    """Give what lies in our own folder that is neither a log nor a numbered version."""
+    ours = root / ".looseleaf"
+    return [
+        path
+        for path in ours.rglob("*")
+        if not path.is_dir() and path.name != "log" and not path.name.isdigit()
+    ]
+
+
+def check_sound(root: Path, scope: Scope, allowed: set[bytes | None], needed: set[bytes]) -> None:
+    """Check a root that a process died in: readable at once, clean after recovery, writable."""
+    before = open_store(root).read(scope)
+    assert (before.content if isinstance(before, Found) else None) in allowed
+    store = open_store(root)
+    store.recover()
+    found = state_of(store, scope)
+    assert found.page in allowed
+    assert needed <= found.versions, f"lost: {needed - found.versions}"
+    assert not left_behind(root)
+    store.write(scope, b"the next write\n", change=CHANGE)
+    after = state_of(store, scope)
+    assert after.page == b"the next write\n"
+    needed = needed | (found.versions & {found.page})
+    assert needed <= after.versions, f"lost: {needed - after.versions}"
+    assert not left_behind(root)
+    assert (root / "agents/ada" / scope.filename).stat().st_nlink == 1

@@ -1,0 +1,276 @@
+"""Whatever stops a write, nothing acknowledged is lost, nothing is torn, nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from looseleaf.errors import DiskFull
+from looseleaf.memory.store import Change
+from looseleaf.stores.disk import DiskStore
+from tests.conftest import AGENTS
+from tests.stores.conformance import CHANGE, MEMORY, adding
+from tests.stores.load import Load
+from tests.stores.scenes import DAMAGING, SCENES, open_store, page_file
+from tests.stores.state import State, check_sound, left_behind, state_of
+from tests.stores.tracing import CHANGING, Call, Ending, Tracer, copy_of, prepared
+
+EVERY_FAULT = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
+# What a process can do without: closing, and taking away a name that is no longer needed.
+DISPENSABLE = ("unlinkat", "openat")
+COMMON = ("create", "replace", "append", "delete", "purge")
+
+
+@pytest.fixture(scope="module")
+def tracer() -> Iterator[Tracer]:
+    """Give a process that acts out scenes under strace."""
+    with Tracer() as one:
+        yield one
+
+
+class Expected(NamedTuple):
+    """What a scene makes of its root when nothing stops it, and may make of it otherwise."""
+
+    calls: list[Call]
+    before: State
+    after: State
+    allowed: set[bytes | None]
+    needed: set[bytes]
+
+
+def expected(tracer: Tracer, name: str, root: Path, folder: Path) -> Expected:
+    """Act out a scene whole, on a copy, and tell what it goes through."""
+    page = SCENES[name].page
+    before = state_of(open_store(root), page)
+    whole = copy_of(root, folder / "whole")
+    calls = tracer.calls(name, whole, folder / "trace")
+    after = state_of(open_store(whole), page)
+    allowed = {before.page, after.page}
+    if "overtaken" in name:
+        # Killed between swapping and swapping back, ours stays; what was saved is in the history.
+        # And the one who saves in place can be stopped as well, with the page emptied.
+        allowed |= {DAMAGING, b"%sfour\n" % before.page, b""}
+    return Expected(calls, before, after, allowed, set(before.versions & after.versions))
+
+
+def saved_meanwhile(root: Path) -> set[bytes]:
+    """Give what someone saved during the act, if it came to that."""
+    return {DAMAGING} if (root.parent / "saved").exists() else set()
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_kill_at_any_call_loses_nothing(tracer: Tracer, name: str, tmp_path: Path) -> None:
+    """Killed before any of its system calls, a change is done or not done, and is cleared up."""
+    root = prepared(name, tmp_path)
+    whole = expected(tracer, name, root, tmp_path)
+    for call in whole.calls:
+        there = copy_of(root, tmp_path / f"{call.name}-{call.number}")
+        ending = tracer.act(name, there, f"{call.name}:signal=KILL:when={call.number}")
+        assert ending.killed, f"{call} was not reached"
+        with telling(f"killed before {call}"):
+            needed = whole.needed | saved_meanwhile(there)
+            check_sound(there, SCENES[name].page, whole.allowed, needed)
+        shutil.rmtree(there.parent)
+    print(f"{len(whole.calls)} kill points")  # noqa: T201 - a figure that -rP shows
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        pytest.param(
+            name,
+            fault,
+            marks=() if fault == "EIO" or name in COMMON else pytest.mark.slow,
+        )
+        for name in SCENES
+        for fault in EVERY_FAULT
+    ],
+)
+def test_a_call_that_fails_is_no_success(
+    tracer: Tracer, name: str, fault: str, tmp_path: Path
+) -> None:
+    """When any of its calls fails once, a change says so clearly and the page stays as it was."""
+    root = prepared(name, tmp_path)
+    whole = expected(tracer, name, root, tmp_path)
+    tried = [call for call in whole.calls if call.name in (*CHANGING, "openat")]
+    for call in tried:
+        there = copy_of(root, tmp_path / f"{call.name}-{call.number}")
+        ending = tracer.act(name, there, f"{call.name}:error={fault}:when={call.number}")
+        with telling(f"{fault} from {call}: {ending}"):
+            check_reported(name, fault, call, ending)
+            found = state_of(open_store(there), SCENES[name].page)
+            if not ending.error and "recover" not in name:
+                assert found.page == whole.after.page
+            elif ending.error:
+                assert found.page in whole.allowed - {whole.after.page} | {whole.before.page}
+                assert call.name in DISPENSABLE or not left_behind(there)
+            needed = whole.needed | saved_meanwhile(there)
+            check_sound(there, SCENES[name].page, whole.allowed, needed)
+        shutil.rmtree(there.parent)
+    print(f"{len(tried)} calls failed with {fault}")  # noqa: T201 - a figure that -rP shows
+
+
+def check_reported(name: str, fault: str, call: Call, ending: Ending) -> None:
+    """Check that a fault is told as what it is, unless it made no difference."""
+    assert not ending.killed
+    if ending.error:
+        wanted = "DiskFull" if fault in ("ENOSPC", "EDQUOT") else "Unavailable"
+        assert ending.error == wanted
+    elif "recover" not in name and "prune" not in name:
+        assert call.name in DISPENSABLE
+
+
+@pytest.mark.parametrize("name", ["create", "replace", "append", "purge"])
+def test_an_interrupted_or_short_write_is_taken_up_again(
+    tracer: Tracer, name: str, tmp_path: Path
+) -> None:
+    """A call that a signal interrupts, or a write that writes nothing, is simply repeated."""
+    root = prepared(name, tmp_path)
+    whole = expected(tracer, name, root, tmp_path)
+    repeated = ("write", "fsync", "fdatasync", "openat", "flock")
+    for call in [call for call in whole.calls if call.name in repeated]:
+        for fault in ("error=EINTR", *(["retval=0"] if call.name == "write" else [])):
+            there = copy_of(root, tmp_path / f"{call.name}-{call.number}-{fault}")
+            ending = tracer.act(name, there, f"{call.name}:{fault}:when={call.number}")
+            with telling(f"{fault} from {call}"):
+                assert ending == Ending(killed=False, error="", message="")
+                assert state_of(open_store(there), SCENES[name].page) == whole.after
+
+
+@pytest.mark.parametrize("room", range(0, 400, 40))
+def test_a_write_cut_short_changes_nothing(tracer: Tracer, room: int, tmp_path: Path) -> None:
+    """Where only part of the bytes can be written, to the page or its log, nothing changes."""
+    root = prepared("replace", tmp_path)
+    before = state_of(open_store(root), MEMORY)
+    ending = tracer.act("replace", root, largest_file=room)
+    after = state_of(open_store(root), MEMORY)
+    assert ending.error == "Unavailable"
+    assert after == before
+    assert not left_behind(root)
+
+
+def telling(what: str) -> Telling:
+    """Add to a failure what was being tried."""
+    return Telling(what)
+
+
+class Telling:
+    """A `with` block whose failures say what was being tried."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if error is not None:
+            error.add_note(self.what)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Mount a disk of 2 MB, with a root on it."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    mounted = sys.platform == "linux" and subprocess.run(command, check=False).returncode == 0
+    if not mounted:
+        pytest.skip("mounting a small disk is not permitted here")
+    (disk / "root/agents/ada").mkdir(parents=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def fill(disk: Path, *, leave: int) -> Path:
+    """Fill a disk up to some bytes."""
+    filler = disk / "filler"
+    filler.unlink(missing_ok=True)
+    free = os.statvfs(disk)
+    with filler.open("wb") as file:
+        file.write(bytes(max(0, free.f_bavail * free.f_bsize - leave)))
+    return filler
+
+
+@pytest.mark.parametrize("change", ["write", "append", "delete", "after an outside edit"])
+def test_a_full_disk_changes_nothing_and_is_left_behind(small_disk: Path, change: str) -> None:
+    """On a disk with too little room the page stays; with room again, all goes on."""
+    root = small_disk / "root"
+    store = DiskStore(str(root), agent_folder=AGENTS.__getitem__)
+    store.write(MEMORY, b"first\n" * 2_000, change=CHANGE)
+    full = 0
+    long = Change("x" * 4_000)
+    for leave in range(0, 160_000, 8_192):
+        store.write(MEMORY, b"text %d\n" % leave * 2_000, change=CHANGE)
+        if change == "after an outside edit":
+            page_file(root).write_bytes(b"by hand\n" * 2_000)
+        before = state_of(store, MEMORY)
+        filler = fill(small_disk, leave=leave)
+        try:
+            if change == "delete":
+                store.delete(MEMORY, change=long)
+            elif change == "append":
+                store.edit(MEMORY, lambda page: (page or b"") + b"line\n" * 500, change=long)
+            else:
+                store.write(MEMORY, b"new %d\n" % leave * 3_000, change=long)
+        except DiskFull:
+            full += 1
+            after = state_of(store, MEMORY)
+            assert after.page == before.page
+            assert after.versions == before.versions
+            assert not left_behind(root)
+        filler.unlink()
+    assert 0 < full < 20
+    store.write(MEMORY, b"there is room again\n", change=CHANGE)
+    assert state_of(store, MEMORY).page == b"there is room again\n"
+
+
+@pytest.mark.parametrize("percent", range(0, 101, 5))
+def test_a_disk_filling_up_is_reported(small_disk: Path, percent: int) -> None:
+    """However full the disk is at first, a growing page ends in a clear error and is whole."""
+    root = small_disk / "root"
+    store = DiskStore(str(root), agent_folder=AGENTS.__getitem__)
+    store.write(MEMORY, b"begin\n", change=CHANGE)
+    filler = fill(small_disk, leave=2_000_000 * (100 - percent) // 100)
+    acknowledged = [b"begin\n"]
+
+    def grow() -> None:
+        while True:
+            lines = b"%05d\n" % len(acknowledged) * 3_000
+            adding(lines, store, MEMORY)
+            acknowledged.append(lines)
+
+    with pytest.raises(DiskFull):
+        grow()
+    found = state_of(store, MEMORY)
+    assert found.page == b"".join(acknowledged)
+    assert len(found.versions) == len(acknowledged)
+    filler.unlink()
+    if percent > 10:
+        adding(b"end\n", store, MEMORY)
+        assert state_of(store, MEMORY).page == b"".join([*acknowledged, b"end\n"])
+
+
+@pytest.mark.parametrize("kills", [60, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_kills_under_load_lose_nothing_acknowledged(kills: int, tmp_path: Path, seed: int) -> None:
+    """Four writers killed at random again and again lose no acknowledged write and tear none."""
+    chance = random.Random(seed)
+    acknowledged = 0
+    with Load() as load:
+        for number in range(kills):
+            if number % 5 == 0:
+                load.begin(tmp_path / f"root {number}")
+            load.run(number, seed=chance.getrandbits(32), seconds=chance.uniform(0.02, 0.07))
+            acknowledged += load.check()
+    assert acknowledged > kills
+    print(f"{acknowledged} writes acknowledged in {kills} kills, 0 lost")  # noqa: T201 - a figure

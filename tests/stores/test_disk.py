@@ -1,0 +1,660 @@
+"""The disk store: the contract of every store, then names, links, listings and permissions."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf import atomic
+from looseleaf.errors import Locked, NameTaken, Unavailable, Unsafe
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, content_hash
+from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.history import DiskHistory
+from tests.conftest import AGENTS, Clock
+from tests.stores.conformance import (
+    ADA,
+    BOB,
+    CHANGE,
+    MEMORY,
+    SHARED,
+    HistoryConformance,
+    StoreConformance,
+    adding,
+    put,
+    read,
+)
+from tests.stores.tree import snapshot
+
+OUTSIDE = b"outside the root"
+
+
+def remove(root: Path) -> None:
+    shutil.rmtree(root)
+
+
+def put_a_file_there(root: Path) -> None:
+    shutil.rmtree(root)
+    root.write_bytes(OUTSIDE)
+
+
+LOSSES = (remove, put_a_file_there)
+
+
+@pytest.fixture(params=LOSSES, ids=lambda lose: lose.__name__)
+def lost_store(request: pytest.FixtureRequest, store: DiskStore, root: Path) -> DiskStore:
+    """Give a store whose root went away after a page was written and read."""
+    put(store, MEMORY, b"text")
+    assert store.exists(MEMORY)
+    request.param(root)
+    return store
+
+
+@pytest.fixture
+def lost_history(lost_store: DiskStore) -> DiskHistory:
+    """Give the history of a store whose root went away."""
+    return DiskHistory(lost_store)
+
+
+@pytest.fixture
+def no_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behave as on a file system that cannot swap two files in one step."""
+    monkeypatch.setattr(atomic, "_swap", lambda *_names: False)
+
+
+class TestDisk(StoreConformance, HistoryConformance):
+    """The disk store and its history."""
+
+
+@pytest.mark.usefixtures("no_exchange")
+class TestDiskWithoutExchange(StoreConformance, HistoryConformance):
+    """The same on a file system where two files cannot be swapped in one step."""
+
+
+class TestNames:
+    """One page, one name, on every system."""
+
+    @pytest.mark.parametrize(
+        ("first", "twin"),
+        [
+            ("MEMORY.md", "memory.md"),
+            ("notes/a.md", "Notes/b.md"),
+            ("notes/a.md", "notes/A.md"),
+            ("café.md", "CAFÉ.md"),
+            ("straße.md", "STRASSE.md"),
+            ("Ωμέγα/x.md", "ωμέγα/x.md"),
+            ("daily/2026/x.md", "DAILY/2026/x.md"),
+            ("a.md", "a.MD"),
+        ],
+    )
+    def test_twins_are_refused(self, store: DiskStore, first: str, twin: str) -> None:
+        """A page or folder that differs from one there only by case or Unicode form is refused."""
+        put(store, ADA.page(first), b"first")
+        with pytest.raises(NameTaken):
+            put(store, ADA.page(twin), b"twin")
+        with pytest.raises(NameTaken):
+            store.edit(ADA.page(twin), lambda _page: b"twin", change=CHANGE)
+        assert store.read(ADA.page(twin)) == Missing()
+        put(store, ADA.page(first), b"still writable")
+        assert read(store, ADA.page(first)) == b"still writable"
+
+    def test_a_twin_made_outside_is_refused_too(self, store: DiskStore, root: Path) -> None:
+        """A file that an editor made takes its name as a page of ours does, and stays writable."""
+        (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
+        with pytest.raises(NameTaken, match=r"Use MEMORY\.md"):
+            put(store, ADA.page("memory.md"), b"twin")
+        assert put(store, MEMORY, b"ours").previous == content_hash(b"by hand")
+
+    def test_a_decomposed_name_made_outside_is_taken(self, store: DiskStore, root: Path) -> None:
+        """A name in another Unicode form, as macOS makes them, counts as the same name."""
+        (root / "agents/ada/cafe\u0301.md").write_bytes(b"by hand")
+        with pytest.raises(NameTaken):
+            put(store, ADA.page("café.md"), b"twin")
+
+    def test_a_name_may_return_in_another_case(self, store: DiskStore) -> None:
+        """After a page was deleted, its name is free in any case, and its history stays."""
+        put(store, ADA.page("notes.md"), b"one")
+        store.delete(ADA.page("notes.md"), change=CHANGE)
+        put(store, ADA.page("Notes.md"), b"two")
+        assert read(store, ADA.page("Notes.md")) == b"two"
+        assert DiskHistory(store).content(ADA.page("notes.md"), 1) == b"one"
+
+    def test_the_longest_name_works(self, store: DiskStore) -> None:
+        """A name of the greatest length and depth is written, replaced, listed and deleted."""
+        deep = "/".join(["d" * 15] * 11) + "/" + "p" * 21 + ".md"
+        for name in (deep, "w" * 197 + ".md", "é" * 98 + ".md"):
+            page = Shelf("agent", 0, 1).page(name)
+            put(store, page, b"one")
+            put(store, page, b"two")
+            assert [entry.filename for entry in store.list_subtree(ADA, "")] == [name]
+            store.delete(page, change=CHANGE)
+
+    def test_an_agent_that_moves_takes_its_pages_along(self, root: Path) -> None:
+        """A page is looked for in the folder its agent has now, never in one it once had."""
+        folders = dict(AGENTS)
+        store = DiskStore(str(root), agent_folder=lambda agent: folders[agent])
+        put(store, MEMORY, b"of the first")
+        age(root / "agents/ada/MEMORY.md")
+        assert read(store, MEMORY) == b"of the first"
+        (root / "agents/ada").rename(root / "agents/eve")
+        folders.update({1: "eve", 2: "ada"})
+        put(store, BOB.page("MEMORY.md"), b"of the second")
+        wait_until_settled(root / "agents/ada/MEMORY.md")
+        assert read(store, BOB.page("MEMORY.md")) == b"of the second"
+        assert read(store, MEMORY) == b"of the first"
+
+
+class TestReading:
+    """Reading leaves no trace and is never out of date."""
+
+    def test_reading_creates_nothing(self, store: DiskStore, root: Path) -> None:
+        """Questions about what is not there, and refused writes, leave the tree as it was."""
+        put(store, MEMORY, b"text")
+        before = snapshot(root)
+        for scope in (MEMORY, ADA.page("daily/2026/x.md"), Shelf("user", 5).page("USER.md")):
+            store.read(scope)
+            store.exists(scope)
+            store.write(scope, b"x", if_match="0" * 64, change=CHANGE)
+            store.delete(scope, if_match="0" * 64, change=CHANGE)
+            DiskHistory(store).revisions(scope)
+        store.list_layer(Shelf("user", 5))
+        store.list_subtree(ADA, "daily")
+        assert store.delete(ADA.page("daily/x.md"), change=CHANGE) == Missing()
+        DiskHistory(store).pages(BOB)
+        store.recover()
+        assert snapshot(root) == before
+
+    def test_an_untouched_root_stays_untouched(self, store: DiskStore, root: Path) -> None:
+        """Reading and listing a folder that Looseleaf never wrote to puts nothing there."""
+        (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
+        before = snapshot(root)
+        assert read(store, MEMORY) == b"by hand"
+        store.list_subtree(ADA, "")
+        assert len(DiskHistory(store).revisions(MEMORY)) == 1
+        store.recover()
+        assert snapshot(root) == before
+
+    @pytest.mark.parametrize("replace", [True, False], ids=["moved there", "in place"])
+    def test_an_outside_edit_is_seen_at_once(
+        self, store: DiskStore, root: Path, *, replace: bool
+    ) -> None:
+        """The next read sees what an editor saved, even of the same length, however often."""
+        page = root / "agents/ada/MEMORY.md"
+        put(store, MEMORY, b"0000")
+        for number in range(1, 200):
+            wanted = f"{number:04}".encode()
+            if replace:
+                (root / "new").write_bytes(wanted)
+                (root / "new").rename(page)
+            else:
+                page.write_bytes(wanted)
+            assert read(store, MEMORY) == wanted
+            assert read(store, MEMORY) == wanted
+
+    def test_a_settled_page_is_remembered_until_it_changes(
+        self, store: DiskStore, root: Path
+    ) -> None:
+        """A page that has not changed is given from memory; one edited, linked or gone is not."""
+        page = root / "agents/ada/MEMORY.md"
+        put(store, MEMORY, b"text")
+        wait_until_settled(page)
+        first = store.read(MEMORY)
+        assert store.read(MEMORY) is first
+        page.write_bytes(b"TEXT")
+        assert read(store, MEMORY) == b"TEXT"
+        wait_until_settled(page)
+        assert store.read(MEMORY) is store.read(MEMORY)
+        os.link(page, root / "elsewhere")
+        with pytest.raises(Unsafe):
+            store.read(MEMORY)
+        page.unlink()
+        assert store.read(MEMORY) == Missing()
+
+    def test_memory_for_pages_is_bounded(self, store: DiskStore, root: Path) -> None:
+        """Reading many large pages again and again keeps all of them right."""
+        names = [f"page {number}.md" for number in range(12)]
+        for name in names:
+            (root / "agents/ada" / name).write_bytes(name.encode() * 200_000)
+        (root / "agents/ada/huge.md").write_bytes(b"x" * 3_000_000)
+        wait_until_settled(root / "agents/ada/huge.md")
+        for _ in range(2):
+            for name in names:
+                assert read(store, ADA.page(name)) == name.encode() * 200_000
+            assert read(store, ADA.page("huge.md")) == b"x" * 3_000_000
+        assert sum(len(found.content) for _, _, found in store._cache._pages.values()) < 20_000_000
+
+    def test_a_page_is_whole_while_it_is_being_replaced(self, store: DiskStore) -> None:
+        """Readers beside writers see one version or another, whole, and never an error."""
+        versions = {number: str(number).encode() * 50_000 for number in range(10)}
+        done = threading.Event()
+        put(store, MEMORY, versions[0])
+        seen: set[bytes] = set()
+
+        def watch() -> None:
+            while not done.is_set():
+                page = store.read(MEMORY)
+                seen.add(page.content if isinstance(page, Found) else b"missing")
+
+        reader = threading.Thread(target=watch)
+        reader.start()
+        for number in range(100):
+            put(store, MEMORY, versions[number % 10])
+        done.set()
+        reader.join()
+        assert seen <= set(versions.values())
+
+    def test_a_page_can_be_read_while_it_is_being_made(self, store: DiskStore) -> None:
+        """Readers of a page that comes and goes find it whole or missing, and never an error."""
+        done = threading.Event()
+        faults: list[str] = []
+
+        def watch() -> None:
+            while not done.is_set():
+                try:
+                    if read(store, MEMORY) not in (None, b"here"):
+                        faults.append("torn")
+                except Exception as error:  # noqa: BLE001 - whatever it is, the test reports it
+                    faults.append(repr(error))
+
+        readers = [threading.Thread(target=watch) for _ in range(2)]
+        for reader in readers:
+            reader.start()
+        for _ in range(60):
+            put(store, MEMORY, b"here")
+            store.delete(MEMORY, change=CHANGE)
+        done.set()
+        for reader in readers:
+            reader.join()
+        assert not faults
+
+
+class TestListing:
+    """Listings have pages and nothing else."""
+
+    def test_only_pages_are_listed(self, store: DiskStore, root: Path) -> None:
+        """Other files, hidden ones, links, pipes and folders are left out."""
+        shelf = root / "agents/ada"
+        put(store, MEMORY, b"text")
+        put(store, ADA.page("notes/inner.md"), b"text")
+        for name in ("agent.json", ".hidden.md", "page.md~", "notes/.git", "a:b.md", "no-suffix"):
+            (shelf / name).write_bytes(b"x")
+        (shelf / ".folder").mkdir()
+        (shelf / ".folder/page.md").write_bytes(b"x")
+        (shelf / "folder.md").mkdir()
+        os.mkfifo(shelf / "pipe.md")
+        (shelf / "link.md").symlink_to(shelf / "MEMORY.md")
+        (shelf / "linked").symlink_to(shelf / "notes")
+        (shelf / os.fsdecode(b"bad\xff.md")).write_bytes(b"x")
+        assert [entry.filename for entry in store.list_layer(ADA)] == ["MEMORY.md"]
+        listed = [entry.filename for entry in store.list_subtree(ADA, "")]
+        assert listed == ["MEMORY.md", "notes/inner.md"]
+
+    def test_an_entry_tells_size_and_time(self, store: DiskStore, root: Path) -> None:
+        """A listing gives each page's length and when it last changed."""
+        put(store, MEMORY, b"text")
+        os.utime(root / "agents/ada/MEMORY.md", (1.5e9, 1.25e9))
+        (entry,) = store.list_layer(ADA)
+        assert (entry.bytes, entry.updated) == (4, 1.25e9)
+        page = store.read(MEMORY)
+        assert isinstance(page, Found)
+        assert page.updated == 1.25e9
+
+    def test_folders_deeper_than_a_page_can_be_are_left_alone(
+        self, store: DiskStore, root: Path
+    ) -> None:
+        """A tree deeper than any page can stand is not walked to its end."""
+        deep = root / "agents/ada" / "/".join("d" * 400)
+        deep.mkdir(parents=True)
+        put(store, MEMORY, b"text")
+        assert [entry.filename for entry in store.list_subtree(ADA, "")] == ["MEMORY.md"]
+
+    def test_listing_goes_on_while_pages_come_and_go(self, store: DiskStore, root: Path) -> None:
+        """A folder or page that vanishes during a listing is just not listed."""
+        shelf = root / "agents/ada"
+        put(store, MEMORY, b"text")
+        done = threading.Event()
+
+        def come_and_go() -> None:
+            while not done.is_set():
+                (shelf / "folder").mkdir()
+                (shelf / "folder/page.md").write_bytes(b"x")
+                shutil.rmtree(shelf / "folder")
+
+        other = threading.Thread(target=come_and_go)
+        other.start()
+        try:
+            for _ in range(2_000):
+                assert "MEMORY.md" in [entry.filename for entry in store.list_subtree(ADA, "")]
+        finally:
+            done.set()
+            other.join()
+
+
+class TestLinks:
+    """Nothing outside the root is read or written, whatever lies in the way."""
+
+    @pytest.fixture
+    def outside(self, tmp_path: Path) -> Path:
+        """Make a folder outside the root with a page in it."""
+        folder = tmp_path / "outside"
+        folder.mkdir()
+        (folder / "MEMORY.md").write_bytes(OUTSIDE)
+        return folder
+
+    def test_a_linked_page_is_refused(self, store: DiskStore, root: Path, outside: Path) -> None:
+        """A symlink in place of a page is neither read nor written nor deleted."""
+        (root / "agents/ada/MEMORY.md").symlink_to(outside / "MEMORY.md")
+        self.refused(store)
+        assert (outside / "MEMORY.md").read_bytes() == OUTSIDE
+
+    def test_a_dangling_link_is_refused(self, store: DiskStore, root: Path, outside: Path) -> None:
+        """A symlink to nowhere is refused too, and nothing comes to be at its end."""
+        (root / "agents/ada/MEMORY.md").symlink_to(outside / "new.md")
+        with pytest.raises(Unsafe):
+            put(store, MEMORY, b"x")
+        with pytest.raises(Unsafe):
+            store.write(MEMORY, b"x", if_match=ABSENT, change=CHANGE)
+        assert not (outside / "new.md").exists()
+
+    @pytest.mark.parametrize("where", ["agents", "agents/ada"])
+    def test_a_linked_folder_is_refused(
+        self, store: DiskStore, root: Path, outside: Path, where: str
+    ) -> None:
+        """A symlink in place of any folder on the way to a page is not followed."""
+        shutil.rmtree(root / "agents")
+        (outside / "ada").mkdir()
+        (outside / "ada/MEMORY.md").write_bytes(OUTSIDE)
+        (root / where).parent.mkdir(exist_ok=True)
+        (root / where).symlink_to(outside / "ada" if where.endswith("ada") else outside)
+        self.refused(store)
+        with pytest.raises(Unsafe):
+            store.list_layer(ADA)
+        with pytest.raises(Unsafe):
+            store.list_subtree(ADA, "")
+        assert sorted(os.listdir(outside)) == ["MEMORY.md", "ada"]
+        assert os.listdir(outside / "ada") == ["MEMORY.md"]
+
+    @pytest.mark.parametrize("where", [".looseleaf", ".looseleaf/history", ".looseleaf/staging"])
+    def test_a_linked_folder_of_ours_is_refused(
+        self, store: DiskStore, root: Path, outside: Path, where: str
+    ) -> None:
+        """Our own folders are not followed out of the root either."""
+        put(store, MEMORY, b"text")
+        (root / where).rename(root / "moved")
+        (root / where).symlink_to(outside)
+        before = snapshot(outside)
+        with pytest.raises(Unsafe):
+            put(store, MEMORY, b"new")
+        with pytest.raises(Unsafe):
+            store.delete(MEMORY, change=CHANGE)
+        assert read(store, MEMORY) == b"text"
+        assert snapshot(outside) == before
+
+    def test_a_linked_log_is_refused(self, store: DiskStore, root: Path, outside: Path) -> None:
+        """A link in place of a page's log or of a version is not followed."""
+        put(store, MEMORY, b"one")
+        put(store, MEMORY, b"two")
+        history = root / ".looseleaf/history/agent-1/MEMORY.md"
+        for name in ("log", "1"):
+            (history / name).unlink()
+            (history / name).symlink_to(outside / "MEMORY.md")
+            with pytest.raises(Unsafe):
+                DiskHistory(store).content(MEMORY, 1)
+            if name == "log":
+                with pytest.raises(Unsafe):
+                    put(store, MEMORY, b"three")
+                (history / name).unlink()
+                shutil.copy(outside / "MEMORY.md", history / "copy")
+                (history / "log").write_bytes(b"")
+                (root / "agents/ada/MEMORY.md").unlink()
+                put(store, MEMORY, b"one")
+                put(store, MEMORY, b"two")
+        assert (outside / "MEMORY.md").read_bytes() == OUTSIDE
+
+    def test_a_hard_link_is_refused(self, store: DiskStore, root: Path, outside: Path) -> None:
+        """A page that is also a file elsewhere is neither read nor replaced nor deleted."""
+        os.link(outside / "MEMORY.md", root / "agents/ada/MEMORY.md")
+        self.refused(store)
+        assert (outside / "MEMORY.md").read_bytes() == OUTSIDE
+        assert (outside / "MEMORY.md").stat().st_nlink == 2
+
+    @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+    def test_what_is_no_file_is_refused(
+        self, store: DiskStore, root: Path, make: Callable[[Path], None]
+    ) -> None:
+        """A pipe or a folder in place of a page is refused at once, without waiting for anyone."""
+        make(root / "agents/ada/MEMORY.md")
+        self.refused(store)
+
+    def test_a_page_in_place_of_a_folder_is_refused(self, store: DiskStore) -> None:
+        """A page has no pages below it."""
+        put(store, ADA.page("a.md"), b"text")
+        with pytest.raises(Unsafe):
+            store.read(ADA.page("a.md/b.md"))
+        with pytest.raises(Unsafe):
+            put(store, ADA.page("a.md/b.md"), b"text")
+        assert read(store, ADA.page("a.md")) == b"text"
+
+    def refused(self, store: DiskStore) -> None:
+        """Check that no operation touches the page."""
+        with pytest.raises(Unsafe):
+            store.read(MEMORY)
+        with pytest.raises(Unsafe):
+            store.exists(MEMORY)
+        for if_match in (None, ABSENT, content_hash(OUTSIDE)):
+            with pytest.raises(Unsafe):
+                store.write(MEMORY, b"x", if_match=if_match, change=CHANGE)
+        with pytest.raises(Unsafe):
+            store.edit(MEMORY, lambda _page: b"x", change=CHANGE)
+        with pytest.raises(Unsafe):
+            store.delete(MEMORY, change=CHANGE)
+
+    @pytest.mark.parametrize("rounds", [1_500, pytest.param(30_000, marks=pytest.mark.slow)])
+    @pytest.mark.parametrize("where", ["ada", "ada/notes", "ada/notes/page.md"])
+    def test_a_link_swapped_in_during_a_call_leads_nowhere(
+        self, store: DiskStore, root: Path, outside: Path, where: str, rounds: int
+    ) -> None:
+        """While a folder or page keeps turning into a link, no byte outside is read or written."""
+        page = ADA.page("notes/page.md")
+        put(store, page, b"inside 0")
+        (outside / "notes").mkdir()
+        for name in ("page.md", "notes/page.md"):
+            (outside / name).write_bytes(OUTSIDE)
+        before = snapshot(outside)
+        flipped = root / "agents" / where
+        target = outside / "page.md" if where.endswith(".md") else outside
+        refused = 0
+        with flipping(flipped, target):
+            for number in range(rounds):
+                try:
+                    if number % 4 == 3:
+                        put(store, page, f"inside {number}".encode())
+                    elif number % 40 == 2:
+                        store.list_subtree(ADA, "")
+                    else:
+                        assert (read(store, page) or b"inside").startswith(b"inside")
+                except (Unsafe, Unavailable):
+                    refused += 1
+        assert snapshot(outside) == before
+        assert 0 < refused < rounds
+
+
+def flipping(path: Path, target: Path) -> Flipping:
+    """Keep exchanging a file or folder with a link to somewhere else, in another thread."""
+    return Flipping(path, target)
+
+
+class Flipping:
+    """A thread that flips a path between what it is and a link, in a `with` block."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self.path, self.link = path, path.with_name("link-to-flip")
+        self.link.symlink_to(target)
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._flip)
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_outcome: object) -> None:
+        self.done.set()
+        self.thread.join()
+
+    def _flip(self) -> None:
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            while not self.done.is_set():
+                atomic.exchange(folder, self.path.name, folder, self.link.name)
+        finally:
+            os.close(folder)
+
+
+class TestPermissions:
+    """Files are for their owner alone, or for the group where that is asked for."""
+
+    @pytest.fixture(params=[0o000, 0o022, 0o077, 0o377], ids=oct)
+    def umask(self, request: pytest.FixtureRequest) -> Iterator[None]:
+        """Run under another umask."""
+        before = os.umask(request.param)
+        yield
+        os.umask(before)
+
+    @pytest.mark.usefixtures("umask")
+    @pytest.mark.parametrize(
+        ("group_writable", "modes"), [(False, (0o600, 0o700)), (True, (0o660, 0o770))]
+    )
+    def test_the_umask_makes_no_difference(
+        self, root: Path, clock: Clock, *, group_writable: bool, modes: tuple[int, int]
+    ) -> None:
+        """Every file and folder the store makes has its mode, whatever the umask."""
+        store = DiskStore(
+            str(root), agent_folder=AGENTS.__getitem__, group_writable=group_writable, clock=clock
+        )
+        given = set(root.rglob("*"))
+        for content in (b"one", b"two", b"three"):
+            put(store, ADA.page("daily/2026/04/17.md"), content)
+            put(store, SHARED.page("SITE.md"), content)
+        (root / "shared/SITE.md").write_bytes(b"outside, in place")
+        put(store, SHARED.page("SITE.md"), b"four")
+        store.delete(SHARED.page("SITE.md"), change=CHANGE)
+        history = DiskHistory(store)
+        history.purge(SHARED.page("SITE.md"), 1, change=CHANGE)
+        made = [path for path in root.rglob("*") if path not in given]
+        wrong = [
+            f"{path}: {path.stat().st_mode & 0o7777:o}"
+            for path in made
+            if path.stat().st_mode & 0o7777 != modes[path.is_dir()]
+        ]
+        assert len(made) > 12
+        assert not wrong
+
+
+class TestLocks:
+    """A page has one writer at a time."""
+
+    def test_a_page_held_too_long_is_reported(self, store: DiskStore, root: Path) -> None:
+        """A writer who cannot get the page gives up with a clear error, and nothing changes."""
+        put(store, MEMORY, b"one")
+        folder = os.open(root / ".looseleaf/history/agent-1/MEMORY.md", os.O_RDONLY)
+        try:
+            atomic.lock(folder, "MEMORY.md")
+            with pytest.raises(Locked):
+                store.held(MEMORY, lambda _page, _current: None, patience=0.01)
+            assert read(store, MEMORY) == b"one"
+            put(store, ADA.page("other.md"), b"free")
+        finally:
+            os.close(folder)
+        put(store, MEMORY, b"two")
+
+    @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+    def test_a_fork_during_a_write_does_not_keep_the_lock(self, store: DiskStore) -> None:
+        """A process that was forked in the middle of a write does not hold the page after it."""
+        children: list[int] = []
+        ended, end = os.pipe()
+
+        def fork(page: bytes | None) -> bytes:
+            child = os.fork()
+            if child == 0:
+                os.close(end)
+                os.read(ended, 1)
+                os._exit(0)
+            children.append(child)
+            return (page or b"") + b"line\n"
+
+        store.edit(MEMORY, fork, change=CHANGE)
+        put(store, MEMORY, b"written while the other process lives")
+        os.close(end)
+        os.close(ended)
+        assert os.waitpid(children[0], 0)[1] == 0
+
+    def test_no_descriptor_is_left_open(self, store: DiskStore, root: Path) -> None:
+        """Nothing stays open after success, conflict, refusal or error."""
+        before = len(os.listdir("/dev/fd"))
+        put(store, MEMORY, b"one")
+        adding(b"two", store, MEMORY)
+        store.write(MEMORY, b"x", if_match=ABSENT, change=CHANGE)
+        store.list_subtree(ADA, "")
+        DiskHistory(store).revisions(MEMORY)
+        DiskHistory(store).content(MEMORY, 1)
+        (root / "agents/ada/MEMORY.md").unlink()
+        (root / "agents/ada/MEMORY.md").symlink_to("/etc/passwd")
+        for operation in (store.read, store.exists):
+            with pytest.raises(Unsafe):
+                operation(MEMORY)
+        with pytest.raises(Unsafe):
+            put(store, MEMORY, b"x")
+        with pytest.raises(NameTaken):
+            put(store, ADA.page("memory.md"), b"x")
+        store.recover()
+        shutil.rmtree(root)
+        for action in (lambda: put(store, MEMORY, b"x"), lambda: store.list_layer(ADA)):
+            with pytest.raises(Unavailable):
+                action()
+        assert len(os.listdir("/dev/fd")) == before
+
+
+def test_an_outside_program_that_never_stops_is_reported(store: DiskStore, root: Path) -> None:
+    """A page that changes on every attempt ends in a clear error, and the outsider's bytes stay."""
+    page = root / "agents/ada/MEMORY.md"
+    put(store, MEMORY, b"one")
+    saves = 0
+
+    def disturb(_page: bytes | None) -> bytes:
+        nonlocal saves
+        saves += 1
+        (root / "new").write_bytes(f"save {saves}".encode())
+        (root / "new").rename(page)
+        return b"ours"
+
+    with pytest.raises(Unavailable, match="keeps changing"):
+        store.edit(MEMORY, disturb, change=CHANGE)
+    assert page.read_bytes() == f"save {saves}".encode()
+    assert put(store, MEMORY, b"two").changed
+
+
+def test_a_stale_writer_conflicts_with_an_outside_edit(store: DiskStore, root: Path) -> None:
+    """An edit made in an editor counts as a version: who has not read it cannot overwrite it."""
+    read_before = put(store, MEMORY, b"one")
+    (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
+    by_hand = content_hash(b"by hand")
+    outcome = store.write(MEMORY, b"two", if_match=read_before.hash, change=CHANGE)
+    assert outcome == Conflict(read_before.hash, by_hand)
+    assert isinstance(store.delete(MEMORY, if_match=read_before.hash, change=CHANGE), Conflict)
+    assert read(store, MEMORY) == b"by hand"
+
+
+def age(path: Path) -> None:
+    """Wait until what is read of a file is remembered."""
+    wait_until_settled(path)
+
+
+def wait_until_settled(path: Path) -> None:
+    """Wait until a file has been left alone for long enough to be remembered."""
+    while time.time_ns() - path.stat().st_ctime_ns < 60_000_000:
+        time.sleep(0.01)

@@ -1,0 +1,166 @@
+"""Acknowledged is durable: the power goes, and everything that was answered is still there.
+
+A small ext4 file system in a file is cut off from its journal by EXT4_IOC_SHUTDOWN, as a power cut
+does it, and mounted again. That takes Linux and root, as CI has them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf.memory.store import Found
+from looseleaf.stores.history import DiskHistory
+from tests.conftest import FULL
+from tests.stores.conformance import ADA, CHANGE
+from tests.stores.scenes import open_store
+
+DRIVER = Path(__file__).parent / "drivers" / "until_dark.py"
+SHUTDOWN, WITHOUT_FLUSHING_THE_LOG = 0x8004587D, 2
+CUTS = 300 if FULL else 15
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="mounting takes Linux and root"
+)
+
+
+class Disk:
+    """An ext4 file system in a file, which can lose its power."""
+
+    def __init__(self, folder: Path) -> None:
+        self.image = folder / "image"
+        self.root = folder / "mount"
+        self.root.mkdir()
+        with self.image.open("wb") as file:
+            file.truncate(64_000_000)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(self.image)], check=True)
+
+    def mount(self) -> None:
+        """Switch it on."""
+        subprocess.run(["mount", "-o", "loop", str(self.image), str(self.root)], check=True)
+
+    def cut(self) -> None:
+        """Take the power away: what has not reached the disk never will."""
+        fd = os.open(self.root, os.O_RDONLY)
+        fcntl.ioctl(fd, SHUTDOWN, struct.pack("I", WITHOUT_FLUSHING_THE_LOG))
+        os.close(fd)
+
+    def unmount(self) -> None:
+        """Take it out; a process that has just died may still hold it for a moment."""
+        for _ in range(50):
+            done = subprocess.run(["umount", str(self.root)], check=False, capture_output=True)
+            if done.returncode == 0:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{self.root} stays in use")
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    """Give a disk with the folder of an agent on it, and take it away afterwards."""
+    made = Disk(tmp_path)
+    made.mount()
+    (made.root / "agents" / "ada").mkdir(parents=True)
+    os.sync()
+    yield made
+    subprocess.run(["umount", str(made.root)], check=False, capture_output=True)
+
+
+def write_until_dark(disk: Disk, seconds: float, syncing: str) -> list[list[str]]:
+    """Let a client write, cut the power, and give what it was answered before that."""
+    command = [sys.executable, str(DRIVER), str(disk.root), syncing]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as client:
+        assert client.stdout
+        first = client.stdout.readline()
+        time.sleep(seconds)
+        disk.cut()
+        client.kill()
+        acknowledged = [first, *client.stdout.read().splitlines()]
+    disk.unmount()
+    disk.mount()
+    return [line.split() for line in acknowledged]
+
+
+def lost(root: Path, acknowledged: list[list[str]]) -> list[str]:
+    """Name what was acknowledged and is neither on its page nor in the history."""
+    store = open_store(root)
+    store.recover()
+    history = DiskHistory(store)
+    page = store.read(ADA.page("lines.md"))
+    lines = set(page.content.split()) if isinstance(page, Found) else set()
+    wholes = history.revisions(ADA.page("whole.md"))
+    missing = []
+    for kind, what in acknowledged:
+        if kind == "line":
+            found = what.encode() in lines
+        elif kind == "whole":
+            found = len(wholes) >= int(what)
+        else:
+            found = store.exists(ADA.page(what))
+        if not found:
+            missing.append(f"{kind} {what}")
+    return missing
+
+
+def torn(root: Path) -> list[str]:
+    """Name what is neither an old state nor a new one."""
+    store = open_store(root)
+    faults = []
+    whole = store.read(ADA.page("whole.md"))
+    if isinstance(whole, Found) and (len(set(whole.content.split())) != 1 or not whole.content):
+        faults.append("whole.md is mixed")
+    lines = store.read(ADA.page("lines.md"))
+    if isinstance(lines, Found):
+        numbers = lines.content.split()
+        if numbers != [b"%d" % (one + 1) for one in range(len(numbers))]:
+            faults.append("lines.md has gaps")
+    for scope in (ADA.page("whole.md"), ADA.page("lines.md")):
+        history = DiskHistory(store)
+        faults += [
+            f"revision {revision.number} of {scope.filename} is empty"
+            for revision in history.revisions(scope)
+            if revision.hash and not history.content(scope, revision.number)
+        ]
+    return faults
+
+
+def test_nothing_acknowledged_is_lost_when_the_power_goes(disk: Disk, seed: int) -> None:
+    """Pages are whole, the history is readable, and the next write works."""
+    chance = random.Random(seed)
+    answers = 0
+    for _ in range(CUTS):
+        acknowledged = write_until_dark(disk, chance.uniform(0.005, 0.1), "sync")
+        answers += len(acknowledged)
+        assert lost(disk.root, acknowledged) == []
+        assert torn(disk.root) == []
+        assert os.listdir(disk.root / ".looseleaf" / "staging") == []
+        open_store(disk.root).write(ADA.page("after.md"), b"on", change=CHANGE)
+        disk.unmount()
+        fresh(disk)
+    print(f"{CUTS} cuts, {answers} answers, none lost")  # noqa: T201 - shown by -s and on failure
+    assert answers > CUTS
+
+
+def test_the_rig_sees_what_is_not_synced(disk: Disk) -> None:
+    """A store that does not sync loses what it acknowledged, so the test above can fail."""
+    acknowledged = write_until_dark(disk, 0.1, "nosync")
+    assert lost(disk.root, acknowledged)
+
+
+def fresh(disk: Disk) -> None:
+    """Begin again with an empty disk."""
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(disk.image)], check=True)
+    disk.mount()
+    (disk.root / "agents" / "ada").mkdir(parents=True)
+    os.sync()

@@ -1,0 +1,27 @@
+"""Looking at a whole folder at once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Give every path below a folder with its mode, its inode and its bytes."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        content = os.fsencode(os.readlink(path)) if path.is_symlink() else b""
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+        found[str(path.relative_to(folder))] = (status.st_mode, status.st_ino, content)
+    return found
+
+
+def holding(folder: Path, secret: bytes) -> list[str]:
+    """Name the files below a folder whose bytes contain a secret."""
+    return sorted(
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and secret in path.read_bytes()
+    )

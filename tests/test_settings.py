@@ -1,0 +1,86 @@
+"""Settings come from one file and a few variables, and a wrong one is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from looseleaf import settings
+from looseleaf.errors import InvalidSetting, WorkspaceMissing
+
+
+def test_the_starter_file_sets_nothing_but_the_name(tmp_path: Path) -> None:
+    """Every line of it is the default."""
+    (tmp_path / "looseleaf.toml").write_text(settings.starter(""))
+    assert settings.load(str(tmp_path), environ={}) == settings.Settings(
+        root=str(tmp_path), actor="operator"
+    )
+    (tmp_path / "looseleaf.toml").write_text(settings.starter('A "quoted" \\ näme'))
+    assert settings.load(str(tmp_path), environ={}).name == 'A "quoted" \\ näme'
+
+
+def test_the_starter_file_names_only_real_settings(tmp_path: Path) -> None:
+    """Uncommented, every line of it is taken, and each is the default it says it is."""
+    lines = settings.starter("").splitlines()[1:]
+    text = "\n".join(line.removeprefix("# ") for line in lines)
+    (tmp_path / "looseleaf.toml").write_text(text)
+    loaded = settings.load(str(tmp_path), environ={})
+    assert loaded == settings.Settings(root=str(tmp_path), actor="operator")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("nonsense = 1", "no such setting"),
+        ('root = "/"', "no such setting"),
+        ('default_user = "one"', "a whole number"),
+        ("default_user = true", "a whole number"),
+        ("group_writable = 1", "true or false"),
+        ("retention_days = -1", "negative"),
+        ('agents_md_include = "both"', "inline, imports"),
+        ("name = ", "not TOML"),
+        (b"name = '\xff'", "not TOML"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_error(
+    tmp_path: Path, text: str | bytes, complaint: str
+) -> None:
+    """The error names the setting and what it should be."""
+    content = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "looseleaf.toml").write_bytes(content)
+    with pytest.raises(InvalidSetting, match=complaint):
+        settings.load(str(tmp_path), environ={})
+
+
+def test_variables_name_the_agent_and_the_actor(tmp_path: Path) -> None:
+    """LOOSELEAF_AGENT wins over the file."""
+    (tmp_path / "looseleaf.toml").write_text('default_agent = "ada"\nretention_days = 7')
+    loaded = settings.load(
+        str(tmp_path), environ={"LOOSELEAF_AGENT": "bob", "LOOSELEAF_ACTOR": "me"}
+    )
+    assert (loaded.default_agent, loaded.actor, loaded.retention_days) == ("bob", "me", 7)
+
+
+def test_the_root_is_found_in_four_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As told, by the variable, the nearest folder above, the user's own."""
+    deep = tmp_path / "project" / "src"
+    deep.mkdir(parents=True)
+    (tmp_path / "project" / "looseleaf.toml").touch()
+    monkeypatch.chdir(deep)
+    environ = {
+        "LOOSELEAF_ROOT": str(tmp_path / "variable"),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+    }
+    assert settings.find_root(str(tmp_path / "told"), environ=environ) == str(tmp_path / "told")
+    assert settings.find_root(environ=environ) == str(tmp_path / "variable")
+    del environ["LOOSELEAF_ROOT"]
+    assert settings.find_root(environ=environ) == str(tmp_path / "project")
+    monkeypatch.chdir(tmp_path)
+    assert settings.find_root(environ=environ).endswith("looseleaf")
+
+
+def test_a_folder_without_settings_is_no_workspace(tmp_path: Path) -> None:
+    """The error says how to make it one."""
+    with pytest.raises(WorkspaceMissing, match="looseleaf init"):
+        settings.load(str(tmp_path), environ={})
