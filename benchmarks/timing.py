@@ -85,10 +85,13 @@ def process(command: tuple[str, ...], env: Mapping[str, str] | None = None) -> C
     return run
 
 
-def output(command: Sequence[str], env: Mapping[str, str] | None = None, *, folder: Path) -> bytes:
-    """Run a command in a folder and give what it prints; one that finds nothing fails with 1."""
+def output(
+    command: Sequence[str], env: Mapping[str, str] | None = None, *, folder: Path | None = None
+) -> bytes:
+    """Run a command, in a folder if told, and give what it prints."""
     done = subprocess.run(command, env=env, cwd=folder, stdout=subprocess.PIPE, check=False)
-    if done.returncode > 1:
+    # ripgrep says 1 where there is nothing to find.
+    if done.returncode > (command[0] == "rg"):
         raise subprocess.CalledProcessError(done.returncode, command)
     return done.stdout
 

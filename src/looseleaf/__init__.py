@@ -46,6 +46,10 @@ _HOMES = {
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in the table above
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that a command imports only what it needs."""
     home = _HOMES.get(name)

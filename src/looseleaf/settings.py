@@ -125,7 +125,7 @@ def _parsed(text: bytes) -> dict[str, object]:
 def _checked(found: dict[str, object]) -> dict[str, object]:
     defaults = Settings(root="")
     for name, given in found.items():
-        if name == "root" or name not in Settings.__match_args__:  # type: ignore[attr-defined]
+        if name == "root" or name not in Settings.__match_args__:
             raise InvalidSetting(name, f"{FILE} has no such setting")
         default = getattr(defaults, name)
         number = type(default) is float and type(given) is int

@@ -61,6 +61,7 @@ class Workspace:
         )
         self.history = DiskHistory(self.store)
         self.clock = clock
+        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
         self.context = Context(
             settings=chosen,
@@ -141,8 +142,16 @@ class Workspace:
         if self._index is None:
             from looseleaf.stores.index import SearchIndex
 
-            self._index = SearchIndex(self.store, f"{self.root}/.looseleaf/index")
+            self._index = SearchIndex(
+                self.store,
+                f"{self.root}/.looseleaf/index",
+                modes=self.store.modes,
+                progress=self._tell_progress,
+            )
         return self._index
+
+    def _tell_progress(self, what: str, done: int, total: int) -> None:
+        self.progress(what, done, total)
 
     def _store_for(self, _place: Scope | Shelf) -> DiskStore:
         return self.store

@@ -26,7 +26,8 @@ class Editor:
     """A process that edits a page, and what it saved once it is done."""
 
     def __init__(self, root: Path, count: int, seed: int, *kinds: str) -> None:
-        arguments = [str(page_file(root)), str(count), str(seed), *kinds]
+        self.notes = root.parent / "saved.json"
+        arguments = [str(page_file(root)), str(self.notes), str(count), str(seed), *kinds]
         self.process = subprocess.Popen(
             [sys.executable, str(EDITOR), *arguments],
             stdin=subprocess.PIPE,
@@ -46,6 +47,7 @@ class Editor:
 
     def finish(self) -> None:
         """Wait for it and take what it says it saved."""
-        told, _ = self.process.communicate()
+        self.process.communicate()
         assert self.process.returncode == 0
-        self.saved = [(kind, content.encode()) for kind, content in json.loads(told)]
+        told = json.loads(self.notes.read_text())
+        self.saved = [(kind, content.encode()) for kind, content in told]

@@ -55,9 +55,11 @@ TOP = {
     ),
 }
 NOTES = """\
-Every command also takes:
---root FOLDER   the workspace; else LOOSELEAF_ROOT, the nearest one above, or your own
---help          what it does, with examples
+Before or after any command that takes them:
+--root FOLDER    the workspace; else LOOSELEAF_ROOT, the nearest above, your own
+--agent ID|SLUG  the agent; else LOOSELEAF_AGENT, the default or the only one
+--format json    one JSON document instead of text for people
+--help           what a command does, with examples
 
 Exit codes:
 0    done

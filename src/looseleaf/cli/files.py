@@ -11,6 +11,7 @@ from looseleaf.cli.arguments import PAGE, Asked, complete_pages, shared
 from looseleaf.cli.formats import counted, iso, minute, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
+from looseleaf.errors import NotFound
 from looseleaf.operations import composed as compose_operations
 from looseleaf.operations import files as operations
 from looseleaf.operations.context import user_of
@@ -153,6 +154,8 @@ def _list_composed(asked: Asked, file: str) -> None:
         if one.composable and file in ("", one.filename)
         for section in context.composed.for_file(one.filename)
     ]
+    if file and not chosen:
+        raise NotFound(f"{file} is not a generated page.")
     if asked.json:
         listed = [
             {
@@ -167,11 +170,9 @@ def _list_composed(asked: Asked, file: str) -> None:
             for one, section in chosen
         ]
         print_document({"sections": listed})
-    elif chosen:
+    else:
         rows = [
             (one.filename, section.priority, section.slug, section.label, section.owner)
             for one, section in chosen
         ]
         print_table(("FILE", "PRIORITY", "SECTION", "LABEL", "OWNER"), rows)
-    else:
-        say(f"{file} is not a generated page." if file else "There are no generated pages.")

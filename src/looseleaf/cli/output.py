@@ -44,11 +44,10 @@ def answered(work: Callable[[], int | None], *, as_json: bool = False) -> int:
         complain(str(error), error=error, as_json=as_json)
         return exit_code(error)
     except BrokenPipeError:
-        # Whoever read our output has enough. Without this, Python would complain on its way out.
-        sys.stdout = None
+        _drop_broken_output()  # whoever read it has enough
         return BROKEN_PIPE
     except OSError as error:
-        sys.stdout = None
+        _drop_broken_output()
         unavailable = Unavailable(str(error.filename or "The output"), error.strerror)
         complain(str(unavailable), error=unavailable, as_json=as_json)
         return exit_code(unavailable)
@@ -163,7 +162,19 @@ def _write(data: bytes) -> None:
     out.flush()
 
 
+def _drop_broken_output() -> None:
+    """Forget what could not be written, else Python tries again on its way out, and complains."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        sys.stdout = None
+
+
 def _to_stderr(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+    except OSError:
+        return  # there is nowhere left to say it; the exit code still tells

@@ -77,7 +77,8 @@ def _snapshot(root: str) -> dict[str, int]:
 
 @command("completion", "looseleaf completion bash", "looseleaf completion fish")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
+@shared()
+def completion(_asked: Asked, shell: str) -> None:
     """Print the script that completes commands in a shell.
 
     \b

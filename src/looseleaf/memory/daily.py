@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FOLDER = "daily"
 _SHAPE = (4, 2, 2)
+_FIRST = "0001-01-01"  # a search with a bound looks at days only
 
 
 @value
@@ -152,9 +153,13 @@ class DailyMemory:
         limit: int = 50,
     ) -> Results:
         """Find a text in the journal, newest day first; both ends of the range are included."""
-        bounds = [str(self.day(text)) if text else "" for text in (since, until)]
         asked = Query(
-            query, prefix=FOLDER, since=bounds[0], until=bounds[1], context=context, limit=limit
+            query,
+            prefix=FOLDER,
+            since=str(self.day(since)) if since else _FIRST,
+            until=str(self.day(until)) if until else "",
+            context=context,
+            limit=limit,
         )
         store = self.pages.store_for(self.shelf)
         return search_pages(store, self.shelf, asked, index=self.index)

@@ -86,6 +86,9 @@ class Index(Protocol):
     def ranked(self, shelf: Shelf, terms: tuple[str, ...], limit: int) -> Scores | None:
         """Give the best pages for some folded words, best first."""
 
+    def forget(self, shelf: Shelf) -> None:
+        """Drop every text of a shelf; the next search makes it anew."""
+
 
 def search(store: Store, shelf: Shelf, query: Query, *, index: Index | None = None) -> Results:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.

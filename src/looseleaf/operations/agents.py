@@ -85,6 +85,9 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
             scope = record.shelf.page(entry.filename)
             store.delete(scope, change=context.change("delete agent"))
             gone += 1
+    index = context.index()
+    if index is not None:
+        index.forget(record.shelf)
     context.agents.remove(record.id)
     return Removed(record.slug, gone, record.slug in context.agents.slugs())
 

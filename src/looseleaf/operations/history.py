@@ -85,6 +85,14 @@ def purge(context: Context, file: str, revision: int, *, where: Where = HERE) ->
     """Remove the content of one prior revision for good; the history says that it happened."""
     scope = scope_of(context, file, where)
     context.history.purge(scope, revision, change=context.change("purge"))
+    forget(context, scope.shelf)
+
+
+def forget(context: Context, shelf: Shelf) -> None:
+    """Let the search index drop what it holds of a shelf: old text may lie in its file."""
+    index = context.index()
+    if index is not None:
+        index.forget(shelf)
 
 
 @operation("looseleaf/prune-history", permission="operate", destructive=True, idempotent=True)

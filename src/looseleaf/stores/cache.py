@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +32,11 @@ class PageCache:
             return None  # reading anew tells what is wrong
         return kept[2] if (status.st_ctime_ns, status.st_ino) == kept[:2] else None
 
-    def remember(self, path: str, status: os.stat_result, page: Found) -> None:
-        """Keep a page that was read, with the status its file had before that."""
-        unsettled = time.time_ns() - status.st_ctime_ns < _SETTLED_NS
-        if unsettled or len(page.content) > _BYTES // 8:
+    def remember(self, path: str, page: Found, *, status: os.stat_result, asked: int) -> None:
+        """Keep a page that was read, with the status its file had when it was asked for it."""
+        # Some file systems count time in whole seconds.
+        step = _SETTLED_NS if status.st_ctime_ns % 1_000_000_000 else 40 * _SETTLED_NS
+        if asked - status.st_ctime_ns < step or len(page.content) > _BYTES // 8:
             return
         if self._bytes > _BYTES:
             self._pages.clear()

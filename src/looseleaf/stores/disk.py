@@ -26,7 +26,6 @@ from looseleaf.stores.listing import pages_below
 from looseleaf.stores.page import (
     SPARE,
     STAGING,
-    Current,
     HeldPage,
     history_segments,
     scope_of_staged,
@@ -82,12 +81,8 @@ class DiskStore:
 
     def _relative(self, place: Shelf | Scope) -> str:
         if place.layer == "agent":
-            relative = f"agents/{self._agent_folder(place.agent_id)}"
-        elif place.layer == "user":
-            relative = f"users/{place.user_id}"
-        else:
-            relative = place.layer
-        return relative
+            return f"agents/{self._agent_folder(place.agent_id)}"
+        return f"users/{place.user_id}" if place.layer == "user" else place.layer
 
     def read(self, scope: Scope) -> Found | Missing:
         """Read a page; one that has not changed on disk since is given again from memory."""
@@ -104,6 +99,7 @@ class DiskStore:
             raise explained(scope.filename, error) from error
         try:
             with Reporting(scope.filename):
+                asked = time.time_ns()
                 status = os.fstat(fd)
                 check_regular(scope.filename, status, os.lstat(self.root).st_dev)
                 if status.st_nlink > 1:
@@ -111,7 +107,7 @@ class DiskStore:
                 found = Found(read_all(fd), status.st_mtime)
         finally:
             os.close(fd)
-        self._cache.remember(f"{self.root}/{path}", status, found)
+        self._cache.remember(f"{self.root}/{path}", found, status=status, asked=asked)
         return found
 
     def _open(self, path: str) -> int:
@@ -198,7 +194,7 @@ class DiskStore:
         if if_match not in (None, ABSENT) and not self.exists(scope):
             return Conflict(if_match or "", "")
 
-        def attempt(page: HeldPage, current: Current | None) -> Written | Conflict:
+        def attempt(page: HeldPage, current: Found | None) -> Written | Conflict:
             actual = current.hash if current else ""
             expected = "" if if_match == ABSENT else if_match
             if expected is not None and expected != actual:
@@ -212,7 +208,7 @@ class DiskStore:
     ) -> Written:
         """Replace a page by what `edit` makes of its current bytes, under the page's lock."""
 
-        def attempt(page: HeldPage, current: Current | None) -> Written:
+        def attempt(page: HeldPage, current: Found | None) -> Written:
             return self._put(page, current, edit(current.content if current else None), change)
 
         return self.held(scope, attempt)
@@ -224,7 +220,7 @@ class DiskStore:
         if not self.exists(scope):
             return Missing() if if_match is None else Conflict(if_match, "")
 
-        def attempt(page: HeldPage, current: Current | None) -> Deleted | Missing | Conflict:
+        def attempt(page: HeldPage, current: Found | None) -> Deleted | Missing | Conflict:
             if if_match is not None and if_match != (current.hash if current else ""):
                 return Conflict(if_match, current.hash if current else "")
             return swap.delete(page, current, change) if current else Missing()
@@ -232,18 +228,22 @@ class DiskStore:
         return self.held(scope, attempt)
 
     def _put(
-        self, page: HeldPage, current: Current | None, content: bytes, change: Change
+        self, page: HeldPage, current: Found | None, content: bytes, change: Change
     ) -> Written:
         if current is not None and current.content == content:
             page.sync()  # it may be there since a moment ago, by someone who did not
             return Written(current.hash, len(content), current.hash, changed=False)
         written = swap.replace(page, current, content, change)
         if written.revision % _PRUNE_EVERY == 0:
-            self._prune(page, content)
+            self._prune(page, content, written.revision)
         return written
 
-    def _prune(self, page: HeldPage, present: bytes) -> None:
+    def _prune(self, page: HeldPage, present: bytes, newest: int) -> None:
         try:
+            # The whole log is read and written anew: the longer it is, the rarer it is its turn.
+            turns = (newest - page.log.first()) // _PRUNE_EVERY
+            if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
+                return
             page.log.prune(self.retention, self.clock(), present=present, mode=self.modes[0])
         except (OSError, Unavailable):
             return  # the write is done and durable; a later one prunes
@@ -251,7 +251,7 @@ class DiskStore:
     def held(
         self,
         scope: Scope,
-        attempt: Callable[[HeldPage, Current | None], Outcome],
+        attempt: Callable[[HeldPage, Found | None], Outcome],
         *,
         patience: float = LOCK_SECONDS,
     ) -> Outcome:

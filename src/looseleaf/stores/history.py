@@ -9,7 +9,7 @@ from looseleaf.errors import RevisionMissing
 from looseleaf.folders import Reporting
 from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import Change, Found
-from looseleaf.stores.page import HISTORY, Current, HeldPage, scope_of_staged
+from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ class DiskHistory:
             why = "it is what the page says now; change the page first, then purge"
             raise RevisionMissing(scope.filename, number, why)
 
-        def attempt(page: HeldPage, current: Current | None) -> None:
+        def attempt(page: HeldPage, current: Found | None) -> None:
             newest = page.note(current)
             lines = page.log.lines()
             if current is not None and number == newest - 1:
@@ -126,7 +126,7 @@ class DiskHistory:
         if not outlived(self.revisions(scope), retention, now):
             return 0
 
-        def attempt(page: HeldPage, current: Current | None) -> int:
+        def attempt(page: HeldPage, current: Found | None) -> int:
             page.note(current)
             present = current.content if current else b""
             return page.log.prune(retention, now, present=present, mode=page.file_mode)

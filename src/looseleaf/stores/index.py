@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search import Counts, Scores
-    from looseleaf.stores.shelf_index import DiskPages
+    from looseleaf.stores.shelf_index import DiskPages, Progress
 
     Answer = TypeVar("Answer")
 
@@ -50,6 +50,7 @@ class SearchIndex:
         watching: bool = True,
         fewest_files: int = FEWEST_FILES,
         memory_bytes: int = MEMORY_BYTES,
+        progress: Progress = lambda _what, _done, _total: None,
     ) -> None:
         self.folder = folder
         self._store = store
@@ -57,6 +58,7 @@ class SearchIndex:
         self._watching = watching
         self._fewest_files = fewest_files
         self._memory_bytes = memory_bytes
+        self._progress = progress
         self._possible: bool | None = None
         self._start()
 
@@ -170,7 +172,9 @@ class SearchIndex:
         if tree.identity is None:
             return None
         file = IndexFile(self._path(shelf) if lasting else IN_MEMORY, modes=self._modes)
-        return ShelfIndex(self._store, shelf, file=file, tree=tree, room=self._room)
+        return ShelfIndex(
+            self._store, shelf, file=file, tree=tree, room=self._room, progress=self._progress
+        )
 
     def _path(self, shelf: Shelf) -> str:
         return os.path.join(self.folder, f"{shelf.name}.sqlite")

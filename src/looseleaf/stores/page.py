@@ -10,9 +10,8 @@ from looseleaf import atomic
 from looseleaf.errors import LooseleafError, Unsafe
 from looseleaf.folders import READ, check_regular, open_folder, read_all
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.store import Change, content_hash
+from looseleaf.memory.store import Change, Found
 from looseleaf.stores.revisions import PageLog, stamp
-from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +25,6 @@ STAGING = ".looseleaf/staging"
 SPARE = ":spare"
 _NOT_OPEN = -1
 _TICK = 0.05  # seconds; file systems count time in steps, and their steps lag behind the clock
-
-
-@value
-class Current:
-    """The page as it was read under the lock."""
-
-    content: bytes
-    hash: str
-    updated: float
 
 
 def staged_name(scope: Scope) -> str:
@@ -81,8 +71,8 @@ class HeldPage:
         self.staged = staged_name(scope)
         self.spare = self.staged + SPARE
         self.folder = self.staging = _NOT_OPEN
-        self._last_read: Current | None = None
-        self._read_before: Current | None = None
+        self._last_read: Found | None = None
+        self._read_before: Found | None = None
         self.log = PageLog(self._open_own(history_segments(scope)), scope.filename)
 
     def __enter__(self) -> HeldPage:
@@ -123,7 +113,7 @@ class HeldPage:
         except FileNotFoundError:
             self.folder = _NOT_OPEN
 
-    def current(self) -> Current | None:
+    def current(self) -> Found | None:
         """Read the page as it is now."""
         self._read_before = self._last_read
         self._last_read = None
@@ -131,7 +121,7 @@ class HeldPage:
             self._last_read = self.read(self.folder, self.name, alone=True)
         return self._last_read
 
-    def read(self, folder: int, name: str, *, alone: bool = False) -> Current | None:
+    def read(self, folder: int, name: str, *, alone: bool = False) -> Found | None:
         """Read an ordinary file; `alone` refuses one that has another name elsewhere."""
         try:
             fd = os.open(name, READ, dir_fd=folder)
@@ -149,7 +139,7 @@ class HeldPage:
             content = read_all(fd)
         finally:
             os.close(fd)
-        return Current(content, content_hash(content), status.st_mtime)
+        return Found(content, status.st_mtime)
 
     def _drop_own_link(self, status: os.stat_result) -> None:
         """A second name is ours, left by a write that failed, or a way out of the workspace."""
@@ -169,7 +159,7 @@ class HeldPage:
             os.close(fd)
         atomic.sync(self.folder)
 
-    def note(self, current: Current | None) -> int:
+    def note(self, current: Found | None) -> int:
         """Log what happened outside, if anything did; give the number of the present state."""
         last = self.log.last()
         if last is not None:
@@ -209,7 +199,7 @@ class HeldPage:
         self.log.rescue(replaced, mode=self.file_mode)
         return line
 
-    def entry(self, number: int, change: Change, state: Current | None) -> Line:
+    def entry(self, number: int, change: Change, state: Found | None) -> Line:
         """Make the line of the log for a change that left the page in a state."""
         return {
             "revision": number,

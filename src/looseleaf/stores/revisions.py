@@ -138,6 +138,11 @@ class PageLog:
             return changes[-1] if changes else None
         return found
 
+    def first(self) -> int:
+        """Give the number of the oldest change, or 0 where that is not seen at a glance."""
+        line, whole, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
+        return int(self._parsed(line).get("revision", 0)) if whole else 0
+
     def add(self, entry: Line) -> None:
         """Append a change durably."""
         atomic.append(self._fd, _line(entry))

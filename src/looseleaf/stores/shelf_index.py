@@ -13,7 +13,7 @@ from looseleaf.stores.freshness import settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Protocol
 
     from looseleaf.memory.scope import Shelf
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store
     from looseleaf.stores.freshness import Signature, Tree
     from looseleaf.stores.index_file import IndexFile
+
+    Progress = Callable[[str, int, int], None]
 
     class DiskPages(Store, Protocol):
         """A store whose shelves are folders."""
@@ -55,12 +57,20 @@ class ShelfIndex:
     """The index of one shelf, open in this process; hold `lock` while you ask it."""
 
     def __init__(
-        self, store: DiskPages, shelf: Shelf, *, file: IndexFile, tree: Tree, room: Room
+        self,
+        store: DiskPages,
+        shelf: Shelf,
+        *,
+        file: IndexFile,
+        tree: Tree,
+        room: Room,
+        progress: Progress = lambda _what, _done, _total: None,
     ) -> None:
         self.lock = threading.Lock()
         self.closed = False
         self.file = file
         self.tree = tree
+        self._progress = progress
         self._store = store
         self._shelf = shelf
         self._room = room
@@ -122,6 +132,8 @@ class ShelfIndex:
         for _ in range(_ATTEMPTS):
             stale = self._stale(changed)
             for at in range(0, len(stale), _BATCH):
+                if len(stale) > _BATCH:
+                    self._progress("Indexing pages", at, len(stale))
                 self._update(stale[at : at + _BATCH])
             self.file.begin()
             if self.file.change() == self._change:

@@ -12,8 +12,7 @@ import os
 from looseleaf import atomic
 from looseleaf.errors import Unsafe
 from looseleaf.folders import refuse_twin
-from looseleaf.memory.store import Change, Deleted, Written, content_hash
-from looseleaf.stores.page import Current
+from looseleaf.memory.store import Change, Deleted, Found, Written
 from looseleaf.stores.revisions import splice
 
 TYPE_CHECKING = False
@@ -28,14 +27,14 @@ class Retry(Exception):
     """The page was changed from outside while it was being replaced."""
 
 
-def replace(page: HeldPage, current: Current | None, content: bytes, change: Change) -> Written:
+def replace(page: HeldPage, current: Found | None, content: bytes, change: Change) -> Written:
     """Put new bytes in the place of what was read; `Retry` if it is no longer there."""
     page.open_folder(create=True)
     if current is None:
         refuse_twin(page.folder, page.name)
     number = page.note(current)
     size = page.log.size()
-    written = Current(content, content_hash(content), 0.0)
+    written = Found(content, 0.0)
     entry = page.entry(number + 1, change, written)
     entry["redo"] = splice(current.content if current else b"", content)
     staged = atomic.create(page.staging, page.staged, content, mode=page.file_mode)
@@ -63,7 +62,7 @@ def replace(page: HeldPage, current: Current | None, content: bytes, change: Cha
     return Written(written.hash, len(content), current.hash if current else "", number + 1)
 
 
-def delete(page: HeldPage, current: Current, change: Change) -> Deleted:
+def delete(page: HeldPage, current: Found, change: Change) -> Deleted:
     """Take the page away; `Retry` if it is no longer what was read."""
     number = page.note(current)
     size = page.log.size()
@@ -92,7 +91,7 @@ def _keep(page: HeldPage, number: int) -> None:
         raise Retry from None
 
 
-def _put(page: HeldPage, current: Current | None) -> None:
+def _put(page: HeldPage, current: Found | None) -> None:
     """Give the staged file the page's name; `Retry` where someone took or removed it."""
     try:
         if current is None:
@@ -107,7 +106,7 @@ def _put(page: HeldPage, current: Current | None) -> None:
         raise Retry from None
 
 
-def _commit(page: HeldPage, current: Current | None, number: int, entry: Line) -> None:
+def _commit(page: HeldPage, current: Found | None, number: int, entry: Line) -> None:
     """Make the change durable and log it, unless what came out is not what was read.
 
     It is looked at twice. An editor that had begun to save in place before the swap has most likely
@@ -119,7 +118,7 @@ def _commit(page: HeldPage, current: Current | None, number: int, entry: Line) -
     page.log.add(entry)
 
 
-def _look(page: HeldPage, current: Current | None, number: int) -> None:
+def _look(page: HeldPage, current: Found | None, number: int) -> None:
     """Raise `Retry` where the file that was taken out does not have the bytes that were read."""
     if current is None:
         return
@@ -140,7 +139,7 @@ def _clear(page: HeldPage) -> None:
         return  # the change is done and durable; the next write clears up
 
 
-def _put_back(page: HeldPage, current: Current | None, number: int, ours: int) -> None:
+def _put_back(page: HeldPage, current: Found | None, number: int, ours: int) -> None:
     """Undo `_put`, if it was done: give the page's name back to the file that had it."""
     if ours < 0 or _inode(page.folder, page.name) != ours:
         return

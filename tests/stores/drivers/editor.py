@@ -1,9 +1,9 @@
 """Someone who edits a page with other programs, at random, while Looseleaf writes to it.
 
-Arguments: the page's file, how often, a seed. It says `ready`, waits for a line on standard input,
-then saves again and again in the ways that editors do, and prints what it saved as JSON: the kind
-of each save and its bytes (of an append, the line alone). Before a save it waits until Looseleaf has
-written, for what one outsider overwrites of another's, nobody can keep.
+Arguments: the page's file, a file for its own notes, how often, a seed, and maybe the kinds of saves.
+It says `ready`, waits for a line on standard input, saves again and again in the ways that editors
+do, and notes each save: its kind and its bytes (of an append, the line alone). Before a save it waits
+until Looseleaf has written, for what one outsider overwrites of another's, nobody can keep.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def wait_for_others(page: Path, before: bytes) -> None:
         time.sleep(0.000_5)
 
 
-def main(path: str, count: str, seed: str, *kinds: str) -> None:
+def main(path: str, notes: str, count: str, seed: str, *kinds: str) -> None:
     """Save as often as told."""
     page = Path(path)
     chance = random.Random(int(seed))
@@ -98,7 +98,7 @@ def main(path: str, count: str, seed: str, *kinds: str) -> None:
         saved.append([kind, content.decode()])
         wait_for_others(page, content)
         time.sleep(chance.uniform(0, 0.01))
-    print(json.dumps(saved), flush=True)  # noqa: T201
+    Path(notes).write_text(json.dumps(saved), encoding="utf-8")
 
 
 if __name__ == "__main__":

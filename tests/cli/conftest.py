@@ -1,0 +1,144 @@
+"""A command line to type at: `run` in this process, `start` in one of its own, on a terminal too."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.cli import main
+
+
+class Answer(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: bytes
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Standard output as text."""
+        return self.out.decode()
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - whatever the document is
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+
+Run = Callable[..., Answer]
+
+
+class Stdin(io.TextIOWrapper):
+    """Standard input with these bytes, on a terminal or not."""
+
+    def __init__(self, content: bytes, *, terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(content), encoding="utf-8")
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        """Say whether someone types."""
+        return self.terminal
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a fresh workspace with the agent main, and stand in its folder."""
+    for name in [name for name in os.environ if name.startswith(("LOOSELEAF_", "_LOOSELEAF"))]:
+        monkeypatch.delenv(name)
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("LOOSELEAF_ACTOR", "tester")
+    made = tmp_path.resolve() / "memory"
+    Workspace.create(made)
+    monkeypatch.chdir(made)
+    return made
+
+
+@pytest.fixture
+def page(root: Path) -> Path:
+    """Give the file of the agent's MEMORY.md, with three sections that tests know."""
+    file = root / "agents" / "main" / "MEMORY.md"
+    file.write_text("# Memory\n\n## State\n\n- one\n\n## Lessons\n\n- two\n\n## State\n\n- three\n")
+    return file
+
+
+@pytest.fixture
+def run(
+    root: Path, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Type a command and get its answer."""
+    assert root.exists()
+
+    def typed(*words: str, stdin: bytes | None = None, way: Callable[..., int] = main) -> Answer:
+        monkeypatch.setattr(sys, "stdin", Stdin(stdin or b""))
+        capsysbinary.readouterr()
+        code = way(list(words))
+        out, err = capsysbinary.readouterr()
+        return Answer(code, out, err.decode())
+
+    return typed
+
+
+COMMAND = [sys.executable, "-m", "looseleaf"]
+
+
+@pytest.fixture
+def start(root: Path) -> Run:
+    """Run a command in a process of its own, its output in a pipe."""
+    assert root.exists()
+
+    def started(*words: str, stdin: bytes = b"") -> Answer:
+        done = subprocess.run([*COMMAND, *words], input=stdin, capture_output=True, check=False)
+        return Answer(done.returncode, done.stdout, done.stderr.decode())
+
+    return started
+
+
+@pytest.fixture
+def on_terminal(root: Path) -> Run:
+    """Run a command on a terminal; type something when the screen shows a prompt."""
+    assert root.exists()
+
+    def shown(*words: str, prompt: bytes = b"", keys: bytes = b"") -> Answer:
+        ours, theirs = pty.openpty()
+        running = subprocess.Popen(
+            [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+            preexec_fn=lambda: os.close(ours),
+        )  # fmt: skip
+        os.close(theirs)
+        screen, typed = b"", 0.0
+        try:
+            while (part := _read(ours)) is not None:
+                screen += part
+                # A key pressed before the program listens is lost, so it is pressed again.
+                if keys and prompt in screen and time.monotonic() - typed > 0.5:
+                    typed = time.monotonic()
+                    os.write(ours, keys)
+        finally:
+            os.close(ours)
+        return Answer(running.wait(timeout=30), screen.replace(b"\r\n", b"\n"), "")
+
+    return shown
+
+
+def _read(terminal: int) -> bytes | None:
+    """Read what is there; None at the end, which Linux reports as an error."""
+    if not select.select([terminal], [], [], 0.1)[0]:
+        return b""
+    try:
+        return os.read(terminal, 65_536) or None
+    except OSError:
+        return None

@@ -1,0 +1,118 @@
+"""Commands, options and content are told apart without losing a word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf.cli.commands import AGENTS, DAILY, MEMORY, TOP
+from looseleaf.cli.words import EVERYWHERE, GROUPS, arranged, is_page, separate, wants_json
+
+KNOWN = {"--agent": True, "--raw": False}
+
+
+@pytest.mark.parametrize("content", ["- New fact", "-", "---", "-5", "--", "-- a", "--5", "--a b", ""])
+def test_what_begins_with_a_dash_can_be_content(content: str) -> None:
+    """Only what is shaped like --word is an option; after -- nothing is."""
+    words = ["--", content] if content == "--" else [content]
+    assert separate(words, KNOWN) == ([], [content])
+
+
+@pytest.mark.parametrize("option", ["--agnet", "--raw", "--agnet=x", "--dry-run", "--dry_run=1"])
+def test_what_looks_like_an_option_is_one(option: str) -> None:
+    """A misspelled option does not end up in a page."""
+    assert separate(["a", option, "b"], KNOWN) == ([option], ["a", "b"])
+
+
+def test_an_option_takes_the_next_word_whatever_it_is() -> None:
+    """The value of an option may look like another option."""
+    assert separate(["--agent", "--raw", "x"], KNOWN) == (["--agent=--raw"], ["x"])
+
+
+def test_an_option_without_its_value_stays_bare() -> None:
+    """So that the command can say what is missing."""
+    assert separate(["x", "--agent"], KNOWN) == (["--agent"], ["x"])
+
+
+def test_after_two_dashes_everything_is_content() -> None:
+    """Known options too."""
+    assert separate(["a", "--", "--agent", "--"], KNOWN) == ([], ["a", "--agent", "--"])
+
+
+@given(st.lists(st.text(), max_size=6))
+def test_no_word_is_lost(words: list[str]) -> None:
+    """Whatever one types is content or option, in its order."""
+    options, content = separate(words, {})
+    kept = [word for word in words if word in options or word in content or word == "--"]
+    assert kept == words
+    assert len(options) + len(content) == len(words) - ("--" in words)
+
+
+@given(st.lists(st.text()))
+def test_content_behind_two_dashes_comes_through_unchanged(content: list[str]) -> None:
+    """Any text at all can be given as content."""
+    assert separate(["--", *content], KNOWN) == ([], content)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--root /x memory read", "memory read --root /x"),
+        ("--root=/x memory --agent ada daily --format json list", "memory daily list --root=/x --agent ada --format json"),
+        ("memory read --root /x", "memory read --root /x"),
+        ("--agent a memory read --agent b", "memory read --agent a --agent b"),
+        ("--root /x", ""),
+        ("--root", ""),
+        ("--root /x --help", "--help"),
+        ("memory --agent a --help", "memory --help"),
+        ("agents --reason r delete ada", "agents delete --reason r ada"),
+        ("--bogus memory read", "--bogus memory read"),
+        ("init agents", "init agents"),
+    ],
+)  # fmt: skip
+def test_shared_options_may_stand_before_the_command(typed: str, meant: str) -> None:
+    """They are moved behind it; what comes later still wins."""
+    words = arranged(typed.split())
+    assert words == meant.split()
+    assert arranged(words) == words
+
+
+def test_the_groups_are_those_of_the_table() -> None:
+    """The words know the same groups as the commands."""
+    tables = {(): TOP, ("memory",): MEMORY, ("memory", "daily"): DAILY, ("agents",): AGENTS}
+    groups = {
+        (*path, name)
+        for path, table in tables.items()
+        for name, entry in table.items()
+        if entry.module == "commands"
+    }
+    assert groups == GROUPS
+
+
+def test_the_options_that_may_stand_anywhere_are_listed() -> None:
+    """Adding one is a decision, since a command that lacks it must say so."""
+    assert sorted(EVERYWHERE) == [
+        "--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["a.md", "A.MD", "x/y.markdown", "n.TXT"])
+def test_a_page_is_known_by_its_ending(name: str) -> None:
+    """In any case."""
+    assert is_page(name)
+
+
+@pytest.mark.parametrize("name", ["Notes", "a.md.bak", "md", ""])
+def test_any_other_name_is_a_section(name: str) -> None:
+    """Even one that has a dot."""
+    assert not is_page(name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [("a --format json", True), ("--format=json", True), ("--format table", False), ("-- --format json", False)],
+)  # fmt: skip
+def test_a_wrong_command_line_still_says_how_it_wants_its_answer(typed: str, *, wanted: bool) -> None:
+    """An error is JSON where JSON was asked for."""
+    assert wants_json(typed.split()) is wanted
