@@ -41,7 +41,8 @@ def measure(bench: Bench) -> Iterator[Row]:
     works = zip(_works(among, slug), _works(by_itself, slug), strict=True)
     for (what, ours, batch), (_, limit, _) in works:
         yield _raced(bench, what, ours, limit, batch=batch)
-    yield _raced(bench, "open and read a page", _opening(crowd, slug), _opening(alone, slug))
+    yield _raced(bench, "open and read a page", _reading(crowd, slug), _reading(alone, slug))
+    yield _raced(bench, "open and find by id", _finding(crowd, slug), _finding(alone, slug))
 
 
 def _raced(bench: Bench, what: str, ours: Work, limit: Work, *, batch: int = 10) -> Row:
@@ -66,5 +67,10 @@ def _works(workspace: Workspace, slug: str) -> Iterator[tuple[str, Work, int]]:
     yield "search one agent", lambda: search(context, "deploy", where=where).total, 5
 
 
-def _opening(root: Path, slug: str) -> Work:
+def _reading(root: Path, slug: str) -> Work:
     return lambda: read_memory(Workspace.open(root).context, where=Where(slug)).content
+
+
+def _finding(root: Path, slug: str) -> Work:
+    number = Workspace.open(root).agents.resolve(slug).id
+    return lambda: Workspace.open(root).agents.resolve(number).slug

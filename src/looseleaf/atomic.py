@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LOCK_SECONDS = 30.0
+WRITER_SECONDS = 0.5
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOG = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
 # On macOS fsync leaves the bytes in the drive's cache; this fcntl does not.
+_SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
+_HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
@@ -62,6 +65,31 @@ def lock(fd: int, what: str, *, seconds: float = LOCK_SECONDS) -> None:
 def unlock(fd: int) -> None:
     """Let go of a lock at once, even where a process forked meanwhile has the descriptor too."""
     fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def wait_for_writers(fd: int) -> None:
+    """Wait until no program has this file open for writing, as far as the system tells.
+
+    Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
+    """
+    deadline = time.monotonic() + WRITER_SECONDS
+    while _has_writers(fd) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _has_writers(fd: int) -> bool:
+    """Ask for a lease, which Linux gives only on a file that nobody can be writing."""
+    if _SET_LEASE is None:
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
+        fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # someone else's file, or a file system without leases
+    fcntl.fcntl(fd, _SET_LEASE, fcntl.F_UNLCK)
+    return False
 
 
 def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> int:

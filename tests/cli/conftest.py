@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -114,14 +116,15 @@ def on_terminal(root: Path) -> Run:
 
     def shown(*words: str, prompt: bytes = b"", keys: bytes = b"") -> Answer:
         ours, theirs = pty.openpty()
+        # Only a controlling terminal turns Ctrl-C into a signal.
         running = subprocess.Popen(
             [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-            preexec_fn=lambda: os.close(ours),
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
-        screen, typed = b"", 0.0
+        screen, typed, end = b"", 0.0, time.monotonic() + 30
         try:
-            while (part := _read(ours)) is not None:
+            while (part := _read(ours)) is not None and time.monotonic() < end:
                 screen += part
                 # A key pressed before the program listens is lost, so it is pressed again.
                 if keys and prompt in screen and time.monotonic() - typed > 0.5:
@@ -129,7 +132,7 @@ def on_terminal(root: Path) -> Run:
                     os.write(ours, keys)
         finally:
             os.close(ours)
-        return Answer(running.wait(timeout=30), screen.replace(b"\r\n", b"\n"), "")
+        return Answer(running.wait(timeout=5), screen.replace(b"\r\n", b"\n"), "")
 
     return shown
 

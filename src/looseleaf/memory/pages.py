@@ -1,4 +1,4 @@
-"""Pages and their sections: read, write, append, clear, delete, scaffold, by the registry's rules."""
+"""Pages and their sections by the registry's rules: read, write, append, clear, delete, start."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ HISTORY = ".looseleaf/history"
 STAGING = ".looseleaf/staging"
 SPARE = ":spare"
 _NOT_OPEN = -1
-_TICK = 0.05  # seconds; file systems count time in steps, and their steps lag behind the clock
 
 
 def staged_name(scope: Scope) -> str:
@@ -122,7 +121,10 @@ class HeldPage:
         return self._last_read
 
     def read(self, folder: int, name: str, *, alone: bool = False) -> Found | None:
-        """Read an ordinary file; `alone` refuses one that has another name elsewhere."""
+        """Read an ordinary file, after a moment's wait where someone is just writing it.
+
+        `alone` refuses one that has another name elsewhere.
+        """
         try:
             fd = os.open(name, READ, dir_fd=folder)
         except FileNotFoundError:
@@ -136,6 +138,7 @@ class HeldPage:
             check_regular(self.scope.filename, status, self.device)
             if alone and status.st_nlink > 1:
                 self._drop_own_link(status)
+            atomic.wait_for_writers(fd)
             content = read_all(fd)
         finally:
             os.close(fd)
@@ -162,8 +165,6 @@ class HeldPage:
     def note(self, current: Found | None) -> int:
         """Log what happened outside, if anything did; give the number of the present state."""
         last = self.log.last()
-        if last is not None:
-            last = self._note_late_save(last) or last
         number, known = (last["revision"], last["hash"]) if last else (0, "")
         seen = current.hash if current else ""
         if seen == known:
@@ -178,26 +179,6 @@ class HeldPage:
             line["time"] = max(earliest, min(stamp(current.updated), line["time"]))
         self.log.add(line)
         return int(number) + 1
-
-    def _note_late_save(self, last: Line) -> Line | None:
-        """Make a version of what someone saved into the file that we replaced last.
-
-        A program that had the page open before we replaced it writes into the old file after.
-        """
-        number = last["revision"] - 1
-        status = self.log.status(number)
-        if status is None or stamp(status.st_mtime + _TICK) < last["time"]:
-            return None
-        replaced = self.log.line(number)
-        saved = self.read(self.log.folder, str(number))
-        if replaced is None or saved is None or saved.hash == replaced["hash"]:
-            return None
-        outside = Change("outside", surface="disk", reason="saved after it had been replaced")
-        line = self.entry(last["revision"] + 1, outside, saved)
-        self.log.keep(self.log.folder, str(number), line["revision"])
-        self.log.add(line)
-        self.log.rescue(replaced, mode=self.file_mode)
-        return line
 
     def entry(self, number: int, change: Change, state: Found | None) -> Line:
         """Make the line of the log for a change that left the page in a state."""

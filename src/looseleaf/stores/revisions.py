@@ -188,15 +188,6 @@ class PageLog:
         except FileNotFoundError:
             return None
 
-    def line(self, number: int) -> Line | None:
-        """Find the change that has a number; the one before the last is found fast."""
-        size = self.size()
-        size -= len(self._last_line(size)) if size else 0
-        before = self._parsed(self._last_line(size)) if size else {}
-        if before.get("revision") == number:
-            return before
-        return next((line for line in self.lines() if line.get("revision") == number), None)
-
     def keep(self, folder: int, name: str, number: int) -> None:
         """Link a file into the history, in the place of what a crash left under that number."""
         try:
@@ -255,9 +246,7 @@ class PageLog:
         if content is None or content_hash(content) != line["hash"]:
             content = self.version(line)
         number = line["revision"]
-        if content is None:
-            atomic.remove(self.folder, str(number))  # if there is a file, it is something else
-        elif line["hash"] and self.prior(number) != content:
+        if line["hash"] and content is not None and self.prior(number) != content:
             atomic.replace(self.folder, str(number), content, mode=mode, staging=self._staging)
 
     def _last_line(self, size: int) -> bytes:

@@ -12,7 +12,7 @@ import os
 from looseleaf import atomic
 from looseleaf.errors import Unsafe
 from looseleaf.folders import refuse_twin
-from looseleaf.memory.store import Change, Deleted, Found, Written
+from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
 from looseleaf.stores.revisions import splice
 
 TYPE_CHECKING = False
@@ -56,7 +56,7 @@ def replace(page: HeldPage, current: Found | None, content: bytes, change: Chang
         try:
             _put_back(page, current, number, ours)
         finally:
-            tidy(page, ours)
+            tidy(page, ours, content)
         raise
     _clear(page)
     return Written(written.hash, len(content), current.hash if current else "", number + 1)
@@ -109,8 +109,8 @@ def _put(page: HeldPage, current: Found | None) -> None:
 def _commit(page: HeldPage, current: Found | None, number: int, entry: Line) -> None:
     """Make the change durable and log it, unless what came out is not what was read.
 
-    It is looked at twice. An editor that had begun to save in place before the swap has most likely
-    finished by the time the folder is synced, and its bytes are seen then.
+    It is looked at twice: where the system cannot tell that an editor is about to save in place, it
+    has most likely done so by the time the folder is synced.
     """
     _look(page, current, number)
     atomic.sync(page.folder)
@@ -163,10 +163,11 @@ def _give_back(page: HeldPage) -> None:
         return  # it was not taken away yet, or someone saved another one: `tidy` sees to it
 
 
-def tidy(page: HeldPage, ours: int = _NONE) -> None:
+def tidy(page: HeldPage, ours: int = _NONE, content: bytes = b"") -> None:
     """Clear up what a write left in staging; whatever may be someone's edit is kept.
 
-    Who knows which file is our own new one says so; after a crash nobody does.
+    Who knows which file is our own new one says so, and what it should contain; after a crash
+    nobody does.
     """
     atomic.remove(page.staging, page.spare)
     left = _inode(page.staging, page.staged)
@@ -175,26 +176,30 @@ def tidy(page: HeldPage, ours: int = _NONE) -> None:
     last = page.log.last()
     here = _inode(page.folder, page.name) if page.folder >= 0 else _NONE
     kept = _inode(page.log.folder, str(last["revision"])) if last else _NONE
-    if last and kept >= 0 and kept == here:  # not swapped: the page is still what was linked
+    swapped = kept not in {_NONE, here}
+    if last and kept >= 0 and not swapped:  # the page is still the file that was linked
         atomic.remove(page.log.folder, str(last["revision"]))
-    elif last and kept >= 0 and left not in {_NONE, ours, here}:
-        _keep_stray(page, last, in_place=left == kept)
+    if left not in {_NONE, here} and (left == ours or swapped):
+        _keep_stray(page, last, known=content_hash(content) if left == ours else "")
     atomic.remove(page.staging, page.staged)
 
 
-def _keep_stray(page: HeldPage, last: Line, *, in_place: bool) -> None:
-    """Make a version of its own of an outside edit that ended up in staging."""
+def _keep_stray(page: HeldPage, last: Line | None, *, known: str) -> None:
+    """Make a version of its own of an outside edit that ended up in staging.
+
+    It is none if it says what we know: our own new bytes, or the version before them.
+    """
     try:
         stray = page.read(page.staging, page.staged)
     except Unsafe:
         return  # a link or a device holds no text of anyone's
-    if stray is None or (in_place and stray.hash == last["hash"]):
+    if stray is None or stray.hash == known or (last and stray.hash == last["hash"]):
         return
-    number = last["revision"] + 1
+    number = last["revision"] + 1 if last else 1
     outside = Change("outside", surface="disk", reason="saved while it was being replaced")
     page.log.keep(page.staging, page.staged, number)
     page.log.add(page.entry(number, outside, stray))
-    if in_place:  # the version that was overwritten must be made again
+    if last is not None:  # if it was saved in place, the version it overwrote is made again
         page.log.rescue(last, mode=page.file_mode)
 
 
