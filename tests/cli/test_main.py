@@ -107,7 +107,9 @@ def test_a_plain_read_imports_next_to_nothing(root: Path) -> None:
     assert loaded <= ALLOWED, f"new in a cold start: {loaded - ALLOWED}"
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["memory", "--help"], ["agents"], ["memory", "daily"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--help"], ["memory", "--help"], ["agents"], ["memory", "daily"]]
+)
 def test_the_help_of_a_group_imports_no_command(words: list[str], root: Path) -> None:
     """It is a table of names and summaries."""
     script = (
@@ -117,7 +119,9 @@ def test_the_help_of_a_group_imports_no_command(words: list[str], root: Path) ->
     command = [sys.executable, "-c", script, *words]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert not {name for name in loaded if name.startswith(("looseleaf.operations", "looseleaf.stores"))}
+    assert not {
+        name for name in loaded if name.startswith(("looseleaf.operations", "looseleaf.stores"))
+    }
     assert {name for name in loaded if name.startswith("looseleaf.cli.")} == {
         f"looseleaf.cli.{name}" for name in ("commands", "groups", "output", "words")
     }
@@ -128,7 +132,9 @@ def test_the_version_is_the_package_s(run: Run) -> None:
     assert run("--version").text == "looseleaf 0.1.0\n"
 
 
-@pytest.mark.parametrize("words", [[], ["memory"], ["agents"], ["memory", "daily"], ["-h"], ["memory", "-h"]])
+@pytest.mark.parametrize(
+    "words", [[], ["memory"], ["agents"], ["memory", "daily"], ["-h"], ["memory", "-h"]]
+)
 def test_a_group_alone_shows_its_help(words: list[str], run: Run) -> None:
     """On standard output, and that is no error."""
     answer = run(*words)
@@ -198,7 +204,10 @@ def test_python_m_looseleaf_is_the_same_command(start: Run, page: Path) -> None:
     assert page.exists()
 
 
-@pytest.mark.parametrize("words", [["memory", "read", "big.md"], ["memory", "read", "big.md", "--format", "json"], ["--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [["memory", "read", "big.md"], ["memory", "read", "big.md", "--format", "json"], ["--help"]],
+)
 def test_a_reader_that_leaves_is_no_error(words: list[str], root: Path) -> None:
     """`| head` gets its line, and nothing is said."""
     (root / "agents" / "main" / "big.md").write_bytes(b"- a line\n" * 100_000)
@@ -209,13 +218,20 @@ def test_a_reader_that_leaves_is_no_error(words: list[str], root: Path) -> None:
     running.stderr.close()
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has a device that is always full")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full"), reason="Linux has a device that is always full"
+)
 @pytest.mark.parametrize("words", [["memory", "read"], ["memory", "files"], ["--help"]])
 def test_output_that_cannot_be_written_is_reported(words: list[str], root: Path) -> None:
     """An answer that did not arrive is not a success."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [*COMMAND, *words], cwd=root, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*COMMAND, *words],
+            cwd=root,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     assert done.returncode == 6
     assert done.stderr == "looseleaf: The output is not available: No space left on device.\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -130,9 +131,21 @@ def _spoil(start: Run, name: str) -> None:
         file.write(b"\xff\xfe bad")
 
 
-def test_names_in_messages_cannot_reach_the_terminal(run: Run, page: object) -> None:
-    """An error says the name of a section with its escape sequences made visible."""
-    assert page
-    answer = run("memory", "read", "\x1b[2JNone")
-    assert (answer.code, "\x1b" in answer.err) == (3, False)
+def test_names_in_messages_cannot_reach_the_terminal(run: Run, page: Path) -> None:
+    """An error names sections and pages with their escape sequences made visible."""
+    page.write_text("## \x1b[2JGone\n")
+    assert run("memory", "read", "None").err == (
+        "looseleaf: There is no section 'None'. Sections there are: \\x1b[2JGone.\n"
+    )
     assert run("memory", "read", "a\nb.md").err.count("\n") == 1
+    assert "\\x1b[2JGone" in run("memory", "sections").text
+
+
+def test_json_holds_nothing_that_a_terminal_would_obey(run: Run, page: Path) -> None:
+    """Such characters are written as JSON escapes, which mean the same."""
+    content = "\x1b[2J \x9b \u202e \U000e0041 \x7f Grüße"
+    page.write_text(content)
+    answer = run("memory", "read", "--format", "json")
+    assert answer.json["content"] == content
+    assert not [sign for sign in answer.text.replace("\n", "") if hides(sign)]
+    assert "Grüße" in answer.text

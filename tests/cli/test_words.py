@@ -12,7 +12,9 @@ from looseleaf.cli.words import EVERYWHERE, GROUPS, arranged, is_page, separate,
 KNOWN = {"--agent": True, "--raw": False}
 
 
-@pytest.mark.parametrize("content", ["- New fact", "-", "---", "-5", "--", "-- a", "--5", "--a b", ""])
+@pytest.mark.parametrize(
+    "content", ["- New fact", "-", "---", "-5", "--", "-- a", "--5", "--a b", ""]
+)
 def test_what_begins_with_a_dash_can_be_content(content: str) -> None:
     """Only what is shaped like --word is an option; after -- nothing is."""
     words = ["--", content] if content == "--" else [content]
@@ -113,6 +115,8 @@ def test_any_other_name_is_a_section(name: str) -> None:
     ("typed", "wanted"),
     [("a --format json", True), ("--format=json", True), ("--format table", False), ("-- --format json", False)],
 )  # fmt: skip
-def test_a_wrong_command_line_still_says_how_it_wants_its_answer(typed: str, *, wanted: bool) -> None:
+def test_a_wrong_command_line_still_says_how_it_wants_its_answer(
+    typed: str, *, wanted: bool
+) -> None:
     """An error is JSON where JSON was asked for."""
     assert wants_json(typed.split()) is wanted

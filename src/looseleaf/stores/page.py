@@ -70,8 +70,8 @@ class HeldPage:
         self.staged = staged_name(scope)
         self.spare = self.staged + SPARE
         self.folder = self.staging = _NOT_OPEN
-        self._last_read: Found | None = None
-        self._read_before: Found | None = None
+        self.seen: list[Found] = []  # every state of the page that was read, in order
+        self._noted = 0
         self.log = PageLog(self._open_own(history_segments(scope)), scope.filename)
 
     def __enter__(self) -> HeldPage:
@@ -114,11 +114,10 @@ class HeldPage:
 
     def current(self) -> Found | None:
         """Read the page as it is now."""
-        self._read_before = self._last_read
-        self._last_read = None
-        if self.folder >= 0:
-            self._last_read = self.read(self.folder, self.name, alone=True)
-        return self._last_read
+        found = self.read(self.folder, self.name, alone=True) if self.folder >= 0 else None
+        if found is not None:
+            self.seen.append(found)
+        return found
 
     def read(self, folder: int, name: str, *, alone: bool = False) -> Found | None:
         """Read an ordinary file, after a moment's wait where someone is just writing it.
@@ -164,19 +163,24 @@ class HeldPage:
 
     def note(self, current: Found | None) -> int:
         """Log what happened outside, if anything did; give the number of the present state."""
+        for state in self.seen[self._noted :]:
+            self._note(state)
+        self._noted = len(self.seen)
+        return self._note(current)
+
+    def _note(self, state: Found | None) -> int:
         last = self.log.last()
         number, known = (last["revision"], last["hash"]) if last else (0, "")
-        seen = current.hash if current else ""
-        if seen == known:
+        if known == (state.hash if state else ""):
             return int(number)
         if last is not None:
-            before = self._read_before.content if self._read_before else None
-            self.log.rescue(last, at_hand=before, mode=self.file_mode)
+            at_hand = next((one.content for one in self.seen if one.hash == known), None)
+            self.log.rescue(last, at_hand=at_hand, mode=self.file_mode)
         outside = Change("outside", surface="disk", reason="changed outside Looseleaf")
-        line = self.entry(number + 1, outside, current)
-        if current is not None:
+        line = self.entry(number + 1, outside, state)
+        if state is not None:
             earliest = last["time"] if last else ""
-            line["time"] = max(earliest, min(stamp(current.updated), line["time"]))
+            line["time"] = max(earliest, min(stamp(state.updated), line["time"]))
         self.log.add(line)
         return int(number) + 1
 

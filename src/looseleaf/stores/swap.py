@@ -96,11 +96,10 @@ def _put(page: HeldPage, current: Found | None) -> None:
     try:
         if current is None:
             atomic.link(page.staging, page.staged, page.folder, page.name)
-        elif not atomic.exchange(page.staging, page.staged, page.folder, page.name):
-            # Files cannot be swapped here: look first, then rename at once.
-            seen = page.read(page.folder, page.name)
-            if seen is None or seen.content != current.content:
-                raise Retry
+            return
+        # Most outside edits are noticed here, before anyone has seen our bytes.
+        _compare(page, current, page.read(page.folder, page.name))
+        if not atomic.exchange(page.staging, page.staged, page.folder, page.name):
             atomic.move(page.staging, page.staged, page.folder, page.name)
     except (FileExistsError, FileNotFoundError):
         raise Retry from None
@@ -109,25 +108,24 @@ def _put(page: HeldPage, current: Found | None) -> None:
 def _commit(page: HeldPage, current: Found | None, number: int, entry: Line) -> None:
     """Make the change durable and log it, unless what came out is not what was read.
 
-    It is looked at twice: where the system cannot tell that an editor is about to save in place, it
-    has most likely done so by the time the folder is synced.
+    The folder is synced first: where the system cannot tell that an editor is about to save in
+    place, it has most likely done so by then.
     """
-    _look(page, current, number)
     atomic.sync(page.folder)
-    _look(page, current, number)
+    if current is not None:
+        try:
+            out = page.read(page.staging, page.staged)
+            out = out or page.read(page.log.folder, str(number))
+        except Unsafe:
+            raise Retry from None
+        _compare(page, current, out)
     page.log.add(entry)
 
 
-def _look(page: HeldPage, current: Found | None, number: int) -> None:
-    """Raise `Retry` where the file that was taken out does not have the bytes that were read."""
-    if current is None:
-        return
-    try:
-        out = page.read(page.staging, page.staged)
-        out = out or page.read(page.log.folder, str(number))
-    except Unsafe:
-        raise Retry from None
-    if out is None or out.content != current.content:
+def _compare(page: HeldPage, current: Found, now: Found | None) -> None:
+    """Raise `Retry` where a file no longer has the bytes that were read; remember what it has."""
+    if now is None or now.content != current.content:
+        page.seen += [now] if now else []
         raise Retry
 
 

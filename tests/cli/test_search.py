@@ -1,0 +1,94 @@
+"""Search from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.conftest import Run
+
+
+def test_a_match_is_shown_with_its_place_and_the_lines_around(run: Run, page: Path) -> None:
+    """Then how many there are, and how that is known."""
+    assert page.exists()
+    lines = run(
+        "memory", "search", "TWO", "--file", "MEMORY.md", "--context", "1"
+    ).text.splitlines()
+    assert lines[:6] == [
+        "--- [MEMORY.md: Lessons] line 9 ---",
+        "",
+        "- two",
+        "",
+        "",
+        "1 match on 1 page.",
+    ]
+    assert lines[6].startswith("1 file read at ")
+    assert lines[6].endswith("Z.")
+
+
+def test_a_match_above_the_first_section_names_only_the_page(run: Run, page: Path) -> None:
+    """There is no section to name."""
+    assert page.exists()
+    assert "--- [MEMORY.md] line 1 ---\n" in run("memory", "search", "# memory").text
+
+
+def test_only_the_first_matches_are_shown(run: Run, page: Path) -> None:
+    """The total is true all the same."""
+    page.write_text("- x\n" * 60)
+    text = run("memory", "search", "- x", "--file", "MEMORY.md").text
+    assert text.count("---\n") == 50
+    assert "60 matches on 1 page; the first 50 are shown." in text
+    assert "the first 2 are shown" in run("memory", "search", "- x", "--limit", "2").text
+
+
+def test_no_match_is_an_answer(run: Run) -> None:
+    """Not an error."""
+    answer = run("memory", "search", "nowhere to be found")
+    assert (answer.code, answer.text.splitlines()[0]) == (0, "No line has 'nowhere to be found'.")
+
+
+def test_a_search_can_be_narrowed(run: Run, page: Path) -> None:
+    """To a page, a section, or a time."""
+    assert page.exists()
+    words = ("memory", "search", "- t", "--format", "json")
+    found = run(*words, "--file", "MEMORY.md", "--section", "State").json
+    assert [match["content"] for match in found["matches"]] == ["- three"]
+    assert run(*words, "--as-of", "2000-01-01").json["total"] == 0
+    assert run(*words, "--file", "none.md").code == 3
+    assert run(*words, "--context", "-1").code == 2
+    assert run("memory", "search", "").code == 2
+    assert run("memory", "search").code == 2
+
+
+def test_a_program_gets_the_same_keys(run: Run, page: Path) -> None:
+    """For results and for each match."""
+    assert page.exists()
+    document = run("memory", "search", "two", "--format", "json").json
+    assert document.keys() == {"query", "matches", "total", "files", "freshness"}
+    assert document["matches"][0].keys() == {"file", "section", "line", "content", "context"}
+
+
+def test_a_query_may_begin_with_a_dash(run: Run, page: Path) -> None:
+    """As facts in a list do."""
+    assert page.exists()
+    assert run("memory", "search", "- two", "--format", "json").json["total"] == 1
+
+
+def test_words_rank_pages(run: Run, page: Path) -> None:
+    """Best first, with the most telling line."""
+    assert page.exists()
+    run(
+        "memory", "write", "shop.md", "--page", "The payment gateway\n\n- rollback of the gateway\n"
+    )
+    lines = run("memory", "search", "--words", "payment gateway").text.splitlines()
+    assert lines[0].split() == ["FILE", "SCORE", "LINE"]
+    assert lines[1].startswith("shop.md ")
+    document = run("memory", "search", "--words", "gateway", "--format", "json").json
+    assert document["hits"][0].keys() == {"file", "score", "snippet"}
+    assert run("memory", "search", "--words", "zebra").text == "No page is about 'zebra'.\n"
+    assert run("memory", "search", "--words", "x", "--file", "MEMORY.md").code == 2
+
+
+def test_escape_sequences_in_a_match_are_shown(run: Run, page: Path) -> None:
+    """In a pipe too: what search prints is for people."""
+    page.write_text("find \x1b[2J me\n")
+    assert "find \\x1b[2J me\n" in run("memory", "search", "find").text

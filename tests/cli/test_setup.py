@@ -1,0 +1,133 @@
+"""The first commands: init, and completion in a shell."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import COMMAND, Run
+
+
+def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_init_makes_a_workspace_and_says_what_next(run: Run, tmp_path: Path) -> None:
+    """Every page that it made, and the first commands to try."""
+    answer = run("init", str(tmp_path / "new"), "--name", "Shop", "--agent", "ada")
+    lines = answer.text.splitlines()
+    assert lines[0] == f"Made a workspace in {tmp_path}/new"
+    assert "  agents/ada/MEMORY.md" in lines
+    assert f"  cd {tmp_path}/new" in lines
+    assert 'name = "Shop"' in (tmp_path / "new" / "looseleaf.toml").read_text()
+    assert run("--root", str(tmp_path / "new"), "agents", "list").text.count("ada") == 1
+
+
+def test_init_again_changes_nothing_and_says_so(run: Run, root: Path) -> None:
+    """Not even the time of a file."""
+    before = contents(root)
+    assert run("init").text == f"{root} is a workspace already; nothing was changed.\n"
+    assert contents(root) == before
+    document = run("init", "--format", "json").json
+    assert document == {"root": str(root), "made": [], "changed": []}
+
+
+def test_init_completes_what_is_missing(run: Run, root: Path) -> None:
+    """And leaves the rest alone."""
+    (root / "shared" / "RULES.md").unlink()
+    assert run("init").text.splitlines()[:2] == [
+        f"Completed the workspace in {root}",
+        "  shared/RULES.md",
+    ]
+    answer = run("init", "--agent", "ada", "--format", "json").json
+    assert "agents/ada/SOUL.md" in answer["made"]
+    assert answer["changed"] == ["shared/SITE.md"]
+
+
+def test_a_name_for_a_workspace_that_is_there_is_not_forgotten_silently(run: Run) -> None:
+    """The settings file is the operator's own."""
+    assert "Set the name in it yourself" in run("init", "--name", "Other").err
+
+
+def test_init_works_where_one_stands(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or where LOOSELEAF_ROOT or --root say; never in a workspace found above."""
+    for name in ("here", "environment", "option"):
+        (tmp_path / name).mkdir()
+    inside = tmp_path / "memory" / "shared"
+    monkeypatch.chdir(inside)
+    assert run("init").text.startswith(f"Made a workspace in {inside.resolve()}")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("LOOSELEAF_ROOT", str(tmp_path / "environment"))
+    assert run("init").text.startswith(f"Made a workspace in {tmp_path}/environment")
+    assert run("init", "--root", str(tmp_path / "option")).text.startswith(
+        f"Made a workspace in {tmp_path}/option"
+    )
+    assert not list((tmp_path / "here").iterdir())
+
+
+def test_init_refuses_what_cannot_be(run: Run, tmp_path: Path) -> None:
+    """A slug that no agent can have, or a file in place of the folder."""
+    assert run("init", str(tmp_path / "x"), "--agent", "Not A Slug").code == 2
+    assert not (tmp_path / "x").exists()
+    (tmp_path / "file").write_text("")
+    assert run("init", str(tmp_path / "file")).code == 6
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_that_the_shell_understands(shell: str, run: Run) -> None:
+    """And that asks us for the words."""
+    script = run("completion", shell).text
+    assert "_LOOSELEAF_COMPLETE" in script
+    found = shutil.which(shell)
+    if found:
+        subprocess.run([found, "-n"], input=script, text=True, check=True)
+    assert run("completion", "csh").code == 2
+
+
+def completed(root: Path, *words: str) -> list[str]:
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "COMP_WORDS": " ".join(("looseleaf", *words)),
+        "COMP_CWORD": str(len(words)),
+        "_LOOSELEAF_COMPLETE": "bash_complete",
+    }
+    done = subprocess.run(
+        COMMAND, cwd=root, env={**_python_path(), **environment}, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+def _python_path() -> dict[str, str]:
+    import os
+
+    return {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["mem"], ["memory"]),
+        (["memory", "daily", "re"], ["read"]),
+        (["memory", "read", "S"], ["SITE.md", "SOUL.md"]),
+        (["memory", "read", "--agent", ""], ["main"]),
+        (["agents", "show", "m"], ["main"]),
+        (["memory", "write", "MEMORY.md", "--if"], ["--if-match"]),
+        (["--agent", "main", "memory", "history", "M"], ["MEMORY.md"]),
+        (["memory", "read", "--root", "/nowhere", "--agent", ""], []),
+    ],
+)  # fmt: skip
+def test_commands_options_agents_and_pages_are_completed(
+    words: list[str], offered: list[str], root: Path
+) -> None:
+    """Where there is no workspace, nothing is offered and nothing is said."""
+    assert completed(root, *words) == offered
