@@ -1,8 +1,7 @@
-"""A command line to type at: `run` in this process, `start` in one of its own, on a terminal too."""
+"""A command line to type at: in this process, in one of its own, or on a terminal."""
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import os
@@ -10,7 +9,6 @@ import pty
 import select
 import subprocess
 import sys
-import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -95,6 +93,13 @@ def run(
 
 
 COMMAND = [sys.executable, "-m", "looseleaf"]
+# Only a controlling terminal turns Ctrl-C into a signal.
+TAKE_CONTROL = """
+import fcntl, runpy, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+runpy.run_module("looseleaf", run_name="__main__")
+"""
+CONTROLLED = [sys.executable, "-c", TAKE_CONTROL]
 
 
 @pytest.fixture
@@ -116,11 +121,13 @@ def on_terminal(root: Path) -> Run:
 
     def shown(*words: str, prompt: bytes = b"", keys: bytes = b"") -> Answer:
         ours, theirs = pty.openpty()
-        # Only a controlling terminal turns Ctrl-C into a signal.
         running = subprocess.Popen(
-            [*COMMAND, *words], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
-        )  # fmt: skip
+            [*CONTROLLED, *words],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
         os.close(theirs)
         screen, typed, end = b"", 0.0, time.monotonic() + 30
         try:

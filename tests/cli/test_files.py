@@ -39,8 +39,16 @@ def test_files_tell_a_program_the_same(run: Run) -> None:
     """Times are UTC; check adds the status."""
     plain = run("memory", "files", "--format", "json").json["files"][0]
     assert plain.keys() == {
-        "file", "layer", "bytes", "updated", "registered", "protected", "editable", "label", "age_days",
-    }  # fmt: skip
+        "file",
+        "layer",
+        "bytes",
+        "updated",
+        "registered",
+        "protected",
+        "editable",
+        "label",
+        "age_days",
+    }
     assert plain["updated"].endswith("Z")
     checked = run("memory", "files", "check", "--format", "json").json
     assert (checked["stale_after_days"], checked["files"][0]["status"]) == (7, "OK")

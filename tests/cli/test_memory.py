@@ -79,7 +79,7 @@ def test_sections_are_listed_with_their_place(run: Run, page: Path) -> None:
         (["MEMORY.md", "--position", "2", "- fact"], b"", "Lessons"),
         (["Lessons", "--position", "2", "--", "- fact"], b"", "Lessons"),
     ],
-)  # fmt: skip
+)
 def test_write_sets_one_section(
     words: list[str], stdin: bytes, section: str, run: Run, page: Path
 ) -> None:
@@ -141,7 +141,7 @@ def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: P
         (["delete", "Lessons", "--if-match", "x"], "--if-match guards a whole page"),
         (["clear"], "Missing argument"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_shape_is_refused_with_a_reason(
     words: list[str], said: str, run: Run, page: Path
 ) -> None:
@@ -183,14 +183,14 @@ def test_a_change_is_told_in_one_calm_line(run: Run, page: Path) -> None:
         'Set "Lessons" in MEMORY.md ('
     )
     assert run("memory", "write", "Lessons", "- two").text.startswith(
-        "MEMORY.md says so already; nothing changed (revision 4, "
+        "MEMORY.md says so already; nothing changed ("
     )
     assert run("memory", "delete", "--position", "3").text.startswith(
         "Deleted section 3 in MEMORY.md ("
     )
     assert run("memory", "clear", "MEMORY.md").text == "Cleared MEMORY.md (revision 6, 0 bytes).\n"
     assert (
-        run("memory", "write", "n.md", "--page", "x").text == "Wrote n.md (revision 1, 1 bytes).\n"
+        run("memory", "write", "n.md", "--page", "x").text == "Wrote n.md (revision 1, 1 byte).\n"
     )
     assert run("memory", "delete", "n.md", "--page").text == (
         "Deleted n.md (revision 2; its text stays in the history).\n"
@@ -199,9 +199,15 @@ def test_a_change_is_told_in_one_calm_line(run: Run, page: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["write", "S", "x"], ["write", "n.md", "--page", "x"], ["append", "S", "x"], ["append", "n.md", "x"],
-     ["delete", "Lessons"], ["clear", "MEMORY.md"]],
-)  # fmt: skip
+    [
+        ["write", "S", "x"],
+        ["write", "n.md", "--page", "x"],
+        ["append", "S", "x"],
+        ["append", "n.md", "x"],
+        ["delete", "Lessons"],
+        ["clear", "MEMORY.md"],
+    ],
+)
 def test_a_change_tells_a_program_the_same_keys(words: list[str], run: Run, page: Path) -> None:
     """Whatever the change was."""
     assert page.exists()

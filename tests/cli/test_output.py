@@ -56,7 +56,7 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.LooseleafError, code
     ],
 )  # fmt: skip
 def test_what_a_terminal_would_obey_or_hide_is_shown(text: str, shown: str) -> None:
-    """Controls, bidi and invisible characters come as codes; joiners stay where scripts need them."""
+    """Controls, bidi and invisible signs come as codes; joiners stay where scripts need them."""
     assert escaped(text) == shown
 
 

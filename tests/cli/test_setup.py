@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -104,12 +105,10 @@ def completed(root: Path, *words: str) -> list[str]:
         COMMAND, cwd=root, env={**_python_path(), **environment}, capture_output=True, text=True,
         check=True,
     )  # fmt: skip
-    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
 
 
 def _python_path() -> dict[str, str]:
-    import os
-
     return {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
 
 

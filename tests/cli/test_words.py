@@ -61,7 +61,10 @@ def test_content_behind_two_dashes_comes_through_unchanged(content: list[str]) -
     ("typed", "meant"),
     [
         ("--root /x memory read", "memory read --root /x"),
-        ("--root=/x memory --agent ada daily --format json list", "memory daily list --root=/x --agent ada --format json"),
+        (
+            "--root=/x memory --agent a daily --user 1 list",
+            "memory daily list --root=/x --agent a --user 1",
+        ),
         ("memory read --root /x", "memory read --root /x"),
         ("--agent a memory read --agent b", "memory read --agent a --agent b"),
         ("--root /x", ""),
@@ -72,7 +75,7 @@ def test_content_behind_two_dashes_comes_through_unchanged(content: list[str]) -
         ("--bogus memory read", "--bogus memory read"),
         ("init agents", "init agents"),
     ],
-)  # fmt: skip
+)
 def test_shared_options_may_stand_before_the_command(typed: str, meant: str) -> None:
     """They are moved behind it; what comes later still wins."""
     words = arranged(typed.split())
@@ -113,8 +116,13 @@ def test_any_other_name_is_a_section(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "wanted"),
-    [("a --format json", True), ("--format=json", True), ("--format table", False), ("-- --format json", False)],
-)  # fmt: skip
+    [
+        ("a --format json", True),
+        ("--format=json", True),
+        ("--format table", False),
+        ("-- --format json", False),
+    ],
+)
 def test_a_wrong_command_line_still_says_how_it_wants_its_answer(
     typed: str, *, wanted: bool
 ) -> None:

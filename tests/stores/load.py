@@ -83,6 +83,9 @@ class Load:
         kept = {content_hash(version) for version in state.versions}
         assert self.swaps.keys() <= kept, "an acknowledged version is lost"
         revisions = DiskHistory(open_store(self.root)).revisions(REGISTER)
+        if not revisions:
+            assert not self.swaps
+            return
         hashes = ["absent" if not one.hash else one.hash for one in revisions]
         before = dict(zip(hashes[1:], hashes, strict=False)) | {hashes[0]: "absent"}
         wrong = {new for new, expected in self.swaps.items() if before[new] != expected}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,6 +39,17 @@ def state_of(store: DiskStore, scope: Scope) -> State:
     if revisions or content is not None:
         assert revisions[-1].hash == (page.hash if isinstance(page, Found) else "")
     return State(content, frozenset(versions))
+
+
+def versions_of(store: DiskStore, scope: Scope) -> set[bytes]:
+    """Read every version in one go, for histories too long to ask for one by one."""
+    log = store.log(scope)
+    assert log is not None
+    try:
+        contents = [log.version(line) for line in log.lines() if line.get("hash")]
+    finally:
+        os.close(log.folder)
+    return {content for content in contents if content is not None}
 
 
 def left_behind(root: Path) -> list[Path]:

@@ -210,7 +210,7 @@ def test_a_full_disk_changes_nothing_and_is_left_behind(small_disk: Path, change
     store.write(MEMORY, b"first\n" * 2_000, change=CHANGE)
     full = 0
     long = Change("x" * 4_000)
-    for leave in range(0, 160_000, 8_192):
+    for leave in range(0, 160_000, 16_384):
         store.write(MEMORY, b"text %d\n" % leave * 2_000, change=CHANGE)
         if change == "after an outside edit":
             page_file(root).write_bytes(b"by hand\n" * 2_000)
@@ -230,7 +230,7 @@ def test_a_full_disk_changes_nothing_and_is_left_behind(small_disk: Path, change
             assert after.versions == before.versions
             assert not left_behind(root)
         filler.unlink()
-    assert 0 < full < 20
+    assert 0 < full < 10
     store.write(MEMORY, b"there is room again\n", change=CHANGE)
     assert state_of(store, MEMORY).page == b"there is room again\n"
 

@@ -18,8 +18,10 @@ from tests.stores.scenes import SCENES, open_store
 FORKER = Path(__file__).parent / "drivers" / "forker.py"
 
 # Every call that changes something on disk, and those between which it does.
-CHANGING = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "fchmod", "mkdir", "mkdirat")
-CHANGING += ("rename", "renameat", "renameat2", "unlink", "unlinkat", "link", "linkat")
+CHANGING = (
+    *("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "fchmod", "mkdir", "mkdirat"),
+    *("rename", "renameat", "renameat2", "unlink", "unlinkat", "link", "linkat"),
+)
 CALLS = (*CHANGING, "openat", "close", "flock")
 
 

@@ -6,9 +6,10 @@ import click
 
 import looseleaf
 from looseleaf.cli.groups import Entry, Group
-from looseleaf.cli.output import FAILED, USAGE, answered, complain
+from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
 from looseleaf.cli.words import arranged, wants_json
 
+HELP_WIDTH = 80
 MEMORY = {
     "read": Entry("memory", "read", "Print a page, or one section of it."),
     "sections": Entry("memory", "sections", "List the sections of a page."),
@@ -95,10 +96,11 @@ def run(words: list[str]) -> int:
 
     def work() -> int:
         try:
+            width = min(columns(), HELP_WIDTH)
             if not words:  # a shell that asks for completions gives no arguments
-                looseleaf_command.main([], "looseleaf", standalone_mode=False)
+                looseleaf_command.main([], "looseleaf", standalone_mode=False, terminal_width=width)
                 return 0
-            with looseleaf_command.make_context("looseleaf", words) as ctx:
+            with looseleaf_command.make_context("looseleaf", words, terminal_width=width) as ctx:
                 looseleaf_command.invoke(ctx)
         except click.exceptions.Exit as end:
             return end.exit_code

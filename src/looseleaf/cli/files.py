@@ -143,7 +143,7 @@ def compose(asked: Asked, file: str, *, listing: bool) -> None:
     for one in made:
         state = "" if one.changed else ", as before"
         copy = f" Its copy: {one.projected}" if one.projected else ""
-        say(f"Composed {one.file} ({one.bytes:,} bytes{state}).{copy}")
+        say(f"Composed {one.file} ({counted(one.bytes, 'byte')}{state}).{copy}")
 
 
 def _list_composed(asked: Asked, file: str) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from looseleaf.cli.output import escaped_line, hides, on_terminal, print_text
+from looseleaf.cli.output import columns, escaped_line, hides, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +59,7 @@ def print_table(
     widths = [max(display_width(row[i]) for row in cells) for i in range(len(headers))]
     if shrink:
         at = list(headers).index(shrink)
-        room = _columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
+        room = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
         widths[at] = min(widths[at], max(room, _LEAST))
     for row in cells:
         fitted = [_fit(cell, widths[i], right=right[i]) for i, cell in enumerate(row)]
@@ -97,15 +95,6 @@ def _cut(cell: str, width: int) -> str:
         if taken > width:
             return cell[:at]
     return cell
-
-
-def _columns() -> int:
-    if not on_terminal():
-        return sys.maxsize
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or sys.maxsize
-    except OSError:
-        return sys.maxsize
 
 
 def iso(seconds: float) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
 from looseleaf.cli.words import separate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from click.shell_completion import CompletionItem
 
 
 class Entry(NamedTuple):
@@ -74,6 +74,8 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one may have been meant."""
         if args[0] not in self.entries and not ctx.resilient_parsing:
+            import difflib
+
             near = difflib.get_close_matches(args[0], self.entries, 1)
             ctx.fail(
                 f"No such command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else "")
@@ -84,6 +86,8 @@ class Group(click.Group):
         """Offer commands from the table, importing none of them."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
         return [
             CompletionItem(name, help=entry.summary)
             for name, entry in self.entries.items()

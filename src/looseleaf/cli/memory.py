@@ -15,7 +15,7 @@ from looseleaf.cli.arguments import (
     target,
     with_content,
 )
-from looseleaf.cli.formats import iso, print_document, print_table
+from looseleaf.cli.formats import counted, iso, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.hot import read_named
 from looseleaf.cli.output import say, show, warn
@@ -262,10 +262,10 @@ def tell_saved(asked: Asked, done: str, saved: Saved, *, section: str | None = N
         file = fields.pop("filename")
         print_document({"file": file, "section": section, **fields})
         return
-    state = f"(revision {saved.revision}, {saved.bytes:,} bytes)"
+    size = counted(saved.bytes, "byte")
     if saved.changed:
-        say(f"{done} {state}.")
+        say(f"{done} (revision {saved.revision}, {size}).")
     else:
-        say(f"{saved.filename} says so already; nothing changed {state}.")
+        say(f"{saved.filename} says so already; nothing changed ({size}).")
     for warning in saved.warnings:
         warn(warning)

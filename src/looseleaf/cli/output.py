@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unicodedata
 
@@ -101,6 +102,15 @@ def print_text(text: str) -> None:
 def on_terminal() -> bool:
     """Say whether a person is looking at the output."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def columns() -> int:
+    """Count the columns of the terminal; without one there is no end to a line."""
+    try:
+        found = os.get_terminal_size(sys.stdout.fileno()).columns if on_terminal() else 0
+    except OSError:
+        found = 0
+    return found or sys.maxsize
 
 
 def escaped(text: str) -> str:
