@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName, InvalidPolicy
+from looseleaf.folders import fold
 from looseleaf.memory.policy import (
     Decision,
     MemoryPolicy,
@@ -23,7 +24,6 @@ from looseleaf.memory.policy import (
     tool_policy,
 )
 from looseleaf.memory.registry import FileRegistry, register_core_files
-from looseleaf.folders import fold
 
 PAGES = ["SOUL.md", "soul.md", "MEMORY.md", "daily/2026/04/17.md", "Daily/x.md", "daily.md"]
 PATTERNS = ["SOUL.md", "Memory.md", "daily/*", "DAILY/2026/*", "daily.md", "gone.md"]

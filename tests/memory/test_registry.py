@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName, InvalidSetting, NameTaken, Refused
-from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode, register_core_files
 from looseleaf.folders import fold
+from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode, register_core_files
 
 
 @pytest.fixture

@@ -50,6 +50,8 @@ HOSTILE = [
         "a.md/b",
         "a.exe.md~",
     ),
+    *("%2e%2e%2fa.md", "a%2Fb.md", "a%00.md", "%41.md", "a\xa0.md", "a\u3000/b.md", "a\u2003b.md"),
+    *("com¹.md", "LPT³.md", "CONIN$.md", "conout$"),
     *("x" * 198 + ".md", "é" * 100 + ".md", "/".join("a" * 13) + ".md", "\udcff.md", "a.MD5"),
 ]
 GOOD = [
@@ -63,6 +65,7 @@ GOOD = [
         "a.b.md",
     ),
     *("README.MD", "notes.txt", "x.markdown", "C++ (x).md", "a&b.md", "100%.md", "~a.md", "a~b.md"),
+    *("5% off.md", "50%a.md", "%.md"),
     *("x" * 197 + ".md", "console.md", "com10.md", "🙂.md", "a'b.md", "[a].md", "#a.md", "-a.md"),
 ]
 
@@ -86,6 +89,8 @@ def test_what_is_not_text_is_no_name(wrong: object) -> None:
     """Also what cannot be looked up in a set."""
     with pytest.raises(InvalidName, match="it must be text"):
         check_filename(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidName, match="it must be text"):
+        check_folder(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", GOOD)

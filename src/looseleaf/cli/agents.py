@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
 
 agent_argument = click.argument("agent", shell_complete=complete_agents)
-CHANGING = ("format", "actor", "reason")
+CHANGING = ("format", "actor", "reason")  # what goes into the history of pages
 
 
 @command("list", "looseleaf agents list", "looseleaf agents list --format json")
@@ -85,7 +85,7 @@ def show(asked: Asked, agent: str | None) -> None:
 @agent_argument
 @click.argument("slug", metavar="NEW")
 @click.option("--name", default="", help="What people call it from now on.")
-@shared(*CHANGING)
+@shared("format")
 def rename(asked: Asked, agent: str, slug: str, name: str) -> None:
     """Give an agent another slug.
 
@@ -102,7 +102,7 @@ def rename(asked: Asked, agent: str, slug: str, name: str) -> None:
 )
 @agent_argument
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=JSON…")
-@shared(*CHANGING)
+@shared("format")
 def configure(asked: Asked, agent: str, settings: tuple[str, ...]) -> None:
     """Set keys of an agent's configuration.
 
@@ -144,7 +144,7 @@ def _refuse(constant: str) -> object:
 def _status_command(name: str, status: str, summary: str, more: str) -> click.Command:
     @command(name, f"looseleaf agents {name} ada")
     @agent_argument
-    @shared(*CHANGING)
+    @shared("format")
     def change(asked: Asked, agent: str) -> None:
         record = operations.set_agent_status(asked.open(), agent, status)
         _tell(asked, record, f"Agent {record.slug} is {record.status}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-import looseleaf
 from looseleaf.cli.groups import Entry, Group
 from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
 from looseleaf.cli.words import arranged, wants_json
@@ -85,9 +84,9 @@ class Top(Group):
         return super().parse_args(ctx, arranged(args))
 
 
-looseleaf_command = click.version_option(
-    looseleaf.__version__, prog_name="looseleaf", message="%(prog)s %(version)s"
-)(Top("looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES))
+looseleaf_command = Top(
+    "looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES
+)
 
 
 def run(words: list[str]) -> int:

@@ -7,7 +7,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from looseleaf.cli.output import columns, escaped_line, hides, print_text
+from looseleaf.cli.output import columns, escaped_line, hides, print_text, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ _LEAST = 12  # columns that a shortened cell keeps
 
 def print_document(document: Mapping[str, object]) -> None:
     """Print one JSON document."""
-    print_text(_json(document))
+    show(_json(document).encode(), exact=True)
 
 
 def error_text(message: str, error: LooseleafError | None) -> str:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from looseleaf import __version__
 from looseleaf.cli.words import separate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from click.shell_completion import CompletionItem
+
+
+# It may stand anywhere; the help of the whole is enough to say so.
+version_option = partial(
+    click.version_option, __version__, prog_name="looseleaf", message="%(prog)s %(version)s"
+)
 
 
 class Entry(NamedTuple):
@@ -55,6 +63,7 @@ class Group(click.Group):
         super().__init__(name, help=help)
         self.entries = entries
         self.notes = notes
+        version_option(hidden=not notes)(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Name the commands in the order of the table."""
@@ -127,6 +136,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Comm
     def make(function: Callable[..., object]) -> Command:
         made = click.command(name, cls=Command)(function)
         made.examples = examples
+        version_option(hidden=True)(made)
         return made
 
     return make

@@ -115,7 +115,7 @@ def purge(asked: Asked, file: str, revision: int, *, yes: bool) -> None:
 @command("prune", "looseleaf memory prune", "looseleaf memory prune --days 30 --versions 50")
 @click.option("--days", type=float, metavar="N", help="Keep versions so long; else as set.")
 @click.option("--versions", type=int, metavar="N", help="Keep at most so many; else as set.")
-@shared("format", "actor", "reason")
+@shared("format")
 def prune(asked: Asked, days: float | None, versions: int | None) -> None:
     """Drop the versions that need not be kept.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 import click
 from click.shell_completion import get_completion_class
@@ -54,7 +55,7 @@ def _tell(root: str, made: list[str], changed: list[str], *, new: bool) -> None:
     say()
     say("Next:")
     if settings.find_root() != root:
-        say(f"  cd {root}")
+        say(f"  cd {shlex.quote(root)}")
     say('  looseleaf memory append "Lessons Learned" "- The first thing to remember"')
     say("  looseleaf memory read")
     say("  looseleaf memory paths       where the pages lie: edit them as you like")

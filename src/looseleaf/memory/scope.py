@@ -21,8 +21,10 @@ MAX_DEPTH = 12
 
 _FORBIDDEN = frozenset('\\:*?"<>|')
 _DEVICES = frozenset(
-    ["con", "prn", "aux", "nul"] + [f"{port}{n}" for port in ("com", "lpt") for n in range(10)]
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"]
 )
+_HEX = frozenset("0123456789abcdefABCDEF")
 _KNOWN_GOOD: set[str] = set()
 _REMEMBER = 4096
 
@@ -43,6 +45,8 @@ def check_filename(name: str) -> str:
 
 def check_folder(name: str) -> str:
     """Give the name of a folder of pages back if it can exist, else raise `InvalidName`."""
+    if not isinstance(name, str):
+        raise InvalidName(name, "it must be text")
     _check_path(name)
     return name
 
@@ -72,8 +76,12 @@ def _check_characters(name: str) -> None:
     for character in name:
         if character in _FORBIDDEN:
             raise InvalidName(name, f"{character!r} is not allowed")
-        if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp"):
+        category = unicodedata.category(character)
+        if category in ("Cc", "Cf", "Zl", "Zp") or (category == "Zs" and character != " "):
             raise InvalidName(name, "control and invisible characters are not allowed")
+    for after in name.split("%")[1:]:
+        if len(after) > 1 and _HEX.issuperset(after[:2]):
+            raise InvalidName(name, "it is percent-encoded")
 
 
 def _check_segment(name: str, segment: str) -> None:

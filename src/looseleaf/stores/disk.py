@@ -290,16 +290,10 @@ class DiskStore:
         relative = self._relative(shelf)
         if prefix:
             relative = f"{relative}/{check_folder(prefix)}"
-        root = self._open_root()
-        try:
-            folder = open_folder(root, relative.split("/"))
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise explained(relative, error) from error
-        finally:
-            os.close(root)
         with Reporting(relative):
+            folder = self.open_own(*relative.split("/"))
+            if folder is None:
+                return []
             return pages_below(folder, f"{prefix}/" if prefix else "", deep=deep)
 
     def recover(self) -> int:

@@ -1,9 +1,9 @@
 """Someone who edits a page with other programs, at random, while Looseleaf writes to it.
 
-Arguments: the page's file, a file for its own notes, how often, a seed, and maybe the kinds of saves.
-It says `ready`, waits for a line on standard input, saves again and again in the ways that editors
-do, and notes each save: its kind and its bytes (of an append, the line alone). Before a save it waits
-until Looseleaf has written, for what one outsider overwrites of another's, nobody can keep.
+Arguments: the page's file, a file for its own notes, how often, a seed, and maybe the kinds of
+saves. It says `ready`, waits for a line on standard input, saves again and again in the ways that
+editors do, and notes each save: its kind and its bytes (of an append, the line alone). Between saves
+it waits until Looseleaf has written: what an outsider overwrites of his own, nobody can keep.
 """
 
 from __future__ import annotations

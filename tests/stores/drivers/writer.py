@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
@@ -54,12 +55,12 @@ def swap(store: DiskStore, name: str, count: int) -> list[object]:
 def section(store: DiskStore, name: str, count: int) -> list[object]:
     """Append to a section of one's own in a page that all share."""
 
-    for line in [f"{name}.{number}" for number in range(count)]:
-        store.edit(
-            MEMORY,
-            lambda page, line=line: append_to_section(page.decode(), name, line).encode(),
-            change=CHANGE,
-        )
+    def add(number: int) -> Callable[[bytes | None], bytes]:
+        line = f"{name}.{number}"
+        return lambda page: append_to_section((page or b"").decode(), name, line).encode()
+
+    for number in range(count):
+        store.edit(MEMORY, add(number), change=CHANGE)
     return []
 
 
