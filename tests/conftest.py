@@ -32,8 +32,8 @@ settings.load_profile("house")
 class Clock:
     """A clock that stands still until it is moved; later than any real file's time."""
 
-    def __init__(self) -> None:
-        self.now = 4_000_000_000.0
+    def __init__(self, now: float = 4_000_000_000.0) -> None:
+        self.now = now
 
     def __call__(self) -> float:
         return self.now

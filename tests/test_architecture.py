@@ -69,8 +69,9 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("workspace.py", "looseleaf.*"): "rooms that most commands do not enter",
     ("cli/__init__.py", "looseleaf.cli.*"): "a plain read needs no click, and --help no workspace",
     ("cli/groups.py", "*looseleaf.cli.*"): "a command is imported when it is run",
-    ("cli/groups.py", "difflib"): "only a misspelled command needs it",
-    ("cli/groups.py", "click.shell_completion.*"): "only a shell that completes needs it",
+    ("cli/groups.py", "difflib"): "only a misspelled word needs it",
+    ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
+    ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
     ("cli/output.py", "looseleaf.cli.formats.*"): "a plain read needs no JSON",
 }
 

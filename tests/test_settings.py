@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
@@ -84,3 +87,26 @@ def test_a_folder_without_settings_is_no_workspace(tmp_path: Path) -> None:
     """The error says how to make it one."""
     with pytest.raises(WorkspaceMissing, match="looseleaf init"):
         settings.load(str(tmp_path), environ={})
+
+
+LINES = st.one_of(
+    st.sampled_from(["", "# note", "[table]", "a.b = 1", "x = 'y'", "x = [1]", "x = 1_0"]),
+    st.builds(
+        lambda name, given, end: f"{name} = {given}{end}",
+        st.sampled_from(["name", "default_user", "x", "a b", '"q"', "é"]),
+        st.one_of(
+            st.text(max_size=8).map(lambda text: f'"{text}"'),
+            st.sampled_from(["1", "0", "-1", "1.5", "true", "false", "True", '"\\\\"', "nan"]),
+        ),
+        st.sampled_from(["", " # why", "  ", ' "', " x"]),
+    ),
+)
+
+
+@given(st.lists(LINES, max_size=5))
+def test_plain_files_are_read_as_toml_reads_them(lines: list[str]) -> None:
+    """The short way gives what the parser gives, or leaves the file to it."""
+    text = "\n".join(lines)
+    plain = settings.plain_lines(text.encode("utf-8", "surrogatepass"))
+    if plain is not None:
+        assert plain == tomllib.loads(text)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Without O_NONBLOCK, opening a named pipe that someone put in place of a page waits for ever.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+NO_FILE = -1
 _CHUNK = 65_536
 _GET_PATH = 50  # F_GETPATH on macOS
 
@@ -141,6 +142,14 @@ def stands_at(fd: int, path: str) -> bool:
         return os.readlink(f"/proc/self/fd/{fd}") == path
     except OSError:
         return False
+
+
+def inode_of(folder: int, name: str) -> int:
+    """Give the number of the file that a name stands for, `NO_FILE` where there is none."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+    except FileNotFoundError:
+        return NO_FILE
 
 
 def read_all(fd: int) -> bytes:

@@ -114,12 +114,44 @@ def _says_something(text: bytes) -> bool:
 
 
 def _parsed(text: bytes) -> dict[str, object]:
+    plain = plain_lines(text)
+    if plain is not None:
+        return plain
     import tomllib
 
     try:
         return tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(FILE, f"it is not TOML ({error})") from error
+
+
+def plain_lines(text: bytes) -> dict[str, object] | None:
+    """Read `key = value` lines whose values are plain; None for what needs a TOML parser."""
+    found: dict[str, object] = {}
+    for line in text.decode("utf-8", "replace").split("\n"):
+        key, equals, rest = line.partition("=")
+        if not line.isprintable() or "\ufffd" in line:
+            return None
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        plain = _plain_value(rest.strip()) if equals else None
+        name = key.strip()
+        if plain is None or not (name.isascii() and name.isidentifier()) or name in found:
+            return None
+        found[name] = plain
+    return found
+
+
+def _plain_value(text: str) -> object:
+    if text.startswith('"'):
+        inner, quote, rest = text[1:].partition('"')
+        plain = quote and "\\" not in inner
+        return inner if plain and rest.strip()[:1] in ("", "#") else None
+    word = text.partition("#")[0].strip()
+    if word in ("true", "false"):
+        return word == "true"
+    number = word.isascii() and word.isdigit() and (word == "0" or word[0] != "0")
+    return int(word) if number else None
 
 
 def _checked(found: dict[str, object]) -> dict[str, object]:

@@ -218,12 +218,12 @@ def test_python_m_looseleaf_is_the_same_command(start: Run, page: Path) -> None:
 def test_a_reader_that_leaves_is_no_error(words: list[str], root: Path) -> None:
     """`| head` gets its line, and nothing is said."""
     (root / "agents" / "main" / "big.md").write_bytes(b"- a line\n" * 100_000)
-    running = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert running.stdout
-    assert running.stderr
-    running.stdout.close()
-    assert (running.wait(timeout=30), running.stderr.read()) == (141, b"")
-    running.stderr.close()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, *words], stdout=pipe, stderr=pipe) as running:
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        assert (running.wait(timeout=30), running.stderr.read()) == (141, b"")
 
 
 @pytest.mark.skipif(

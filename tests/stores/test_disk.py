@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import atomic
-from looseleaf.errors import Locked, NameTaken, Unavailable, Unsafe
+from looseleaf.errors import AgentMissing, Locked, NameTaken, Unavailable, Unsafe
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, content_hash
 from looseleaf.stores.disk import DiskStore
@@ -617,6 +617,27 @@ class TestLocks:
             with pytest.raises(Unavailable):
                 action()
         assert len(os.listdir("/dev/fd")) == before
+
+
+def test_recovery_passes_over_what_it_does_not_know(root: Path) -> None:
+    """Strange names in staging, and pages of agents that are gone, do not stop recovery."""
+
+    def folder(agent: int) -> str:
+        if agent not in AGENTS:
+            raise AgentMissing(agent, ())
+        return AGENTS[agent]
+
+    store = DiskStore(str(root), agent_folder=folder)
+    put(store, MEMORY, b"text")
+    staging = root / ".looseleaf/staging"
+    strange = ["agent-1:a.exe", "agent-9:gone.md", "agent-x:a.md", "who knows"]
+    for name in strange:
+        (staging / name).write_bytes(b"x")
+    for name in ("agent-1:MEMORY.md", "agent-1:MEMORY.md:making", "shared:SITE.md"):
+        (staging / name).write_bytes(b"left by a crash")
+    assert store.recover() == 3
+    assert sorted(os.listdir(staging)) == strange
+    assert read(store, MEMORY) == b"text"
 
 
 def test_an_outside_program_that_never_stops_is_reported(store: DiskStore, root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from looseleaf.stores import disk
 from looseleaf.stores.disk import DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.stores.revisions import seconds, splice, stamp, unsplice
-from tests.conftest import Clock
+from tests.conftest import AGENTS, Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
-from tests.stores.scenes import history_folder, page_file, saved_in_place
+from tests.stores.scenes import history_folder, open_store, page_file, saved_in_place
 from tests.stores.state import state_of
 from tests.stores.tree import holding
 
@@ -37,7 +38,7 @@ class TestPurge:
     def test_no_byte_of_a_purged_version_is_left(
         self, store: DiskStore, history: DiskHistory, root: Path
     ) -> None:
-        """After the page is changed and its version purged, the secret is nowhere below the root."""
+        """After the page is changed and its version purged, the secret is nowhere on disk."""
         put(store, MEMORY, b"# Notes\n\nbefore\n")
         put(store, MEMORY, b"# Notes\n\npassword: " + SECRET + b"\n")
         put(store, MEMORY, b"# Notes\n\nafter\n")
@@ -181,12 +182,30 @@ class TestPrune:
         """Our version that someone saved over is kept when what it was made from goes."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"one\ntwo\n")
-        clock.advance(days=91)
+        clock.advance(days=50)
+        put(store, MEMORY, b"one\ntwo\nthree\n")
+        clock.advance(days=50)
         saved_in_place(root, b"by hand\n")
         assert history.prune(ADA, Retention()) == 1
-        assert [one.number for one in history.revisions(MEMORY)] == [2, 3]
-        assert history.content(MEMORY, 2) == b"one\ntwo\n"
-        assert history.content(MEMORY, 3) == b"by hand\n"
+        assert [one.number for one in history.revisions(MEMORY)] == [2, 3, 4]
+        assert history.content(MEMORY, 3) == b"one\ntwo\nthree\n"
+        assert history.content(MEMORY, 4) == b"by hand\n"
+
+    def test_an_old_copy_put_back_replaces_from_now_on(self, root: Path) -> None:
+        """What counts is when someone put a file there, not the time the file says."""
+        now = time.time()
+        for days in (300, 200):
+            clock = Clock(now - days * 86_400)
+            old = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
+            put(old, MEMORY, b"%d days ago\n" % days)
+        copy = root / "copy"
+        copy.write_bytes(b"an old copy\n")
+        os.utime(copy, (1e9, 1e9))
+        copy.rename(page_file(root))
+        store = open_store(root)
+        put(store, MEMORY, b"new\n")
+        assert DiskHistory(store).prune(ADA, Retention()) == 1
+        assert state_of(store, MEMORY).versions == {b"200 days ago\n", b"an old copy\n", b"new\n"}
 
 
 class TestDamage:
@@ -229,7 +248,7 @@ class TestDamage:
     def test_a_damaged_line_is_an_error(
         self, store: DiskStore, history: DiskHistory, log: Path, damage: bytes
     ) -> None:
-        """A line that tells of no change is reported by whoever needs it, and the page is intact."""
+        """A line that tells of no change is reported by whoever needs it; the page is intact."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"two\n")
         first, second = log.read_bytes().splitlines()
@@ -275,10 +294,7 @@ class TestDamage:
         (shelf / "empty.md").mkdir()
         (shelf / "..odd:name").mkdir()
         (shelf / "..odd:name/log").write_bytes(b"{}\n")
-        (root / ".looseleaf/staging/who knows").write_bytes(b"x")
-        (root / ".looseleaf/staging/agent-9:gone.md").write_bytes(b"x")
         assert history.pages(ADA) == ["MEMORY.md"]
-        store.recover()
         assert put(store, MEMORY, b"two\n").revision == 2
 
 

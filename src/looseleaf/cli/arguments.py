@@ -7,24 +7,23 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
-from click.shell_completion import CompletionItem
 
+from looseleaf.cli.output import show_progress
 from looseleaf.cli.words import is_page
 from looseleaf.errors import Invalid, LooseleafError, NotText
 from looseleaf.memory.scope import LAYERS
-from looseleaf.operations.agents import list_agents
 from looseleaf.operations.context import Where
-from looseleaf.operations.files import list_files
 from looseleaf.operations.memory import MAIN
-from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from click.shell_completion import CompletionItem
+
     from looseleaf.operations.context import Context
 
     Function = Callable[..., object]
-    Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+    Names = Callable[[Context, "Asked"], list[str]]
 
 
 class Asked:
@@ -50,28 +49,46 @@ class Asked:
 
     def open(self) -> Context:
         """Open the workspace that is meant, acting as the operator."""
+        from looseleaf.workspace import Workspace
+
         workspace = Workspace.open(self.root, surface="cli")
+        workspace.progress = show_progress
         return workspace.acting(actor=self.actor or "", reason=self.reason or "")
 
 
-def _completing(names: Callable[[Context, Asked], list[str]]) -> Complete:
-    def complete(
-        ctx: click.Context, _param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        asked = ctx.ensure_object(Asked)
-        try:
-            found = names(asked.open(), asked)
-        except LooseleafError:
-            return []  # a shell that waits for an answer is no place for an error
-        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+def _offered(ctx: click.Context, incomplete: str, names: Names) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
 
-    return complete
+    asked = ctx.ensure_object(Asked)
+    try:
+        found = names(asked.open(), asked)
+    except LooseleafError:
+        return []  # a shell that waits for an answer is no place for an error
+    return [CompletionItem(name) for name in found if name.startswith(incomplete)]
 
 
-complete_agents = _completing(lambda context, _asked: [one.slug for one in list_agents(context)])
-complete_pages = _completing(
-    lambda context, asked: [page.file for page in list_files(context, where=asked.where)]
-)
+def complete_agents(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the slugs of agents."""
+    from looseleaf.operations.agents import list_agents
+
+    def slugs(context: Context, _asked: Asked) -> list[str]:
+        return [one.slug for one in list_agents(context)]
+
+    return _offered(ctx, incomplete, slugs)
+
+
+def complete_pages(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Offer the names of pages."""
+    from looseleaf.operations.files import list_files
+
+    def pages(context: Context, asked: Asked) -> list[str]:
+        return [page.file for page in list_files(context, where=asked.where)]
+
+    return _offered(ctx, incomplete, pages)
 
 
 def _keep(ctx: click.Context, param: click.Parameter, given: object) -> None:

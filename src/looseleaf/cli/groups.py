@@ -11,7 +11,7 @@ from looseleaf import __version__
 from looseleaf.cli.words import separate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from click.shell_completion import CompletionItem
 
@@ -46,9 +46,12 @@ class Command(click.Command):
             for name in option.opts
         }
         options, content = separate(args, known)
-        for option in options:
-            if known.get(option) and not ctx.resilient_parsing:
-                raise click.BadOptionUsage(option, f"Option {option!r} needs a value.", ctx)
+        for option in options if not ctx.resilient_parsing else ():
+            name = option.partition("=")[0]
+            if name not in known:
+                ctx.fail(_unknown("option", name, known))
+            if known.get(option):
+                ctx.fail(f"Option {option!r} needs a value.")
         return super().parse_args(ctx, [*options, "--", *content])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -83,12 +86,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one may have been meant."""
         if args[0] not in self.entries and not ctx.resilient_parsing:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.entries, 1)
-            ctx.fail(
-                f"No such command {args[0]!r}." + (f" Did you mean {near[0]}?" if near else "")
-            )
+            ctx.fail(_unknown("command", args[0], self.entries))
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -121,6 +119,13 @@ class Group(click.Group):
         for paragraph in self.notes.strip("\n").split("\n\n") if self.notes else ():
             title, *lines = paragraph.split("\n")
             _write_lines(formatter, title.rstrip(":"), tuple(lines))
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    return f"No such {kind} {name!r}." + (f" Did you mean {near[0]}?" if near else "")
 
 
 def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, ...]) -> None:

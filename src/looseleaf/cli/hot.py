@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from looseleaf.cli.output import answered, show
-from looseleaf.cli.words import is_page, separate
+from looseleaf.cli.words import named, separate
 from looseleaf.memory.scope import LAYERS
 from looseleaf.operations.context import Where
 from looseleaf.operations.memory import MAIN, read_memory
 from looseleaf.workspace import Workspace
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from looseleaf.operations.context import Context
-    from looseleaf.operations.memory import PageText
 
 _VALUED = ("--agent", "--as-of", "--layer", "--position", "--root", "--user")
 _KNOWN = {**dict.fromkeys(_VALUED, True), "--raw": False}
@@ -30,8 +25,11 @@ def read(words: list[str]) -> int | None:
 
     def work() -> None:
         context = Workspace.open(given.get("--root"), surface="cli").context
+        file, section = named(names, MAIN)
         as_of = given.get("--as-of", "")
-        page = read_named(context, names, position=position, where=where, as_of=as_of)
+        page = read_memory(
+            context, file, section=section, position=position, where=where, as_of=as_of
+        )
         show(page.raw, exact="--raw" in given)
 
     return answered(work)
@@ -45,20 +43,3 @@ def _plain(options: list[str], given: dict[str, str]) -> bool:
         )
         and given.get("--layer", LAYERS[0]) in LAYERS
     )
-
-
-def read_named(
-    context: Context, names: list[str], *, position: int | None, where: Where, as_of: str
-) -> PageText:
-    """Read what `[FILE|SECTION] [SECTION]` names; no name at all is the whole of MEMORY.md."""
-    file, section = named(names)
-    return read_memory(context, file, section=section, position=position, where=where, as_of=as_of)
-
-
-def named(names: list[str]) -> tuple[str, str | None]:
-    """Tell file and section apart: a single name is a file by its ending, else a section."""
-    if len(names) == 2:
-        return names[0], names[1]
-    if not names or is_page(names[0]):
-        return (names[0] if names else MAIN), None
-    return MAIN, names[0]

@@ -17,9 +17,8 @@ from looseleaf.cli.arguments import (
 )
 from looseleaf.cli.formats import counted, iso, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.hot import read_named
 from looseleaf.cli.output import say, show, warn
-from looseleaf.cli.words import is_page
+from looseleaf.cli.words import is_page, named
 from looseleaf.operations import memory as operations
 from looseleaf.values import as_dict
 
@@ -66,7 +65,10 @@ def read(
         raise click.UsageError(
             "Too many arguments: a page and a section are enough to name a place."
         )
-    page = read_named(asked.open(), list(names), position=position, where=asked.where, as_of=as_of)
+    file, section = named(names, operations.MAIN)
+    page = operations.read_memory(
+        asked.open(), file, section=section, position=position, where=asked.where, as_of=as_of
+    )
     if not asked.json:
         show(page.raw, exact=raw)
         return
@@ -87,16 +89,16 @@ def read(
 
 @command("sections", "looseleaf memory sections", "looseleaf memory sections SOUL.md --format json")
 @click.argument("file", required=False, shell_complete=complete_pages)
-@click.option("--file", "named", metavar="FILE", help="The same as FILE.")
+@click.option("--file", "same", metavar="FILE", help="The same as FILE.")
 @shared(*PAGE)
-def sections(asked: Asked, file: str | None, named: str | None) -> None:
+def sections(asked: Asked, file: str | None, same: str | None) -> None:
     """List the sections of a page.
 
     Without a name, those of MEMORY.md.
     """
-    if file and named and file != named:
-        raise click.UsageError(f"Which page: {file!r} or {named!r}?")
-    page = file or named or operations.MAIN
+    if file and same and file != same:
+        raise click.UsageError(f"Which page: {file!r} or {same!r}?")
+    page = file or same or operations.MAIN
     found = operations.list_sections(asked.open(), page, where=asked.where)
     if asked.json:
         listed = [

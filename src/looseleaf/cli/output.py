@@ -78,6 +78,12 @@ def warn(message: str) -> None:
     _to_stderr(f"looseleaf: warning: {escaped_line(message)}\n")
 
 
+def show_progress(what: str, done: int, total: int) -> None:
+    """Tell a person who waits how far long work has come; a program is not disturbed."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        _to_stderr(f"looseleaf: {what}: {done} of {total}\n")
+
+
 def say(line: str = "") -> None:
     """Print one line in which nothing can take control of the terminal."""
     _write((escaped_line(line) + "\n").encode(_encoding(), "backslashreplace"))

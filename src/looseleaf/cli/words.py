@@ -11,7 +11,7 @@ from looseleaf.memory.scope import PAGE_SUFFIXES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 GROUPS = {("memory",), ("memory", "daily"), ("agents",)}
 # The options that many commands take; they may stand before the command too.
@@ -73,6 +73,15 @@ def _is_option(name: str) -> bool:
 def is_page(word: str) -> bool:
     """Say whether a word names a page; any other word names a section."""
     return word.lower().endswith(PAGE_SUFFIXES)
+
+
+def named(names: Sequence[str], main: str) -> tuple[str, str | None]:
+    """Understand `[FILE|SECTION] [SECTION]`; what is not named is on the main page."""
+    if len(names) == 2:
+        return names[0], names[1]
+    if names and not is_page(names[0]):
+        return main, names[0]
+    return (names[0] if names else main), None
 
 
 def wants_json(words: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import LAYERS
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, shelf_of
@@ -90,5 +91,7 @@ def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
 
 
 def _shelves(context: Context, where: Where) -> list[Shelf]:
+    if where.layer is not None and where.layer not in LAYERS:
+        raise InvalidName(where.layer, f"a layer is one of {', '.join(LAYERS)}")
     layers = [layer for layer in LAYERS if where.layer in (None, layer)]
     return [shelf_of(context, where, layer) for layer in layers]

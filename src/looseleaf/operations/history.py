@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 
+_NO_NEWLINE = "  (no newline at the end)"
+
+
 @value
 class Difference:
     """Two versions of a page, compared line by line; `text` is a unified diff."""
@@ -65,7 +68,8 @@ def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:
 
 def _lines(context: Context, scope: Scope, number: int) -> list[str]:
     content = context.history.content(scope, number) if number else None
-    return decoded(scope.filename, content or b"").split("\n")
+    *lines, last = decoded(scope.filename, content or b"").split("\n")
+    return [*lines, last + _NO_NEWLINE] if last else lines
 
 
 @operation("looseleaf/restore-page", permission="write", destructive=True)

@@ -12,6 +12,7 @@ from looseleaf.folders import (
     Reporting,
     check_regular,
     explained,
+    inode_of,
     open_folder,
     open_page,
     read_all,
@@ -24,7 +25,7 @@ from looseleaf.stores import swap
 from looseleaf.stores.cache import PageCache
 from looseleaf.stores.listing import pages_below
 from looseleaf.stores.page import (
-    SPARE,
+    MAKING,
     STAGING,
     HeldPage,
     history_segments,
@@ -152,9 +153,8 @@ class DiskStore:
         if staging is None:
             return False
         try:
-            return os.lstat(staged_name(scope), dir_fd=staging).st_ino == inode
-        except FileNotFoundError:
-            return False
+            staged = staged_name(scope)
+            return inode in (inode_of(staging, staged + MAKING), inode_of(staging, staged))
         finally:
             os.close(staging)
 
@@ -304,7 +304,7 @@ class DiskStore:
             return 0
         recovered = 0
         for name in staged:
-            scope = scope_of_staged(name.removesuffix(SPARE))
+            scope = scope_of_staged(name.removesuffix(MAKING))
             if scope is not None:
                 try:
                     self.held(scope, lambda _page, _current: None, patience=0)

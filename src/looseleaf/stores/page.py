@@ -11,7 +11,7 @@ from looseleaf.errors import LooseleafError, Unsafe
 from looseleaf.folders import READ, check_regular, open_folder, read_all
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Change, Found
-from looseleaf.stores.revisions import PageLog, stamp
+from looseleaf.stores.revisions import PageLog, splice, stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HISTORY = ".looseleaf/history"
 STAGING = ".looseleaf/staging"
-SPARE = ":spare"
+MAKING = ":making"
 _NOT_OPEN = -1
 
 
@@ -68,7 +68,7 @@ class HeldPage:
         self.clock = clock
         self.patience = patience
         self.staged = staged_name(scope)
-        self.spare = self.staged + SPARE
+        self.making = self.staged + MAKING  # a file under this name is not finished yet
         self.folder = self.staging = _NOT_OPEN
         self.seen: list[Found] = []  # every state of the page that was read, in order
         self._noted = 0
@@ -78,7 +78,7 @@ class HeldPage:
         try:
             atomic.lock(self.log.folder, self.scope.filename, seconds=self.patience)
             self.staging = self._open_own(STAGING.split("/"))
-            self.log.open(mode=self.file_mode, staging=(self.staging, self.spare))
+            self.log.open(mode=self.file_mode, staging=(self.staging, self.making))
             self.open_folder(create=False)
         except BaseException:
             self.close()
@@ -141,7 +141,8 @@ class HeldPage:
             content = read_all(fd)
         finally:
             os.close(fd)
-        return Found(content, status.st_mtime)
+        # When it came to be here; its own time may be that of an old copy someone put back.
+        return Found(content, status.st_ctime)
 
     def _drop_own_link(self, status: os.stat_result) -> None:
         """A second name is ours, left by a write that failed, or a way out of the workspace."""
@@ -179,6 +180,8 @@ class HeldPage:
         outside = Change("outside", surface="disk", reason="changed outside Looseleaf")
         line = self.entry(number + 1, outside, state)
         if state is not None:
+            before = self.log.version(last) if last else None
+            line["redo"] = splice(before or b"", state.content)
             earliest = last["time"] if last else ""
             line["time"] = max(earliest, min(stamp(state.updated), line["time"]))
         self.log.add(line)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from looseleaf import atomic
 from looseleaf.errors import Unavailable
-from looseleaf.folders import READ, read_all
+from looseleaf.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import content_hash
 
@@ -181,13 +181,6 @@ class PageLog:
         finally:
             os.close(fd)
 
-    def status(self, number: int) -> os.stat_result | None:
-        """Give the status of a prior version's file, if there is one."""
-        try:
-            return os.lstat(str(number), dir_fd=self.folder)
-        except FileNotFoundError:
-            return None
-
     def keep(self, folder: int, name: str, number: int) -> None:
         """Link a file into the history, in the place of what a crash left under that number."""
         try:
@@ -228,7 +221,7 @@ class PageLog:
         newest = changes[-1].number if changes else 0
         for line in lines:
             if "redo" in line and line["revision"] != newest:
-                if self.status(line["revision"]) is None:
+                if inode_of(self.folder, str(line["revision"])) == NO_FILE:
                     self.rescue(line, mode=mode)
                 del line["redo"]
         if newest - 1 in gone:

@@ -11,7 +11,7 @@ import os
 
 from looseleaf import atomic
 from looseleaf.errors import Unsafe
-from looseleaf.folders import refuse_twin
+from looseleaf.folders import NO_FILE, inode_of, refuse_twin
 from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
 from looseleaf.stores.revisions import splice
 
@@ -19,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.stores.page import HeldPage
     from looseleaf.stores.revisions import Line
-
-_NONE = -1
 
 
 class Retry(Exception):
@@ -37,16 +35,16 @@ def replace(page: HeldPage, current: Found | None, content: bytes, change: Chang
     written = Found(content, 0.0)
     entry = page.entry(number + 1, change, written)
     entry["redo"] = splice(current.content if current else b"", content)
-    staged = atomic.create(page.staging, page.staged, content, mode=page.file_mode)
-    ours = _NONE
+    making = atomic.create(page.staging, page.making, content, mode=page.file_mode)
+    ours = NO_FILE
     try:
         try:
-            ours = os.fstat(staged).st_ino
+            ours = os.fstat(making).st_ino
             if current is not None:
                 _keep(page, number)
-            atomic.sync(staged)
+            atomic.sync(making)
         finally:
-            os.close(staged)
+            os.close(making)
         if current is not None:
             atomic.sync(page.log.folder)
         _put(page, current)
@@ -92,13 +90,14 @@ def _keep(page: HeldPage, number: int) -> None:
 
 
 def _put(page: HeldPage, current: Found | None) -> None:
-    """Give the staged file the page's name; `Retry` where someone took or removed it."""
+    """Give the new file the page's name; `Retry` where someone took or removed it."""
     try:
         if current is None:
-            atomic.link(page.staging, page.staged, page.folder, page.name)
+            atomic.link(page.staging, page.making, page.folder, page.name)
             return
         # Most outside edits are noticed here, before anyone has seen our bytes.
         _compare(page, current, page.read(page.folder, page.name))
+        atomic.move(page.staging, page.making, page.staging, page.staged)
         if not atomic.exchange(page.staging, page.staged, page.folder, page.name):
             atomic.move(page.staging, page.staged, page.folder, page.name)
     except (FileExistsError, FileNotFoundError):
@@ -130,21 +129,22 @@ def _compare(page: HeldPage, current: Found, now: Found | None) -> None:
 
 
 def _clear(page: HeldPage) -> None:
-    """Take away the second name of the file that was replaced."""
+    """Take away the second name of the file that was replaced, or made."""
     try:
         atomic.remove(page.staging, page.staged)
+        atomic.remove(page.staging, page.making)
     except OSError:
         return  # the change is done and durable; the next write clears up
 
 
 def _put_back(page: HeldPage, current: Found | None, number: int, ours: int) -> None:
     """Undo `_put`, if it was done: give the page's name back to the file that had it."""
-    if ours < 0 or _inode(page.folder, page.name) != ours:
+    if ours < 0 or inode_of(page.folder, page.name) != ours:
         return
     try:
         if current is None:
-            atomic.remove(page.folder, page.name)
-        elif _inode(page.staging, page.staged) >= 0:
+            atomic.move(page.folder, page.name, page.staging, page.staged)
+        elif inode_of(page.staging, page.staged) >= 0:
             atomic.exchange(page.staging, page.staged, page.folder, page.name)
         else:
             atomic.link(page.log.folder, str(number), page.staging, page.staged)
@@ -161,23 +161,23 @@ def _give_back(page: HeldPage) -> None:
         return  # it was not taken away yet, or someone saved another one: `tidy` sees to it
 
 
-def tidy(page: HeldPage, ours: int = _NONE, content: bytes = b"") -> None:
+def tidy(page: HeldPage, ours: int = NO_FILE, content: bytes = b"") -> None:
     """Clear up what a write left in staging; whatever may be someone's edit is kept.
 
     Who knows which file is our own new one says so, and what it should contain; after a crash
     nobody does.
     """
-    atomic.remove(page.staging, page.spare)
-    left = _inode(page.staging, page.staged)
+    atomic.remove(page.staging, page.making)
+    left = inode_of(page.staging, page.staged)
     if left < 0 and ours < 0:
         return
     last = page.log.last()
-    here = _inode(page.folder, page.name) if page.folder >= 0 else _NONE
-    kept = _inode(page.log.folder, str(last["revision"])) if last else _NONE
-    swapped = kept not in {_NONE, here}
+    here = inode_of(page.folder, page.name) if page.folder >= 0 else NO_FILE
+    kept = inode_of(page.log.folder, str(last["revision"])) if last else NO_FILE
+    swapped = kept not in {NO_FILE, here}
     if last and kept >= 0 and not swapped:  # the page is still the file that was linked
         atomic.remove(page.log.folder, str(last["revision"]))
-    if left not in {_NONE, here} and (left == ours or swapped):
+    if left not in {NO_FILE, here} and (left == ours or swapped):
         _keep_stray(page, last, known=content_hash(content) if left == ours else "")
     atomic.remove(page.staging, page.staged)
 
@@ -199,11 +199,3 @@ def _keep_stray(page: HeldPage, last: Line | None, *, known: str) -> None:
     page.log.add(page.entry(number, outside, stray))
     if last is not None:  # if it was saved in place, the version it overwrote is made again
         page.log.rescue(last, mode=page.file_mode)
-
-
-def _inode(folder: int, name: str) -> int:
-    """Give the inode that a name stands for, -1 where there is none."""
-    try:
-        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
-    except FileNotFoundError:
-        return _NONE

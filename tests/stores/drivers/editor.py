@@ -2,7 +2,7 @@
 
 Arguments: the page's file, a file for its own notes, how often, a seed, and maybe the kinds of
 saves. It says `ready`, waits for a line on standard input, saves again and again in the ways that
-editors do, and notes each save: its kind and its bytes (of an append, the line alone). Between saves
+editors do, and notes each save: its kind and bytes (of an append, the line alone). Between saves
 it waits until Looseleaf has written: what an outsider overwrites of his own, nobody can keep.
 """
 
