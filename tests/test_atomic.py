@@ -104,7 +104,7 @@ def test_replacing_can_be_made_ready_elsewhere(folder: int, tmp_path: Path) -> N
     staging = os.open(tmp_path / "staging", os.O_RDONLY)
     try:
         assert atomic.replace(folder, "file", b"new", staging=(staging, "spare"))
-        with pytest.raises(OSError, match="director"):
+        with pytest.raises(OSError, match="Directory not empty"):
             atomic.replace(folder, "staging", b"new", staging=(staging, "spare"))
     finally:
         os.close(staging)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,7 @@ def test_a_new_agent_in_an_old_folder_is_not_the_old_agent(workspace: Workspace)
     workspace.agents.rename("ada", "lovelace")
     new = workspace.agents.create("ada")
     workspace.pages.append(new.shelf.page("notes.md"), "not hers", change=BY)
+    other.agents.records()
     assert other.pages.text(scope) == "hers\n"
     assert other.pages.text(new.shelf.page("notes.md")) == "not hers\n"
 
@@ -125,7 +127,7 @@ def test_ids_are_never_given_out_again(workspace: Workspace) -> None:
     bob = operations.create_agent(workspace.context, "bob")
     operations.delete_agent(workspace.context, "bob", files=True)
     assert workspace.agents.create("carl").id == bob.id + 1
-    os.unlink(os.path.join(workspace.root, ".looseleaf", "agents.json"))
+    shutil.rmtree(os.path.join(workspace.root, ".looseleaf", "agents"))
     assert workspace.agents.create("dora").id == bob.id + 2
     assert workspace.agents.resolve(bob.id + 1).slug == "carl"
 
@@ -193,6 +195,22 @@ def test_a_record_edited_by_hand_is_believed(workspace: Workspace) -> None:
     assert (found.name, found.config) == ('A "quoted" \\ name', {"k": [1]})
     again = workspace.agents.rename("ada", "ada", name="Ünï")
     assert workspace.agents.resolve("ada") == again
+
+
+def test_a_copied_folder_does_not_pass_for_the_agent(workspace: Workspace) -> None:
+    """The copy is refused with what to do; the agent itself stays who it is."""
+    scope = workspace.agents.resolve("ada").shelf.page("notes.md")
+    workspace.pages.append(scope, "hers", change=BY)
+    agents = Path(workspace.root, "agents")
+    shutil.copytree(agents / "ada", agents / "copy")
+    (agents / "copy" / "notes.md").write_text("not hers")
+    other = Workspace.open(workspace.root)
+    with pytest.raises(Unavailable, match="Delete that file"):
+        other.agents.resolve("copy")
+    other.agents.records()
+    assert other.pages.text(scope) == "hers\n"
+    (agents / "copy" / "agent.json").unlink()
+    assert operations.create_agent(other.context, "copy").id == 2
 
 
 def test_a_linked_folder_is_no_agent(workspace: Workspace, tmp_path: Path) -> None:

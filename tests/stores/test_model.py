@@ -37,7 +37,9 @@ class Page(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp(prefix="looseleaf-model-"))
+        # In memory, where there is such a folder: here the order of things is tested, not the disk.
+        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        self.folder = Path(tempfile.mkdtemp(prefix="looseleaf-model-", dir=memory))
         self.root = self.folder / "root"
         (self.root / "agents/ada").mkdir(parents=True)
         self.page: bytes | None = None

@@ -10,7 +10,6 @@ from looseleaf.agents.record import (
     STATUSES,
     AgentRecord,
     check_config,
-    json_text,
     parse_record,
     record_text,
     why_not,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RECORD = "agent.json"
-REGISTER = "agents.json"  # in .looseleaf: the next id, and where to look first for each
+HINTS = ".looseleaf/agents"  # the next id, and for each id where to look first
 
 
 class Agents:
@@ -50,7 +49,8 @@ class Agents:
         self.default = default
         self.file_mode, self.folder_mode = modes
         self.clock = clock
-        self._seen: dict[int, tuple[str, int, int]] = {}
+        self._slugs: dict[int, str] = {}
+        self._marks: dict[str, tuple[int, int, int]] = {}  # inode, time and id of records as read
 
     def records(self) -> list[AgentRecord]:
         """List every agent, by slug."""
@@ -76,7 +76,10 @@ class Agents:
             record = self._read(slug) if slug else None
         else:
             record = self._read(text) if why_not(text) is None else None
-        if record is None:
+        if record is not None:
+            self._require_own_id(record)
+            self._slugs[record.id] = record.slug
+        else:
             raise AgentMissing(reference, tuple(one.slug for one in self.records()))
         return record
 
@@ -94,26 +97,41 @@ class Agents:
 
     def folder(self, agent_id: int) -> str:
         """Name the folder of an agent below `agents/`, making sure that it is still its own."""
-        seen = self._seen.get(agent_id)
-        if seen is not None:
+        known = self._slugs.get(agent_id)
+        if known is not None:
             try:
-                status = os.lstat(f"{self.root}/agents/{seen[0]}/{RECORD}")
+                status = os.lstat(f"{self.root}/agents/{known}/{RECORD}")
             except OSError:
-                status = None
-            if status is not None and (status.st_ino, status.st_ctime_ns) == seen[1:]:
-                return seen[0]
+                status = None  # moved or gone: looked for below
+            mark = (status.st_ino, status.st_ctime_ns, agent_id) if status else None
+            if mark == self._marks[known]:
+                return known
         slug = self._slug_of(agent_id)
         if slug is None:
             raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
         return slug
 
     def _slug_of(self, agent_id: int) -> str | None:
-        hinted = self._register()["folders"].get(str(agent_id))
-        for slug in ([hinted] if hinted else []) + self.slugs():
+        hinted = self._hint(str(agent_id))
+        for slug in ([hinted] if why_not(hinted) is None else []) + self.slugs():
             record = self._read(slug)
             if record is not None and record.id == agent_id:
-                return record.slug
+                self._slugs[agent_id] = slug
+                return slug
         return None
+
+    def _require_own_id(self, record: AgentRecord) -> None:
+        """A folder copied by hand has the id of another agent, and must not pass for it."""
+        owner = self._hint(str(record.id))
+        if owner == record.slug or why_not(owner) is not None:
+            return
+        other = self._read(owner)
+        if other is not None and other.id == record.id:
+            raise Unavailable(
+                f"Agent {record.slug}",
+                f"its {RECORD} has the id of {owner}, as in a copied folder. Delete that "
+                "file, then run looseleaf init to give it an id of its own",
+            )
 
     def _read(self, slug: str) -> AgentRecord | None:
         path = f"{self.root}/agents/{slug}/{RECORD}"
@@ -134,7 +152,7 @@ class Agents:
             ) from error
         finally:
             os.close(fd)
-        self._seen[record.id] = (slug, status.st_ino, status.st_ctime_ns)
+        self._marks[slug] = (status.st_ino, status.st_ctime_ns, record.id)
         return record
 
     def create(
@@ -149,14 +167,14 @@ class Agents:
             if self._read(slug) is not None:
                 raise AgentExists(slug)
             refuse_twin(agents, slug)
-            register = self._register()
-            number = max([register["next"], *(one.id + 1 for one in self.records())])
+            number = self._next_id()
             record = AgentRecord(
                 number, slug, name or slug.replace("-", " ").replace("_", " ").title(),
                 owner, "active", _day(self.clock()), checked,
             )  # fmt: skip
             # The id is spent first: a crash in between wastes it, and never gives it out twice.
-            self._note(home, register, next_id=number + 1, folders={str(number): slug})
+            self._note(home, "next", str(number + 1))
+            self._note(home, str(number), slug)
             atomic.make_folder(agents, slug, mode=self.folder_mode)
             self._write(agents, record)
         return record
@@ -175,7 +193,7 @@ class Agents:
                     refuse_twin(agents, slug)
                 atomic.move(agents, record.slug, agents, slug)
                 atomic.sync(agents)
-                self._note(home, self._register(), folders={str(record.id): slug})
+                self._note(home, str(record.id), slug)
             renamed = changed(record, slug=slug, name=name or record.name)
             self._write(agents, renamed)
         return renamed
@@ -211,27 +229,25 @@ class Agents:
                 os.close(folder)
             remove_empty(agents, record.slug)
             atomic.sync(agents)
-        self._seen.pop(record.id, None)
+        self._slugs.pop(record.id, None)
         return record
 
-    def _register(self) -> dict[str, Any]:
-        import json
-
+    def _hint(self, name: str) -> str:
+        """Read where an agent was last seen, or "next", the next id; "" where nothing is noted."""
         try:
-            with open(f"{self.root}/.looseleaf/{REGISTER}", "rb") as file:
-                found = json.loads(file.read())
-            return {"next": int(found["next"]), "folders": dict(found["folders"])}
-        except (OSError, ValueError, KeyError, TypeError):
-            return {"next": 1, "folders": {}}  # it can be made again from the records
+            with open(f"{self.root}/{HINTS}/{name}", encoding="utf-8") as file:
+                return file.read().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""  # it can be made again from the records
 
-    def _note(
-        self, home: int, register: dict[str, Any], *, next_id: int = 0, folders: dict[str, str]
-    ) -> None:
-        noted = {
-            "next": max(next_id, register["next"]),
-            "folders": {**register["folders"], **folders},
-        }
-        atomic.replace(home, REGISTER, json_text(noted), mode=self.file_mode)
+    def _note(self, home: int, name: str, text: str) -> None:
+        atomic.replace(home, name, f"{text}\n".encode(), mode=self.file_mode)
+
+    def _next_id(self) -> int:
+        noted = self._hint("next")
+        if noted.isdigit():
+            return int(noted)
+        return max([0, *(record.id for record in self.records())]) + 1
 
     def _write(self, agents: int, record: AgentRecord) -> None:
         folder = open_folder(agents, (record.slug,))
@@ -245,7 +261,7 @@ class Agents:
 
 
 class _Changing:
-    """Hold the lock of the folder of agents, with it and `.looseleaf` open."""
+    """Hold the lock of the folder of agents, with it and the hints open."""
 
     def __init__(self, root: str, mode: int) -> None:
         self.root, self.mode = root, mode
@@ -254,8 +270,8 @@ class _Changing:
     def __enter__(self) -> tuple[int, int]:
         with Reporting("The folder of agents"):
             self.open.append(os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-            for name in ("agents", ".looseleaf"):
-                self.open.append(open_folder(self.open[0], (name,), create=self.mode))
+            for path in ("agents", HINTS):
+                self.open.append(open_folder(self.open[0], path.split("/"), create=self.mode))
             atomic.lock(self.open[1], "The folder of agents")
         return self.open[1], self.open[2]
 

@@ -45,11 +45,6 @@ def record_text(record: AgentRecord) -> bytes:
         "created": record.created,
         "config": dict(record.config),
     }
-    return json_text(fields)
-
-
-def json_text(fields: dict[str, Any]) -> bytes:
-    """Write JSON with a line for each field."""
     import json
 
     return json.dumps(fields, ensure_ascii=False, indent=2).encode() + b"\n"
