@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 
-_NO_NEWLINE = "  (no newline at the end)"
-
-
 @value
 class Difference:
     """Two versions of a page, compared line by line; `text` is a unified diff."""
@@ -68,8 +65,9 @@ def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:
 
 def _lines(context: Context, scope: Scope, number: int) -> list[str]:
     content = context.history.content(scope, number) if number else None
-    *lines, last = decoded(scope.filename, content or b"").split("\n")
-    return [*lines, last + _NO_NEWLINE] if last else lines
+    text = decoded(scope.filename, content or b"")
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else lines  # a final newline ends a line and begins none
 
 
 @operation("looseleaf/restore-page", permission="write", destructive=True)
