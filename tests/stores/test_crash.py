@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +17,7 @@ from looseleaf.stores.disk import DiskStore
 from tests.conftest import AGENTS
 from tests.stores.conformance import CHANGE, MEMORY, adding
 from tests.stores.load import Load
+from tests.stores.mounts import mounted
 from tests.stores.scenes import DAMAGING, SCENES, open_store, page_file
 from tests.stores.state import State, check_sound, left_behind, state_of
 from tests.stores.tracing import CHANGING, Call, Ending, Tracer, copy_of, prepared
@@ -183,17 +182,9 @@ class Telling:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a disk of 2 MB, with a root on it."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
-    mounted = sys.platform == "linux" and subprocess.run(command, check=False).returncode == 0
-    if not mounted:
-        pytest.skip("mounting a small disk is not permitted here")
-    (disk / "root/agents/ada").mkdir(parents=True)
-    try:
+    with mounted(tmp_path / "disk") as disk:
+        (disk / "root/agents/ada").mkdir(parents=True)
         yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 def fill(disk: Path, *, leave: int) -> Path:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -25,6 +23,7 @@ from tests.stores.scenes import (
     staged_file,
 )
 from tests.stores.state import left_behind
+from tests.stores.tree import folder_in_memory
 
 contents = (
     st.sampled_from([b"", b"one\n", b"one\ntwo\n", b"caf\xc3\xa9\n", b"\xff\0"]) | st.binary()
@@ -37,9 +36,7 @@ class Page(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # In memory, where there is such a folder: here the order of things is tested, not the disk.
-        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
-        self.folder = Path(tempfile.mkdtemp(prefix="looseleaf-model-", dir=memory))
+        self.folder = folder_in_memory()
         self.root = self.folder / "root"
         (self.root / "agents/ada").mkdir(parents=True)
         self.page: bytes | None = None

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
+
+
+def folder_in_memory() -> Path:
+    """Make a folder in memory, where there is one: to test the order of things, not the disk."""
+    memory = "/dev/shm" if Path("/dev/shm").is_dir() else None
+    return Path(tempfile.mkdtemp(prefix="looseleaf-", dir=memory))
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:

@@ -38,9 +38,9 @@ class Revision:
 class Retention:
     """How long prior versions stay, counted from the moment they were replaced.
 
-    A version goes when it was replaced more than `days` ago, or when `versions` newer ones exist
-    and it was replaced more than `grace_days` ago: a burst of writes cannot push yesterday's text
-    out of reach. The newest always stays.
+    A version goes when it was replaced more than `days` ago, or when more than `versions` newer
+    ones exist and it was replaced more than `grace_days` ago: a burst of writes cannot push
+    yesterday's text out of reach. The newest always stays.
     """
 
     days: float = 90.0

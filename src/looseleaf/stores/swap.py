@@ -1,8 +1,9 @@
 """Changing a held page without losing anything: replace it, delete it, clear up after a crash.
 
-The order of a write (docs/store.md tells why): log what happened outside, stage the new bytes, link
-the old file into the history, sync both, swap them in one step, sync the folder, look at what was
-swapped out, log. A crash at any point leaves the old page or the new one, and `tidy` clears up.
+The order of a write (docs/store.md tells why): log what happened outside, make the new file, link
+the old one into the history, sync both, look whether the page is still what was read, swap the two
+in one step, sync the folder, look at what was swapped out, log. A crash at any point leaves the old
+page or the new one, and `tidy` clears up.
 """
 
 from __future__ import annotations
@@ -146,6 +147,8 @@ def _put_back(page: HeldPage, current: Found | None, number: int, ours: int) -> 
             atomic.move(page.folder, page.name, page.staging, page.staged)
         elif inode_of(page.staging, page.staged) >= 0:
             atomic.exchange(page.staging, page.staged, page.folder, page.name)
+            if inode_of(page.staging, page.staged) != ours:  # someone saved just now: it is newer
+                atomic.exchange(page.staging, page.staged, page.folder, page.name)
         else:
             atomic.link(page.log.folder, str(number), page.staging, page.staged)
             atomic.move(page.staging, page.staged, page.folder, page.name)
@@ -177,7 +180,7 @@ def tidy(page: HeldPage, ours: int = NO_FILE, content: bytes = b"") -> None:
     swapped = kept not in {NO_FILE, here}
     if last and kept >= 0 and not swapped:  # the page is still the file that was linked
         atomic.remove(page.log.folder, str(last["revision"]))
-    if left not in {NO_FILE, here} and (left == ours or swapped):
+    if left not in {NO_FILE, here} and (ours >= 0 or swapped):
         _keep_stray(page, last, known=content_hash(content) if left == ours else "")
     atomic.remove(page.staging, page.staged)
 
