@@ -113,12 +113,16 @@ class Agents:
 
     def _slug_of(self, agent_id: int) -> str | None:
         hinted = self._hint(str(agent_id))
-        for slug in ([hinted] if why_not(hinted) is None else []) + self.slugs():
-            record = self._read(slug)
-            if record is not None and record.id == agent_id:
-                self._slugs[agent_id] = slug
-                return slug
-        return None
+        if why_not(hinted) is None and self._has(hinted, agent_id):
+            return hinted
+        return next((slug for slug in self.slugs() if self._has(slug, agent_id)), None)
+
+    def _has(self, slug: str, agent_id: int) -> bool:
+        record = self._read(slug)
+        if record is None or record.id != agent_id:
+            return False
+        self._slugs[agent_id] = slug
+        return True
 
     def _require_own_id(self, record: AgentRecord) -> None:
         """A folder copied by hand has the id of another agent, and must not pass for it."""
