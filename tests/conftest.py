@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ pytest.register_assert_rewrite("tests.stores")
 
 FULL = os.environ.get("LOOSELEAF_FULL") == "1"
 AGENTS = {1: "ada", 2: "bob"}
+
+# Whoever runs the tests in the background may have switched interrupts off, for children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "house",

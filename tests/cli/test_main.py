@@ -258,9 +258,10 @@ def test_an_interrupt_in_a_pipe_ends_without_a_traceback(root: Path) -> None:
         [*COMMAND, "memory", "append", "State", "-"],
         cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    while running.poll() is None:
-        time.sleep(0.5)
-        running.send_signal(signal.SIGINT)
+    for _ in range(60):
+        if running.poll() is None:
+            time.sleep(0.5)
+            running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (running.returncode, out, err) == (130, b"", b"")
 
