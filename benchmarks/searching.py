@@ -93,7 +93,7 @@ def _warm(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
 def _checked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
     """Search without watching: every file is looked at each time, as where nothing is watched.
 
-    Python takes about half of ripgrep's time for that alone, so there is no target.
+    Python takes a third to a half of ripgrep's time for that alone, so there is no target.
     """
     index = SearchIndex(workspace.store, f"{workspace.root}/.looseleaf/index", watching=False)
     shelf = workspace.agents.resolve("alpha").shelf

@@ -1,7 +1,7 @@
 """What every store must do, and every history: test classes to run against any of them.
 
 A test file makes a subclass beside its own fixtures: `store`, `lost_store` (one that cannot answer,
-however it came to that) and, where the store keeps a history, `history` and `clock`.
+however it came to that) and, where it keeps a history, `history`, `lost_history` and `clock`.
 """
 
 from __future__ import annotations

@@ -267,5 +267,5 @@ def test_kills_under_load_lose_nothing_acknowledged(kills: int, tmp_path: Path, 
                 load.begin(tmp_path / f"root {number}")
             load.run(number, seed=chance.getrandbits(32), seconds=chance.uniform(0.02, 0.07))
             acknowledged += load.check()
-    assert acknowledged > kills
+    assert acknowledged
     print(f"{acknowledged} writes acknowledged in {kills} kills, 0 lost")  # noqa: T201 - a figure

@@ -73,7 +73,7 @@ def linger(chance: random.Random) -> None:
 
 def wait_for_others(page: Path, saved: bytes) -> None:
     """Wait until someone else has written, or has had time enough."""
-    for _ in range(2_000):
+    for _ in range(20_000):
         try:
             if not page.read_bytes().endswith(saved):
                 return
