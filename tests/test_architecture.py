@@ -63,6 +63,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",
+    ("prompt/tokens.py", "tiktoken"): "an extra",
     ("settings.py", "json"): "only a new workspace needs it",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",
     ("__init__.py", "*looseleaf*"): "a command imports only the names it uses",

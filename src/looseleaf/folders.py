@@ -170,3 +170,12 @@ def check_regular(what: str, status: os.stat_result, device: int) -> None:
         raise Unsafe(what, "it is not an ordinary file")
     if status.st_dev != device:
         raise Unsafe(what, "it lies on another file system than the workspace")
+
+
+def settled(status: os.stat_result, asked: int) -> bool:
+    """Say whether a file can no longer change without its time changing, as of `asked` (ns).
+
+    File systems count time in steps, some of them in whole seconds.
+    """
+    step = 50_000_000 if status.st_ctime_ns % 1_000_000_000 else 2_000_000_000
+    return asked - status.st_ctime_ns >= step

@@ -36,6 +36,11 @@ class Settings:
     network: bool = False  # whether NETWORK.md is composed
     agents_md: bool = False  # whether AGENTS.md is composed and projected
     agents_md_include: str = "inline"
+    site_context: bool = True  # whether prompts say which site and day it is
+    prompt_page_bytes: int = 0  # the most one page may take of a prompt; 0 is no limit
+    prompt_total_bytes: int = 0
+    tokenizer: str = "estimate"  # or cl100k_base, o200k_base: with tiktoken and its vocabulary
+    tokenizer_folder: str = ""  # where tiktoken keeps vocabularies; else TIKTOKEN_CACHE_DIR
     project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
 
 
@@ -51,6 +56,7 @@ _STARTER = """\
 # agents_md = false             # compose AGENTS.md for coding agents
 # agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
 # project_folder = "."          # where AGENTS.md goes, seen from here
+# prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
 """
 
 
@@ -105,6 +111,7 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
         chosen["default_agent"] = agent
     actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
     chosen.setdefault("actor", actor or "operator")
+    chosen.setdefault("tokenizer_folder", environ.get("TIKTOKEN_CACHE_DIR", ""))
     return Settings(root=root, **chosen)  # type: ignore[arg-type]
 
 

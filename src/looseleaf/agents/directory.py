@@ -6,11 +6,11 @@ import os
 import time
 
 from looseleaf import atomic
+from looseleaf.agents.files import RECORD, RecordFiles
 from looseleaf.agents.record import (
     STATUSES,
     AgentRecord,
     check_config,
-    parse_record,
     record_text,
     why_not,
 )
@@ -22,7 +22,12 @@ from looseleaf.errors import (
     LooseleafError,
     Unavailable,
 )
-from looseleaf.folders import READ, Reporting, fold, open_folder, read_all, refuse_twin, stands_at
+from looseleaf.folders import (
+    Reporting,
+    fold,
+    open_folder,
+    refuse_twin,
+)
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
@@ -30,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-RECORD = "agent.json"
 HINTS = ".looseleaf/agents"  # the next id, and for each id where to look first
 
 
@@ -50,21 +54,16 @@ class Agents:
         self.file_mode, self.folder_mode = modes
         self.clock = clock
         self._slugs: dict[int, str] = {}
-        self._marks: dict[str, tuple[int, int, int]] = {}  # inode, time and id of records as read
+        self._files = RecordFiles(self.root)
+        self._own: dict[str, AgentRecord] = {}  # those whose id was found to be their own
 
     def records(self) -> list[AgentRecord]:
         """List every agent, by slug."""
-        return [record for slug in self.slugs() if (record := self._read(slug)) is not None]
+        return [record for slug in self.slugs() if (record := self._files.read(slug)) is not None]
 
     def slugs(self) -> list[str]:
         """Name the folders that can be agents', with or without a record."""
-        try:
-            names = os.listdir(f"{self.root}/agents")
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise Unavailable("The folder of agents", error.strerror) from error
-        return sorted(name for name in names if why_not(name) is None)
+        return self._files.slugs()
 
     def resolve(self, reference: str | int | None = None) -> AgentRecord:
         """Find an agent by id or slug; without either, the default one or the only one."""
@@ -73,9 +72,9 @@ class Agents:
         text = str(reference)
         if text.isdigit():
             slug = self._slug_of(int(text))
-            record = self._read(slug) if slug else None
+            record = self._files.read(slug) if slug else None
         else:
-            record = self._read(text) if why_not(text) is None else None
+            record = self._files.read(text) if why_not(text) is None else None
         if record is not None:
             self._require_own_id(record)
             self._slugs[record.id] = record.slug
@@ -87,7 +86,7 @@ class Agents:
         if self.default:
             return self.resolve(self.default)
         slugs = self.slugs()
-        records = [self._read(slug) for slug in slugs] if len(slugs) < 2 else self.records()
+        records = [self._files.read(slug) for slug in slugs] if len(slugs) < 2 else self.records()
         active = [record for record in records if record and record.status == "active"]
         if len(active) == 1:
             return active[0]
@@ -98,14 +97,8 @@ class Agents:
     def folder(self, agent_id: int) -> str:
         """Name the folder of an agent below `agents/`, making sure that it is still its own."""
         known = self._slugs.get(agent_id)
-        if known is not None:
-            try:
-                status = os.lstat(f"{self.root}/agents/{known}/{RECORD}")
-            except OSError:
-                status = None  # moved or gone: looked for below
-            mark = (status.st_ino, status.st_ctime_ns, agent_id) if status else None
-            if mark == self._marks[known]:
-                return known
+        if known is not None and self._files.unchanged(known, agent_id):
+            return known
         slug = self._slug_of(agent_id)
         if slug is None:
             raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
@@ -118,7 +111,7 @@ class Agents:
         return next((slug for slug in self.slugs() if self._has(slug, agent_id)), None)
 
     def _has(self, slug: str, agent_id: int) -> bool:
-        record = self._read(slug)
+        record = self._files.read(slug)
         if record is None or record.id != agent_id:
             return False
         self._slugs[agent_id] = slug
@@ -126,38 +119,17 @@ class Agents:
 
     def _require_own_id(self, record: AgentRecord) -> None:
         """A folder copied by hand has the id of another agent, and must not pass for it."""
-        owner = self._hint(str(record.id))
-        if owner == record.slug or why_not(owner) is not None:
+        if self._own.get(record.slug) is record:
             return
-        other = self._read(owner)
+        owner = self._hint(str(record.id))
+        other = self._files.read(owner) if owner != record.slug and why_not(owner) is None else None
         if other is not None and other.id == record.id:
             raise Unavailable(
                 f"Agent {record.slug}",
                 f"its {RECORD} has the id of {owner}, as in a copied folder. Delete that "
                 "file, then run looseleaf init to give it an id of its own",
             )
-
-    def _read(self, slug: str) -> AgentRecord | None:
-        path = f"{self.root}/agents/{slug}/{RECORD}"
-        try:
-            fd = os.open(path, READ)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise Unavailable(f"The record of agent {slug}", error.strerror) from error
-        try:
-            status = os.fstat(fd)
-            if not stands_at(fd, path):
-                return None  # a link is no agent
-            record = parse_record(slug, read_all(fd))
-        except (ValueError, KeyError, TypeError) as error:
-            raise Unavailable(
-                f"The record of agent {slug}", f"{RECORD} is damaged ({error})"
-            ) from error
-        finally:
-            os.close(fd)
-        self._marks[slug] = (status.st_ino, status.st_ctime_ns, record.id)
-        return record
+        self._own[record.slug] = record
 
     def create(
         self, slug: str, *, name: str = "", owner: int = 1, config: Mapping[str, Any] | None = None
@@ -168,7 +140,7 @@ class Agents:
             raise InvalidAgent(slug, why)
         checked = check_config(slug, config or {})
         with self._changing() as (agents, home):
-            if self._read(slug) is not None:
+            if self._files.read(slug) is not None:
                 raise AgentExists(slug)
             refuse_twin(agents, slug)
             number = self._next_id()

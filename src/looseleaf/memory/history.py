@@ -54,6 +54,9 @@ class History(Protocol):
     def revisions(self, scope: Scope) -> list[Revision]:
         """List what a page was, oldest first; the last one is what it is now."""
 
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the change that made a page what it is now; None where it never was."""
+
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""
 

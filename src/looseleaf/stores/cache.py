@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 
+from looseleaf.folders import settled
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.memory.store import Found
 
 _BYTES = 16_000_000
-# A file touched this recently may change again without its time changing (file systems count
-# time in steps), so what was read of it is not remembered.
-_SETTLED_NS = 50_000_000
 
 
 class PageCache:
@@ -34,9 +33,8 @@ class PageCache:
 
     def remember(self, path: str, page: Found, *, status: os.stat_result, asked: int) -> None:
         """Keep a page that was read, with the status its file had when it was asked for it."""
-        # Some file systems count time in whole seconds.
-        step = _SETTLED_NS if status.st_ctime_ns % 1_000_000_000 else 40 * _SETTLED_NS
-        if asked - status.st_ctime_ns < step or len(page.content) > _BYTES // 8:
+        # A file touched a moment ago may change again without its time changing.
+        if not settled(status, asked) or len(page.content) > _BYTES // 8:
             return
         if self._bytes > _BYTES:
             self._pages.clear()

@@ -45,6 +45,23 @@ class DiskHistory:
         finally:
             os.close(log.folder)
 
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the change that made a page what it is now; None where it never was."""
+        log = self.store.log(scope)
+        if log is None:
+            shown = self._with_present(scope, [])
+            return shown[-1] if shown else None
+        try:
+            with Reporting(f"The history of {scope.filename}"):
+                newest = log.newest()
+            known = [revision_of(newest, kept=True)] if newest else []
+            if self._with_present(scope, known) is known and known:
+                return known[-1]
+        finally:
+            os.close(log.folder)
+        shown = self.revisions(scope)
+        return shown[-1] if shown else None
+
     def _with_present(self, scope: Scope, known: list[Revision]) -> list[Revision]:
         page = self.store.read(scope)
         last = known[-1] if known else None

@@ -138,6 +138,19 @@ class PageLog:
             return changes[-1] if changes else None
         return found
 
+    def newest(self) -> Line | None:
+        """Give the newest change without the lock; None where a look at the end does not tell."""
+        try:
+            self._fd = os.open(LOG, READ, dir_fd=self.folder)
+        except FileNotFoundError:
+            return None
+        try:
+            size = self.size()
+            whole = size and os.pread(self._fd, 1, size - 1) == b"\n"
+            return self.last() if whole else None
+        finally:
+            self.close()
+
     def first(self) -> int:
         """Give the number of the oldest change, or 0 where that is not seen at a glance."""
         line, whole, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")

@@ -1,0 +1,168 @@
+"""Prompts: composing, explaining, comparing and checking what an agent is given."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Invalid
+from looseleaf.memory.history import PastPages
+from looseleaf.memory.scope import Shelf
+from looseleaf.operations.catalog import operation
+from looseleaf.operations.context import HERE, Where, agent_of, shelf_of
+from looseleaf.operations.moment import parse_moment
+from looseleaf.prompt import formats
+from looseleaf.prompt.budget import over_budget
+from looseleaf.prompt.compare import compared
+from looseleaf.prompt.explain import explained
+from looseleaf.prompt.request import Budget, Request, budget_of
+from looseleaf.prompt.sources import PastSources
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.operations.context import Context
+    from looseleaf.prompt.assembly import Assembly
+    from looseleaf.prompt.budget import Overrun
+    from looseleaf.prompt.compare import Comparison
+    from looseleaf.prompt.explain import Explanation
+
+
+@value
+class Side:
+    """One side of a comparison; what is not said is as on the other side."""
+
+    mode: str = ""
+    agent: str | int | None = None
+    as_of: str = ""
+
+
+@value
+class Checked:
+    """Whether a prompt keeps its budgets, and what does not."""
+
+    fits: bool
+    bytes: int
+    tokens: int
+    tokenizer: str
+    overruns: tuple[Overrun, ...]
+
+
+def assemble(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    as_of: str = "",
+    budget: Budget | None = None,
+    **more: Any,  # noqa: ANN401 - the other fields of a request
+) -> Assembly:
+    """Put together what an agent is given in a mode, of its pages now or at a time."""
+    agent = agent_of(context, where.agent)
+    user = _user(context, where, agent)
+    chosen = _budget(context, agent.config.get("prompt_budget")) if budget is None else budget
+    request = Request(agent, mode, user, budget=chosen, **more)
+    if not as_of:
+        return context.chain().compose(request)
+    moment = parse_moment(as_of)
+    if isinstance(moment, int):
+        raise Invalid(f"A prompt has no revisions: give a time such as 2026-04-17, not {as_of}.")
+    past = PastPages(context.pages.store_for(Shelf("shared")), context.history, moment)
+    return context.chain().compose_past(request, PastSources(past), min(moment, context.clock()))
+
+
+def _user(context: Context, where: Where, agent: AgentRecord) -> int:
+    """Find whose USER.md is meant, and make sure that the one who acts may read it."""
+    user = where.user
+    if user is None:
+        user = agent.owner if where.agent is not None else context.settings.default_user
+    if context.principal.is_local:
+        return user
+    return shelf_of(context, Where(agent.id, where.user), "user").user_id
+
+
+def _budget(context: Context, config: Any) -> Budget:  # noqa: ANN401 - `budget_of` checks it
+    if config is not None:
+        return budget_of(config)
+    settings = context.settings
+    return Budget(settings.prompt_page_bytes, settings.prompt_total_bytes)
+
+
+@operation("looseleaf/compose-prompt", permission="read", read_only=True)
+def compose_prompt(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    as_of: str = "",
+    format: str = "json",  # noqa: A002 - as everywhere on the command line
+    deny: tuple[str, ...] = (),
+    allow_only: tuple[str, ...] | None = None,
+) -> dict[str, Any]:
+    """Give an agent's prompt in a mode as messages: json, openai, anthropic or text."""
+    assembly = assemble(
+        context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
+    )
+    return formats.document(assembly, format)
+
+
+@operation("looseleaf/explain-prompt", permission="read", read_only=True)
+def explain_prompt(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    as_of: str = "",
+    deny: tuple[str, ...] = (),
+    allow_only: tuple[str, ...] | None = None,
+) -> Explanation:
+    """List every candidate of a prompt: given or left out, by which rule, and its size."""
+    assembly = assemble(
+        context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
+    )
+    return explained(assembly, context.chain().tokenizer)
+
+
+@operation("looseleaf/diff-prompts", permission="read", read_only=True)
+def diff_prompts(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    as_of: str = "",
+    other: Side = Side(),  # noqa: B008 - a frozen value
+) -> Comparison:
+    """Compare two prompts (of two times, agents or modes) and name the first byte that differs."""
+    before = assemble(context, mode, where=where, as_of=as_of)
+    agent = other.agent if other.agent is not None else where.agent
+    after = assemble(context, other.mode or mode, where=Where(agent, where.user), as_of=other.as_of)
+    return compared(before, after, context.chain().tokenizer)
+
+
+@operation("looseleaf/check-prompt", permission="read", read_only=True)
+def check_prompt(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    max_bytes: int = 0,
+    max_tokens: int = 0,
+) -> Checked:
+    """Check a prompt against the budgets of its pages and of the whole."""
+    chain = context.chain()
+    # Without a budget of its own, so that what is too much is seen whole.
+    assembly = assemble(context, mode, where=where, budget=Budget())
+    configured = _budget(context, assembly.request.agent.config.get("prompt_budget"))
+    overruns = over_budget(
+        assembly,
+        (configured, Budget(total=max_bytes), Budget(total=max_tokens, unit="tokens")),
+        chain.tokenizer.count,
+        context.pages.registry,
+    )
+    tokens = chain.tokenizer.count(assembly.text)
+    size = len(assembly.text.encode())
+    return Checked(not overruns, size, tokens, chain.tokenizer.name, tuple(overruns))
+
+
+def _some(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)

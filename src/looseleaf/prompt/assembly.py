@@ -1,0 +1,89 @@
+"""A prompt that was put together: its messages, its bytes, and every piece that was considered."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from looseleaf.prompt.outputs import Data, File, LeftOut, Text
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.prompt.directive import Directive
+    from looseleaf.prompt.request import Request
+
+BETWEEN = "\n\n"
+
+
+@value
+class Piece:
+    """One thing a directive gave or left out, and the text that stands in the prompt for it."""
+
+    directive: Directive
+    item: Text | Data | File | LeftOut
+    text: str = ""
+
+    @property
+    def injected(self) -> bool:
+        """Whether the model is given it."""
+        return not isinstance(self.item, LeftOut)
+
+    @property
+    def name(self) -> str:
+        """The page, the file or the label; else who says it."""
+        item = self.item
+        if isinstance(item, LeftOut | File):
+            return item.name
+        if isinstance(item, Data):
+            return item.label
+        return item.source.file if item.source is not None else self.directive.name
+
+    @property
+    def layer(self) -> str:
+        """The layer of the page; "" for what is no page."""
+        source = getattr(self.item, "source", None)
+        return source.layer if source is not None else getattr(self.item, "layer", "")
+
+
+class Assembly:
+    """The system messages of a prompt in order, and the pieces they came from."""
+
+    __slots__ = ("_text", "moment", "pieces", "request")
+
+    def __init__(self, request: Request, pieces: tuple[Piece, ...], moment: float) -> None:
+        self.request = request
+        self.pieces = pieces
+        self.moment = moment
+        self._text: str | None = None
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """The content of each system message."""
+        return tuple(piece.text for piece in self.pieces if piece.text)
+
+    @property
+    def text(self) -> str:
+        """The whole prompt as one text, its messages apart by an empty line."""
+        if self._text is None:
+            self._text = BETWEEN.join(self.messages)
+        return self._text
+
+    @property
+    def hash(self) -> str:
+        """The sha256 of the whole text."""
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def stable(self) -> tuple[Piece, ...]:
+        """The pieces before the first that may change though no page does."""
+        kept: list[Piece] = []
+        for piece in self.pieces:
+            if piece.text and piece.directive.varies != "content":
+                break
+            kept.append(piece)
+        return tuple(kept)
+
+    @property
+    def stable_text(self) -> str:
+        """The beginning of the text that stays as long as pages and request do."""
+        return BETWEEN.join(piece.text for piece in self.stable if piece.text)

@@ -1,0 +1,44 @@
+"""A page in a prompt: a labelled block whose end no page can forge."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.prompt.outputs import Source
+
+_SHORTEST = 12
+_ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
+
+
+def block(source: Source, text: str, *, hash: str = "") -> str:  # noqa: A002 - as in the store
+    """Wrap a page's text, byte for byte, between two lines that carry the same fence."""
+    mark = fence(text, hash)
+    about = f"file={_quoted(source.file)} layer={_quoted(source.layer)}"
+    if source.changed:
+        about += f" changed={_quoted(source.changed)}"
+    if source.by:
+        about += f" by={_quoted(source.by)}"
+    size = len(text.encode())
+    return f'<page {about} bytes="{size}" fence="{mark}">\n{text}\n</page fence="{mark}">'
+
+
+def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
+    """Give a mark that does not occur in a text and stays the same while the text does.
+
+    It begins the hash of the text. Whoever writes a page can search for a text that holds the
+    beginning of its own hash, so the mark is lengthened until it does not occur.
+    """
+    digest = hash or sha256(text.encode()).hexdigest()
+    while True:
+        for length in range(_SHORTEST, len(digest) + 1, 4):
+            if digest[:length] not in text:
+                return digest[:length]
+        digest = sha256(digest.encode()).hexdigest()
+
+
+def _quoted(text: str) -> str:
+    # Actors' names are anyone's text, and a label is one line.
+    shown = "".join(_ESCAPES.get(character, character) for character in text)
+    return '"' + "".join(one if one.isprintable() else "?" for one in shown) + '"'

@@ -1,0 +1,113 @@
+"""Budgets: what does not fit is left out whole, and said aloud; nothing is ever cut."""
+
+from __future__ import annotations
+
+from looseleaf.prompt.assembly import BETWEEN, Piece
+from looseleaf.prompt.outputs import LeftOut, Text
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.prompt.assembly import Assembly
+    from looseleaf.prompt.request import Budget
+
+
+@value
+class Overrun:
+    """Something that takes more than it may; `name` is "" for the whole prompt."""
+
+    name: str
+    layer: str
+    size: int
+    limit: int
+    unit: str
+
+
+def fitted(
+    pieces: Iterable[Piece], budget: Budget, count_tokens: Callable[[str], int]
+) -> list[Piece]:
+    """Give the pieces room in the order of their priority; the notices come on top."""
+
+    def size_of(text: str) -> int:
+        return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)
+
+    kept: list[Piece] = []
+    used = 0
+    for piece in pieces:
+        if not piece.injected:
+            kept.append(piece)
+            continue
+        size = size_of(piece.text)
+        why = _too_large(piece, size, used, budget)
+        if why:
+            kept.append(_left_out(piece, why))
+        else:
+            used += size + (size_of(BETWEEN) if budget.unit == "bytes" else 0)
+            kept.append(piece)
+    return kept
+
+
+def _too_large(piece: Piece, size: int, used: int, budget: Budget) -> str:
+    page = isinstance(piece.item, Text) and piece.item.source is not None
+    if budget.page and page and size > budget.page:
+        return f"it takes {size} {budget.unit}, and a page may take {budget.page}"
+    if budget.total and used + size > budget.total:
+        left = max(0, budget.total - used)
+        return f"it takes {size} {budget.unit}, and of {budget.total} there are {left} left"
+    return ""
+
+
+def _left_out(piece: Piece, why: str) -> Piece:
+    source = piece.item.source if isinstance(piece.item, Text) else None
+    size = len(piece.text.encode())
+    left_out = LeftOut(piece.name, "over_budget", piece.layer, size, why, source)
+    return Piece(piece.directive, left_out, notice(left_out))
+
+
+def notice(left_out: LeftOut) -> str:
+    """Say in the prompt what was left out for want of room: the model may ask for it."""
+    return f"[{left_out.name} was left out: {left_out.detail}]"
+
+
+def over_budget(
+    assembly: Assembly,
+    budgets: Iterable[Budget],
+    count_tokens: Callable[[str], int],
+    registry: FileRegistry,
+) -> list[Overrun]:
+    """List the pages that are over their own or the prompt's budget, and the whole if it is."""
+    found = []
+    for piece in assembly.pieces:
+        source = piece.item.source if isinstance(piece.item, Text) else None
+        if source is not None:
+            found += _page_overruns(piece, registry)
+    for budget in budgets:
+        in_bytes = budget.unit == "bytes"
+        for piece in assembly.pieces:
+            size = len(piece.text.encode()) if in_bytes else count_tokens(piece.text)
+            if budget.page and piece.injected and piece.layer and size > budget.page:
+                found.append(Overrun(piece.name, piece.layer, size, budget.page, budget.unit))
+        whole = len(assembly.text.encode()) if in_bytes else count_tokens(assembly.text)
+        if budget.total and whole > budget.total:
+            found.append(Overrun("", "", whole, budget.total, budget.unit))
+    return found
+
+
+def _page_overruns(piece: Piece, registry: FileRegistry) -> list[Overrun]:
+    """Compare a page with what it is registered with, label not counted."""
+    file = registry.get(piece.name)
+    if file is None or not isinstance(piece.item, Text) or piece.item.source is None:
+        return []
+    text = piece.text.partition("\n")[2].rpartition("\n")[0]
+    sizes = (
+        (piece.item.source.bytes, file.byte_budget, "bytes"),
+        (len(text.split()), file.word_budget, "words"),
+    )
+    return [
+        Overrun(piece.name, piece.layer, size, limit, unit)
+        for size, limit, unit in sizes
+        if limit and size > limit
+    ]

@@ -1,0 +1,181 @@
+"""What a directive works with: the request, the day, and pages under the agent's policy."""
+
+from __future__ import annotations
+
+import time
+
+from looseleaf.errors import Invalid, NotText
+from looseleaf.memory.pages import decoded
+from looseleaf.memory.policy import memory_policy, resolve_names, resolve_registered
+from looseleaf.memory.scope import Scope
+from looseleaf.memory.store import Missing
+from looseleaf.prompt.blocks import block
+from looseleaf.prompt.outputs import LeftOut, Source, Text
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.memory.history import Revision
+    from looseleaf.memory.registry import FileRegistry, RegisteredFile
+    from looseleaf.memory.scope import Layer
+    from looseleaf.memory.store import Found
+    from looseleaf.prompt.filters import Filters
+    from looseleaf.prompt.request import Request
+    from looseleaf.prompt.sources import Sources
+
+_ATTEMPTS = 5
+
+
+@value
+class About:
+    """What is known of a page when its content is filtered."""
+
+    file: str
+    layer: Layer
+    mode: str
+    agent: str
+    registered: RegisteredFile | None
+    changed: float
+
+
+@value
+class Furniture:
+    """What every desk of a workspace shares."""
+
+    registry: FileRegistry
+    sources: Sources
+    content_filters: Filters
+    file_filters: Filters
+    site: dict[str, str]
+    site_filters: Filters
+
+
+class Desk:
+    """A directive's view: it cannot reach a page of another agent or user, nor a denied one."""
+
+    def __init__(self, request: Request, now: float, furniture: Furniture) -> None:
+        self.request = request
+        self.now = now
+        self.furniture = furniture
+        self.reads: list[tuple[Scope, Found | Missing]] = []
+
+    @property
+    def agent(self) -> AgentRecord:
+        """The agent whose prompt it is."""
+        return self.request.agent
+
+    @property
+    def mode(self) -> str:
+        """The mode of the request."""
+        return self.request.mode
+
+    def day(self, back: int = 0) -> str:
+        """Give today's date in UTC, or an earlier one."""
+        return time.strftime("%Y-%m-%d", time.gmtime(self.now - back * 86_400))
+
+    def registered(self) -> Iterable[Text | LeftOut]:
+        """Give the registered pages of this mode, each a text or the rule that left it out."""
+        request, registry = self.request, self.furniture.registry
+        resolved = resolve_registered(
+            registry.files(),
+            mode=request.mode,
+            policy=memory_policy(request.agent.config.get("memory_policy")),
+            deny=request.deny,
+            allow_only=request.allow_only,
+        )
+        kept = self._filtered(tuple(file for file, decision in resolved if decision.allowed))
+        for file, decision in resolved:
+            if not decision.allowed:
+                yield LeftOut(file.filename, decision.rule, file.layer)  # type: ignore[arg-type]
+            elif file not in kept:
+                yield LeftOut(file.filename, "filtered", file.layer)
+            else:
+                yield self._page(file.filename, file.layer)
+
+    def pages(self, names: Iterable[str]) -> Iterable[Text | LeftOut]:
+        """Give some pages by name, each a text or the rule that left it out."""
+        request, registry = self.request, self.furniture.registry
+        resolved = resolve_names(
+            tuple(names),
+            policy=memory_policy(request.agent.config.get("memory_policy")),
+            deny=request.deny,
+            allow_only=request.allow_only,
+        )
+        for name, decision in resolved:
+            layer = registry.layer_of(name)
+            if decision.allowed:
+                yield self._page(name, layer)
+            else:
+                yield LeftOut(name, decision.rule, layer)  # type: ignore[arg-type]
+
+    def _filtered(self, files: tuple[RegisteredFile, ...]) -> tuple[RegisteredFile, ...]:
+        kept = files
+        for one in self.furniture.file_filters.all():
+            kept = tuple(one.apply(kept, self.request))
+            # A filter that could add would undo what an agent's policy denies.
+            if not set(kept) <= set(files):
+                raise Invalid(f"The file filter {one.name} may only take files away.")
+        return kept
+
+    def _page(self, name: str, layer: Layer) -> Text | LeftOut:
+        scope = Scope(layer, self.request.user, self.request.agent.id, name)
+        found = self.furniture.sources.read(scope)
+        self.reads.append((scope, found))
+        if isinstance(found, Missing):
+            return LeftOut(name, "missing", layer)
+        return self._made(scope, found)
+
+    def _made(self, scope: Scope, page: Found) -> Text | LeftOut:
+        page, source = self._with_source(scope, page)
+        try:
+            text = decoded(scope.filename, page.content)
+        except NotText as error:
+            return LeftOut(scope.filename, "not_text", scope.layer, len(page.content), str(error))
+        about = About(
+            scope.filename,
+            scope.layer,
+            self.mode,
+            self.agent.slug,
+            self.furniture.registry.get(scope.filename),
+            page.updated,
+        )
+        filtered = text
+        for one in self.furniture.content_filters.all():
+            filtered = one.apply(filtered, about)
+            if not isinstance(filtered, str):
+                raise Invalid(f"The content filter {one.name} gave no text for {scope.filename}.")
+        if not filtered.strip():
+            return LeftOut(scope.filename, "empty", scope.layer, len(page.content), source=source)
+        mark = page.hash if filtered == text else ""
+        return Text(block(source, filtered, hash=mark), source)
+
+    def _with_source(self, scope: Scope, page: Found) -> tuple[Found, Source]:
+        """Find out who wrote what was read, also while someone is writing."""
+        sources = self.furniture.sources
+        latest = sources.latest(scope)
+        for _ in range(_ATTEMPTS):
+            if latest is None or latest.hash == page.hash:
+                break
+            again = sources.read(scope)
+            if isinstance(again, Missing):
+                break
+            page = again
+            self.reads[-1] = (scope, page)
+            latest = sources.latest(scope)
+        else:
+            latest = None
+        source = Source(scope.filename, scope.layer, len(page.content), *_changed(page, latest))
+        return page, source
+
+
+def _changed(page: Found, latest: Revision | None) -> tuple[str, str]:
+    moment = latest.time if latest is not None and latest.hash else page.updated
+    day = time.strftime("%Y-%m-%d", time.gmtime(moment))
+    if latest is None:
+        return day, ""
+    if latest.operation == "outside":
+        return day, "someone outside Looseleaf"
+    return day, f"{latest.actor} via {latest.surface}" if latest.actor else latest.surface

@@ -1,0 +1,140 @@
+"""Directives: who has something to say in a prompt, in which order and modes."""
+
+from __future__ import annotations
+
+import inspect
+
+from looseleaf.errors import BrokenDirective, Refused
+from looseleaf.memory.registry import EVERY_MODE, check_word
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal
+
+    from looseleaf.prompt.desk import Desk
+    from looseleaf.prompt.outputs import Data, File, LeftOut, Text
+
+    Make = Callable[[Desk], Iterable[Text | Data | File | LeftOut]]
+    Varies = Literal["content", "day", "call"]
+    OnError = Literal["stop", "skip"]
+
+VARIES: tuple[Varies, ...] = ("content", "day", "call")
+ON_ERROR: tuple[OnError, ...] = ("stop", "skip")
+
+
+@value
+class Directive:
+    """One voice of a prompt.
+
+    `varies` says when it may say something new: when the request or a page it read from the desk
+    changes (`content`), with the date too (`day`), or at any time (`call`). What varies less is
+    made less often, and may stand in the stable prefix. `on_error` says what its failure means:
+    no prompt at all (`stop`), or a prompt without it (`skip`).
+    """
+
+    name: str
+    priority: int
+    make: Make
+    modes: tuple[str, ...] = (EVERY_MODE,)
+    varies: Varies = "call"
+    on_error: OnError = "stop"
+    description: str = ""
+    owner: str = ""
+
+    def speaks_in(self, mode: str) -> bool:
+        """Say whether requests in this mode hear it."""
+        return EVERY_MODE in self.modes or mode in self.modes
+
+
+class Directives:
+    """The directives of one workspace."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Directive] = {}
+        self._frozen = False
+
+    def register(
+        self,
+        name: str,
+        priority: int,
+        make: Make,
+        *,
+        modes: Iterable[str] = (EVERY_MODE,),
+        varies: Varies = "call",
+        on_error: OnError = "stop",
+        description: str = "",
+        owner: str = "",
+    ) -> Directive:
+        """Add a directive, or refuse one that could not keep its contract."""
+        self._refuse_if_frozen(name)
+        check_word(name, "directive's name")
+        if name in self._known:
+            other = self._known[name].owner or "someone"
+            raise BrokenDirective(name, f"{other} has one of that name; deregister it first")
+        directive = Directive(
+            name,
+            _priority(name, priority),
+            _callable(name, make),
+            _modes(name, modes),
+            _one_of(name, "varies", varies, VARIES),  # type: ignore[arg-type]
+            _one_of(name, "on_error", on_error, ON_ERROR),  # type: ignore[arg-type]
+            description or (inspect.getdoc(make) or "").partition("\n")[0],
+            owner,
+        )
+        self._known[name] = directive
+        return directive
+
+    def deregister(self, name: str) -> bool:
+        """Take a directive out; say whether it was there."""
+        self._refuse_if_frozen(name)
+        return self._known.pop(name, None) is not None
+
+    def freeze(self) -> None:
+        """End start-up: from now on the same request meets the same directives."""
+        self._frozen = True
+
+    def all(self) -> tuple[Directive, ...]:
+        """Give every directive by priority, then by name, whoever registered first."""
+        return tuple(sorted(self._known.values(), key=lambda one: (one.priority, one.name)))
+
+    def _refuse_if_frozen(self, name: str) -> None:
+        if self._frozen:
+            raise Refused(
+                f"The directive {name} comes too late: register it while the workspace opens, "
+                "in a plugin's register_directives."
+            )
+
+
+def _priority(name: str, priority: int) -> int:
+    if type(priority) is not int:
+        raise BrokenDirective(name, f"its priority {priority!r} is not a whole number")
+    return priority
+
+
+def _callable(name: str, make: Make) -> Make:
+    if not callable(make):
+        raise BrokenDirective(name, f"{make!r} cannot be called")
+    try:
+        inspect.signature(make).bind(None)
+    except TypeError:
+        raise BrokenDirective(name, "it must take one argument, the desk") from None
+    except ValueError:
+        pass  # some callables made in C have no signature; they fail when they are called
+    return make
+
+
+def _modes(name: str, modes: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(modes, str):
+        raise BrokenDirective(name, f"its modes are a list; write [{modes!r}]")
+    checked = tuple(check_word(mode, "mode") for mode in modes)
+    if not checked:
+        raise BrokenDirective(name, "it speaks in no mode")
+    return checked
+
+
+def _one_of(name: str, what: str, choice: object, choices: tuple[str, ...]) -> object:
+    if choice not in choices:
+        raise BrokenDirective(name, f"its {what} is one of {', '.join(choices)}, not {choice!r}")
+    return choice

@@ -1,0 +1,123 @@
+"""Why a prompt is as it is: every candidate in order, given or left out, and what it costs."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from looseleaf.prompt.outputs import Data, File, LeftOut
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.prompt.assembly import Assembly, Piece
+    from looseleaf.prompt.tokens import Tokenizer
+
+INJECTED = "injected"
+
+
+@value
+class Candidate:
+    """One page, text, table or file that was considered; `rule` says what became of it.
+
+    Bytes, words and tokens are those of its message, so they add up to the whole prompt. What a
+    page that was left out would take is in `size`.
+    """
+
+    priority: int
+    directive: str
+    kind: str  # page, text, data, file, or directive where one said nothing
+    name: str
+    layer: str
+    rule: str
+    bytes: int
+    words: int
+    tokens: int
+    size: int = 0
+    changed: str = ""
+    by: str = ""
+    detail: str = ""
+
+
+@value
+class Prefix:
+    """The beginning of a prompt that no change of date or call can change."""
+
+    messages: int
+    bytes: int
+    tokens: int
+    hash: str
+
+
+@value
+class Explanation:
+    """A prompt, candidate by candidate, and what it takes up in all."""
+
+    agent: str
+    mode: str
+    user: int
+    candidates: tuple[Candidate, ...]
+    messages: int
+    bytes: int
+    words: int
+    tokens: int
+    tokenizer: str
+    hash: str
+    stable: Prefix
+
+
+def explained(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
+    """Say for every candidate whether the model is given it, by which rule, and its size."""
+    request, text, stable = assembly.request, assembly.text, assembly.stable_text
+    return Explanation(
+        request.agent.slug,
+        request.mode,
+        request.user,
+        tuple(_candidate(piece, tokenizer) for piece in assembly.pieces),
+        len(assembly.messages),
+        len(text.encode()),
+        len(text.split()),
+        tokenizer.count(text),
+        tokenizer.name,
+        assembly.hash,
+        prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
+    )
+
+
+def prefix(text: str, messages: int, tokenizer: Tokenizer) -> Prefix:
+    """Measure the beginning of a prompt."""
+    content = text.encode()
+    return Prefix(messages, len(content), tokenizer.count(text), sha256(content).hexdigest())
+
+
+def _candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
+    item, directive = piece.item, piece.directive
+    source = getattr(item, "source", None)
+    left_out = item if isinstance(item, LeftOut) else None
+    return Candidate(
+        directive.priority,
+        directive.name,
+        _kind(piece),
+        piece.name,
+        piece.layer,
+        left_out.rule if left_out else INJECTED,
+        len(piece.text.encode()),
+        len(piece.text.split()),
+        tokenizer.count(piece.text) if piece.text else 0,
+        left_out.bytes if left_out else len(piece.text.encode()),
+        source.changed if source else "",
+        source.by if source else "",
+        left_out.detail if left_out else "",
+    )
+
+
+def _kind(piece: Piece) -> str:
+    item = piece.item
+    if isinstance(item, Data):
+        return "data"
+    if isinstance(item, File):
+        return "file"
+    if piece.layer:
+        return "page"
+    if isinstance(item, LeftOut):
+        return "directive" if item.name == piece.directive.name else "tool"
+    return "text"

@@ -1,0 +1,71 @@
+"""A prompt as others take it: plain text, OpenAI and Anthropic messages, coding agents' hooks."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Invalid
+from looseleaf.prompt.outputs import File
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.prompt.assembly import Assembly, Piece
+
+HOOKS = {"session-start": "SessionStart"}
+
+
+FORMATS = ("text", "json", "openai", "anthropic")
+
+
+def document(assembly: Assembly, format: str) -> dict[str, Any]:  # noqa: A002
+    """Give a prompt in one of the formats, as JSON."""
+    if format == "openai":
+        return openai(assembly)
+    if format == "anthropic":
+        return anthropic(assembly)
+    if format == "text":
+        return {"text": assembly.text}
+    if format != "json":
+        raise Invalid(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
+    return {
+        "agent": assembly.request.agent.slug,
+        "mode": assembly.request.mode,
+        "user": assembly.request.user,
+        "hash": assembly.hash,
+        "messages": [_message(piece) for piece in assembly.pieces if piece.text],
+    }
+
+
+def _message(piece: Piece) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "role": "system",
+        "directive": piece.directive.name,
+        "name": piece.name,
+    }
+    if isinstance(piece.item, File):
+        file = piece.item
+        about["file"] = {"path": file.path, "media_type": file.media_type, "bytes": file.bytes}
+    return {**about, "content": piece.text}
+
+
+def openai(assembly: Assembly) -> dict[str, Any]:
+    """Give the messages that an OpenAI-compatible endpoint takes."""
+    return {"messages": [{"role": "system", "content": text} for text in assembly.messages]}
+
+
+def anthropic(assembly: Assembly) -> dict[str, Any]:
+    """Give the system blocks that Anthropic takes; the stable beginning is marked for its cache."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in assembly.messages]
+    stable = sum(1 for piece in assembly.stable if piece.text)
+    if stable:
+        blocks[stable - 1]["cache_control"] = {"type": "ephemeral"}
+    return {"system": blocks}
+
+
+def hook(assembly: Assembly, event: str) -> Mapping[str, Any]:
+    """Give what Claude Code and Codex read from a hook's standard output."""
+    name = HOOKS.get(event)
+    if name is None:
+        raise Invalid(f"There is no hook {event!r}; there are {', '.join(HOOKS)}.")
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": assembly.text}}

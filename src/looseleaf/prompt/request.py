@@ -1,0 +1,141 @@
+"""What is asked for: whose prompt, in which mode, with which tools and workflow."""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.errors import Invalid
+from looseleaf.memory.registry import check_mode, check_word
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from looseleaf.agents.record import AgentRecord
+
+    Unit = Literal["bytes", "tokens"]
+
+UNITS: tuple[Unit, ...] = ("bytes", "tokens")
+
+
+@value
+class Budget:
+    """The most that one page, and everything together, may take up; 0 is no limit."""
+
+    page: int = 0
+    total: int = 0
+    unit: Unit = "bytes"
+
+    @staticmethod
+    def normal(page: int, total: int, unit: Unit) -> tuple[int, int, Unit]:
+        """Refuse what limits nothing one could count."""
+        for name, limit in (("page", page), ("total", total)):
+            if type(limit) is not int or limit < 0:
+                raise Invalid(f"The budget's {name} is a whole number; 0 is no limit.")
+        if unit not in UNITS:
+            raise Invalid(f"A budget counts {' or '.join(UNITS)}, not {unit!r}.")
+        return page, total, unit
+
+    def __bool__(self) -> bool:
+        return bool(self.page or self.total)
+
+
+NO_BUDGET = Budget()
+
+
+def budget_of(config: Mapping[str, Any] | None) -> Budget:
+    """Read `prompt_budget` of an agent's configuration."""
+    if config is None:
+        return NO_BUDGET
+    if not isinstance(config, dict) or not set(config) <= set(Budget.__match_args__):
+        raise Invalid("prompt_budget takes page, total and unit.")
+    return Budget(**config)
+
+
+@value
+class Tool:
+    """A tool a model may call; `parameters` is its JSON schema."""
+
+    name: str
+    description: str = ""
+    parameters: str = "{}"  # as text, so that nobody can change it behind our back
+    categories: tuple[str, ...] = ()
+
+    @staticmethod
+    def normal(
+        name: str,
+        description: str,
+        parameters: str | Mapping[str, Any],
+        categories: tuple[str, ...],
+    ) -> tuple[str, str, str, tuple[str, ...]]:
+        """Take the schema as a table or as text."""
+        check_word(name.lower().replace("/", "-"), "tool's name")
+        text = parameters if isinstance(parameters, str) else json.dumps(parameters)
+        return name, description, text, tuple(categories)
+
+    @property
+    def schema(self) -> Any:  # noqa: ANN401 - any JSON
+        """The JSON schema of its parameters."""
+        return json.loads(self.parameters)
+
+
+@value
+class ContextFile:
+    """Reference material of a pipeline: its text, or None where it is no text."""
+
+    name: str
+    path: str
+    media_type: str = "text/plain"
+    text: str | None = None
+    bytes: int = 0
+
+
+@value
+class Pipeline:
+    """What a prompt needs to know of a pipeline; `step` is the place in `steps` that asks."""
+
+    id: int
+    name: str = ""
+    system_prompt: str = ""
+    memory_files: tuple[str, ...] = ()
+    context_files: tuple[ContextFile, ...] = ()
+    steps: tuple[str, ...] = ()
+    step: int | None = None
+
+
+@value
+class Flow:
+    """What a prompt needs to know of a flow."""
+
+    id: int
+    name: str = ""
+    memory_files: tuple[str, ...] = ()
+
+
+@value
+class Request:
+    """One prompt that is asked for.
+
+    `deny` and `allow_only` narrow the pages for this call on top of the agent's policy, and
+    `tool_deny` and `tool_allow_only` its tools; None narrows nothing, an empty list to nothing.
+    """
+
+    agent: AgentRecord
+    mode: str
+    user: int
+    deny: tuple[str, ...] = ()
+    allow_only: tuple[str, ...] | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_deny: tuple[str, ...] = ()
+    tool_allow_only: tuple[str, ...] | None = None
+    pipeline: Pipeline | None = None
+    flow: Flow | None = None
+    budget: Budget = NO_BUDGET
+    provider: str = ""
+
+    @staticmethod
+    def normal(agent: AgentRecord, mode: str, *rest: object) -> tuple[object, ...]:
+        """Refuse a request without a mode."""
+        return agent, check_mode(mode), *rest
