@@ -11,6 +11,8 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidSetting
     │   ├── InvalidAgent                a slug or a configuration that cannot be
     │   ├── InvalidQuery
+    │   ├── InvalidArgument             an operation takes no such argument, or not this value
+    │   ├── BrokenDirective             it could not keep its contract; found at registration
     │   ├── UnclosedBlock               a fence or comment would swallow the new section
     │   ├── NotText                     the bytes are not UTF-8
     │   └── TooLarge
@@ -19,6 +21,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── SectionMissing              names the sections there are
     │   ├── RevisionMissing
     │   ├── AgentMissing                names the agents there are
+    │   ├── OperationMissing
     │   └── WorkspaceMissing
     ├── Ambiguous (LookupError)         several things answer to the name
     │   ├── SectionAmbiguous
@@ -28,7 +31,11 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── NotEditable                 a generated page
     │   ├── NameTaken                   another name differs only by case or Unicode form
     │   ├── AgentExists
+    │   ├── Forbidden                   someone else may; the message says what it takes
+    │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
+    │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
     │   └── Unsafe                      a link, device or mount where a page should be
+    ├── DirectiveFailed                 a part of the prompt that must not be missing
     ├── Conflicted                      the page is not the version the writer had read
     └── Unavailable                     the store cannot answer; never "not found"
         ├── Locked                      another process holds the page too long
@@ -111,6 +118,20 @@ class InvalidQuery(_InvalidThing):
 
     code = "invalid_query"
     template = "Cannot search for {name!r}: {why}."
+
+
+class BrokenDirective(_InvalidThing):
+    """A directive that could not keep its contract."""
+
+    code = "broken_directive"
+    template = "The directive {name!r} breaks its contract: {why}."
+
+
+class InvalidArgument(_InvalidThing):
+    """An argument that the operation does not take, lacks, or cannot use."""
+
+    code = "invalid_argument"
+    template = "The argument {name} cannot be used: {why}."
 
 
 class UnclosedBlock(Invalid):
@@ -198,6 +219,16 @@ class AgentMissing(NotFound):
         self.agent, self.candidates = agent, candidates
         there = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
         super().__init__(f"There is no agent {agent!r}. Agents there are: {there}.")
+
+
+class OperationMissing(NotFound):
+    """Nothing one can do has that name."""
+
+    code = "operation_missing"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"There is no operation {name!r}.")
 
 
 class WorkspaceMissing(NotFound):
@@ -296,6 +327,37 @@ class AgentExists(Refused):
         super().__init__(f"There is an agent {slug} already.")
 
 
+class Forbidden(Refused):
+    """The one who acts lacks a role or a capability; nothing was done."""
+
+    code = "forbidden"
+
+    def __init__(self, permission: str, needed: str) -> None:
+        self.permission, self.needed = permission, needed
+        super().__init__(f"You may not do this: it takes {needed}.")
+
+
+class Unauthenticated(Refused):
+    """The credential is missing, wrong, expired or revoked; it is not said which."""
+
+    code = "unauthenticated"
+
+    def __init__(self, hint: str = "Show a token, an application password or a session") -> None:
+        super().__init__(f"Who are you? {hint}.")
+
+
+class DailyMemoryOff(Refused):
+    """The journal is closed to agents until it is switched on."""
+
+    code = "daily_memory_disabled"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Agents may not write the daily journal here. Switch it on: daily_memory_enabled = "
+            "true in looseleaf.toml, or: looseleaf settings set daily_memory_enabled true"
+        )
+
+
 class Unsafe(Refused):
     """A link, device or mount stands where a page should be."""
 
@@ -304,6 +366,16 @@ class Unsafe(Refused):
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
         super().__init__(f"{name} is not touched: {why}.")
+
+
+class DirectiveFailed(LooseleafError):
+    """A directive that must not be missing failed, so there is no prompt."""
+
+    code = "directive_failed"
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        super().__init__(f"The directive {name} failed: {type(error).__name__}: {error}")
 
 
 class Conflicted(LooseleafError):

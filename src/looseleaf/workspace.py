@@ -17,7 +17,7 @@ from looseleaf.memory.pages import MemoryPages
 from looseleaf.memory.registry import FileRegistry, register_core_files
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.templates import CORE_STARTERS
-from looseleaf.operations.context import Context
+from looseleaf.operations.context import Context, Where
 from looseleaf.stores.disk import GROUP, PRIVATE, DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.values import changed
@@ -25,10 +25,14 @@ from looseleaf.values import changed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
+    from looseleaf.agents.access import Principal
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.search import Index
+    from looseleaf.prompt.assembly import Assembly
+    from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
 
 
@@ -63,6 +67,7 @@ class Workspace:
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
+        self._chain: Chain | None = None
         self.context = Context(
             settings=chosen,
             agents=self.agents,
@@ -72,6 +77,7 @@ class Workspace:
             starters=CORE_STARTERS,
             index=self.index,
             clock=clock,
+            chain=self.chain,
             actor=chosen.actor,
             surface=surface,
         )
@@ -112,7 +118,7 @@ class Workspace:
 
     def start(self, agent: str = "") -> None:
         """Give every folder of an agent a record, make a first agent, start the core pages."""
-        from looseleaf.operations.agents import create_agent, scaffold
+        from looseleaf.operations.agents import create_agent, start_pages
         from looseleaf.operations.composed import compose
 
         known = {record.slug for record in self.agents.records()}
@@ -122,13 +128,25 @@ class Workspace:
             new.append(first)
         for slug in new:
             create_agent(self.context, slug)
-        scaffold(self.context, Shelf("shared"))
+        start_pages(self.context, Shelf("shared"))
         compose(self.context, "SITE.md")
 
-    def acting(self, *, actor: str = "", surface: str = "", reason: str = "") -> Context:
-        """Give the rooms to someone else: another actor, another surface, a reason."""
-        given = {"actor": actor, "surface": surface, "reason": reason}
-        return changed(self.context, **{key: text for key, text in given.items() if text})
+    def acting(
+        self,
+        *,
+        actor: str = "",
+        surface: str = "",
+        reason: str = "",
+        principal: Principal | None = None,
+    ) -> Context:
+        """Give the rooms to someone else: another actor, another surface, a reason, other rights.
+
+        Who is not the local administrator is called by their own name.
+        """
+        given: dict[str, object] = {"actor": actor, "surface": surface, "reason": reason}
+        if principal is not None and not principal.is_local:
+            given |= {"principal": principal, "actor": principal.name}
+        return changed(self.context, **{key: one for key, one in given.items() if one})
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
         """Open the journal of an agent."""
@@ -136,6 +154,57 @@ class Workspace:
 
         shelf = self.agents.resolve(agent).shelf
         return DailyMemory(self.pages, shelf, clock=self.clock, index=self.index())
+
+    def compose(
+        self,
+        mode: str,
+        agent: str | int | None = None,
+        *,
+        user: int | None = None,
+        **more: Any,  # noqa: ANN401 - as in `assemble`
+    ) -> Assembly:
+        """Assemble what an agent is given in a mode; `more` are fields of a request, or `as_of`."""
+        from looseleaf.operations.prompt import assemble
+
+        return assemble(self.context, mode, where=Where(agent, user), **more)
+
+    def chain(self) -> Chain:
+        """Give the chain of directives, put together when it is first needed."""
+        if self._chain is None:
+            from looseleaf.prompt.chain import Chain
+            from looseleaf.prompt.defaults import register_core_directives
+            from looseleaf.prompt.desk import Furniture
+            from looseleaf.prompt.directive import Directives
+            from looseleaf.prompt.filters import Filters
+            from looseleaf.prompt.sources import PresentSources
+            from looseleaf.prompt.tokens import tokenizer
+
+            directives = Directives()
+            register_core_directives(directives)
+            chosen = self.settings
+            site = {
+                "name": chosen.name,
+                "url": chosen.url,
+                "language": chosen.language,
+                "timezone": chosen.timezone,
+            }
+            self._chain = Chain(
+                directives,
+                Furniture(
+                    self.registry,
+                    PresentSources(self.pages, self._history_for),
+                    Filters("content filter"),
+                    Filters("file filter"),
+                    {key: text for key, text in site.items() if text},
+                    Filters("site context"),
+                ),
+                clock=self.clock,
+                tokenizer=tokenizer(chosen.tokenizer, chosen.tokenizer_folder),
+            )
+        return self._chain
+
+    def _history_for(self, scope: Scope) -> DiskHistory | None:
+        return self.history if self._store_for(scope) is self.store else None
 
     def index(self) -> Index | None:
         """Give the search index, made when it is first needed."""

@@ -248,7 +248,7 @@ def test_the_core_files_are_the_ones_of_the_design(core: FileRegistry) -> None:
     assert facts == [
         ("SITE.md", 5, "shared", False, 0),
         ("RULES.md", 7, "shared", "manage_options", 0),
-        ("SOUL.md", 10, "agent", True, 500),
+        ("SOUL.md", 10, "agent", "admin", 500),
         ("USER.md", 20, "user", True, 300),
         ("MEMORY.md", 30, "agent", True, 2000),
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace, settings
+from looseleaf.agents.access import PERMISSIONS
 from looseleaf.errors import (
     Conflicted,
     Invalid,
@@ -43,7 +44,6 @@ SEEDS = {
     "datamachine/scaffold-memory-file",
     "datamachine/list-injectable-memory-files",
 }
-PERMISSIONS = {"read", "write", "identity", "agents", "history", "operate"}
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ class RegisteredFile:
     priority: int = 50
     layer: Layer = "agent"
     protected: bool = False
-    editable: bool | str = True  # or the name of the capability that editing takes
+    editable: bool | str = True  # or the capability, or the role on the agent, that editing takes
     modes: tuple[str, ...] = (EVERY_MODE,)  # none: registered, never injected
     composable: bool = False
     convention_path: str = ""  # where a copy is kept for others, inside a project's folder
@@ -180,7 +180,7 @@ def register_core_files(
         label="Rules", description="What every agent here must and must not do.",
     )
     registry.register(
-        "SOUL.md", 10, protected=True, word_budget=500, owner=OWNER,
+        "SOUL.md", 10, protected=True, editable="admin", word_budget=500, owner=OWNER,
         label="Identity", description="Who the agent is, how it speaks, what rules it follows.",
     )
     registry.register(

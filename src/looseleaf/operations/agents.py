@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import time
 
+from looseleaf.folders import fold
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.templates import TemplateContext, starter
 from looseleaf.operations.catalog import operation
+from looseleaf.operations.context import (
+    HERE,
+    Where,
+    agent_of,
+    allow_page,
+    layer_of,
+    scope_of,
+    shelf_of,
+    visible_agents,
+)
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -29,14 +40,14 @@ class Removed:
 
 @operation("looseleaf/list-agents", permission="read", read_only=True)
 def list_agents(context: Context) -> list[AgentRecord]:
-    """List every agent, by slug."""
-    return context.agents.records()
+    """List every agent that one may see, by slug."""
+    return visible_agents(context)
 
 
 @operation("looseleaf/show-agent", permission="read", read_only=True)
 def show_agent(context: Context, agent: str | int | None = None) -> AgentRecord:
     """Show one agent, found by id or slug."""
-    return context.agents.resolve(agent)
+    return agent_of(context, agent)
 
 
 @operation("looseleaf/create-agent", permission="agents")
@@ -49,35 +60,36 @@ def create_agent(
     config: Mapping[str, Any] | None = None,
 ) -> AgentRecord:
     """Create an agent and start its SOUL.md and MEMORY.md; pages that are there stay."""
-    user = context.settings.default_user if owner is None else owner
+    context.allow()
+    user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
     record = context.agents.create(slug, name=name, owner=user, config=config)
-    scaffold(context, record.shelf, agent_name=record.name)
-    scaffold(context, Shelf("user", user))
+    start_pages(context, record.shelf, agent_name=record.name)
+    start_pages(context, Shelf("user", user))
     return record
 
 
 @operation("looseleaf/rename-agent", permission="agents")
 def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
     """Give an agent another slug, moving its folder; its id and history stay."""
-    return context.agents.rename(agent, slug, name=name)
+    return context.agents.rename(agent_of(context, agent).id, slug, name=name)
 
 
 @operation("looseleaf/configure-agent", permission="agents", idempotent=True)
 def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any]) -> AgentRecord:
     """Set keys of an agent's configuration; a key set to null is taken out."""
-    return context.agents.configure(agent, config)
+    return context.agents.configure(agent_of(context, agent).id, config)
 
 
 @operation("looseleaf/set-agent-status", permission="agents", idempotent=True)
 def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRecord:
     """Make an agent active, inactive or archived."""
-    return context.agents.set_status(agent, status)
+    return context.agents.set_status(agent_of(context, agent).id, status)
 
 
 @operation("looseleaf/delete-agent", permission="agents", destructive=True)
 def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
     """Delete an agent's record, and its pages too if told; what the pages said stays in history."""
-    record = context.agents.resolve(agent)
+    record = agent_of(context, agent)
     gone = 0
     if files:
         store = context.pages.store_for(record.shelf)
@@ -93,18 +105,34 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
 
 
 @operation("datamachine/scaffold-memory-file", permission="write", idempotent=True)
-def scaffold(context: Context, shelf: Shelf, *, agent_name: str = "") -> list[str]:
-    """Start the core pages of a shelf that are not there yet; give those that were made."""
+def scaffold(context: Context, file: str = "", *, where: Where = HERE) -> list[str]:
+    """Start the core pages of an agent, or one page, if they are not there; give those made."""
+    if file:
+        scope = scope_of(context, file, where)
+        return start_pages(context, scope.shelf, file=file)
+    shelf = shelf_of(context, where, layer_of(where, "agent"))
+    for registered in context.pages.registry.by_layer(shelf.layer):
+        allow_page(context, shelf.page(registered.filename))
+    return start_pages(context, shelf)
+
+
+def start_pages(
+    context: Context, shelf: Shelf, *, file: str = "", agent_name: str = ""
+) -> list[str]:
+    """Start the core pages of a shelf that are not there yet, whoever acts; give those made."""
+    if shelf.layer == "agent" and not agent_name:
+        agent_name = context.agents.resolve(shelf.agent_id).name
     template = TemplateContext(
         agent_name=agent_name,
         workspace_name=context.settings.name,
         date=time.strftime("%Y-%m-%d", time.gmtime(context.clock())),
     )
     made = []
-    for file in context.pages.registry.by_layer(shelf.layer):
-        text = None if file.composable else starter(file.filename, template, context.starters)
+    for one in context.pages.registry.by_layer(shelf.layer):
+        wanted = not one.composable and fold(file or one.filename) == fold(one.filename)
+        text = starter(one.filename, template, context.starters) if wanted else None
         if text is not None:
-            scope = shelf.page(file.filename)
+            scope = shelf.page(one.filename)
             if context.pages.scaffold(scope, text, change=context.change("scaffold")):
-                made.append(file.filename)
+                made.append(one.filename)
     return made

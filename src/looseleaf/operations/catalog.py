@@ -9,9 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from looseleaf.operations.context import Context
+
     Function = TypeVar("Function", bound=Callable[..., Any])
 
 CATALOG: dict[str, Operation] = {}
+_SHOWN = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
 
 
 @value
@@ -20,7 +23,7 @@ class Operation:
 
     name: str
     run: Callable[..., Any]
-    permission: str  # read, write, identity (core and shared pages), agents, history or operate
+    permission: str  # one that agents/access.py knows
     read_only: bool
     destructive: bool
     idempotent: bool
@@ -44,9 +47,17 @@ def operation(
     def enter(function: Function) -> Function:
         if name in CATALOG:
             raise ValueError(f"there are two operations called {name}")
+
+        def run(context: Context, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+            # Whoever calls it, and from where: what it touches is allowed by its permission.
+            return function(context.during(permission), *given, **named)
+
+        for attribute in _SHOWN:
+            setattr(run, attribute, getattr(function, attribute))
+        run.__wrapped__ = function  # type: ignore[attr-defined]
         CATALOG[name] = Operation(
-            name, function, permission, read_only, destructive, idempotent or read_only
+            name, run, permission, read_only, destructive, idempotent or read_only
         )
-        return function
+        return run  # type: ignore[return-value]
 
     return enter

@@ -17,7 +17,7 @@ from looseleaf.memory.projection import project
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, scope_of, settled
+from looseleaf.operations.context import HERE, Where, agent_of, scope_of, settled
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ class Composed:
 @operation("looseleaf/compose-files", permission="identity", idempotent=True)
 def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Composed]:
     """Make the generated pages anew, or one of them, and put their copies where they belong."""
+    context.allow()  # a copy may go to a project that all agents share
     composable = [one for one in context.pages.registry.files() if one.composable]
     chosen = [one for one in composable if one.filename == file] if file else composable
     if not chosen:
@@ -126,7 +127,7 @@ def _compose_context(
 
 def _agent(context: Context, where: Where, *, needed: bool) -> AgentRecord | None:
     try:
-        return context.agents.resolve(where.agent)
+        return agent_of(context, where.agent)
     except (AgentAmbiguous, AgentMissing):
         if needed or where.agent is not None:
             raise

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Conflicted, InvalidName
+from looseleaf.agents.access import LOCAL_ADMINISTRATOR, authorize
+from looseleaf.errors import AgentAmbiguous, AgentMissing, Conflicted, DailyMemoryOff, InvalidName
+from looseleaf.folders import fold
 from looseleaf.memory.scope import LAYERS, Shelf
 from looseleaf.memory.store import Change, Conflict
-from looseleaf.values import value
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from looseleaf.agents.access import Principal
+    from looseleaf.agents.accounts import Accounts
     from looseleaf.agents.directory import Agents
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.memory.search import Index
     from looseleaf.memory.templates import Starters
+    from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
 
     Outcome = TypeVar("Outcome")
@@ -36,9 +42,21 @@ class Context:
     starters: Starters
     index: Callable[[], Index | None]
     clock: Callable[[], float]
+    chain: Callable[[], Chain]
     actor: str = ""
     surface: str = "library"
     reason: str = ""
+    accounts: Callable[[], Accounts] | None = None  # opens the database, so only when needed
+    principal: Principal = LOCAL_ADMINISTRATOR
+    permission: str = ""  # of the operation that runs
+
+    def during(self, permission: str) -> Context:
+        """Give the same context to an operation that has this permission."""
+        return self if self.principal.is_local else changed(self, permission=permission)
+
+    def allow(self) -> None:
+        """Raise `Forbidden` unless the operation is allowed on the whole workspace."""
+        authorize(self.principal, self.permission)
 
     def change(self, operation: str) -> Change:
         """Say who is about to change a page, and how."""
@@ -57,30 +75,93 @@ class Where:
 HERE = Where()
 
 
+def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
+    """Find an agent that the one who acts may see and do this to.
+
+    An agent they may not see is missing for them, as one that is not there.
+    """
+    principal = context.principal
+    if principal.is_local:
+        return context.agents.resolve(reference)
+    record = _seen(context, reference) if reference else _own(context)
+    if record is None:
+        raise AgentMissing(reference, tuple(one.slug for one in visible_agents(context)))
+    authorize(principal, context.permission, record.shelf, owner=record.owner)
+    return record
+
+
+def visible_agents(context: Context) -> list[AgentRecord]:
+    """List the agents that the one who acts may see."""
+    role_on = context.principal.role_on
+    return [one for one in context.agents.records() if role_on(one.id, one.owner) is not None]
+
+
+def _seen(context: Context, reference: str | int) -> AgentRecord | None:
+    try:
+        record = context.agents.resolve(reference)
+    except AgentMissing:
+        return None
+    return record if context.principal.role_on(record.id, record.owner) is not None else None
+
+
+def _own(context: Context) -> AgentRecord | None:
+    """Choose the agent that is meant when none is named: the token's, the default, the only one."""
+    told = context.principal.agent_id or context.settings.default_agent
+    record = _seen(context, told) if told else None
+    if record is not None or context.principal.agent_id:
+        return record
+    active = [one for one in visible_agents(context) if one.status == "active"]
+    if len(active) > 1:
+        raise AgentAmbiguous(tuple(one.slug for one in active))
+    return active[0] if active else None
+
+
 def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
-    """Find the shelf of a layer; an agent or user that is not named is the default one."""
+    """Find the shelf of a layer, if it is allowed; without an agent or user, the default one."""
     if layer == "agent":
-        return context.agents.resolve(where.agent).shelf
-    if layer == "user":
-        return Shelf("user", user_of(context, where))
-    return Shelf(layer)
+        return agent_of(context, where.agent).shelf
+    shelf = Shelf("user", user_of(context, where)) if layer == "user" else Shelf(layer)
+    authorize(context.principal, context.permission, shelf)
+    return shelf
 
 
 def user_of(context: Context, where: Where) -> int:
-    """Find the user who is meant: as told, the agent's owner, or the default one."""
+    """Find the user who is meant: as told, the one who acts, the agent's owner, the default one."""
     if where.user is not None:
         return where.user
+    if not context.principal.is_local:
+        return context.principal.user_id
     if where.agent is not None:
         return context.agents.resolve(where.agent).owner
     return context.settings.default_user
 
 
-def scope_of(context: Context, file: str, where: Where) -> Scope:
-    """Find the page that a filename means: on the layer told, or where the registry puts it."""
-    layer = where.layer or context.pages.registry.layer_of(file)
+def layer_of(where: Where, otherwise: Layer) -> Layer:
+    """Give the layer that is told, or the other one."""
+    layer = where.layer or otherwise
     if layer not in LAYERS:
         raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
-    return shelf_of(context, where, layer).page(file)
+    return layer
+
+
+def scope_of(context: Context, file: str, where: Where) -> Scope:
+    """Find the page that a filename means, if it is allowed: on the layer told or its own."""
+    layer = layer_of(where, context.pages.registry.layer_of(file))
+    scope = shelf_of(context, where, layer).page(file)
+    if not context.principal.is_local:
+        allow_page(context, scope)
+    return scope
+
+
+def allow_page(context: Context, scope: Scope) -> None:
+    """Raise unless the operation is allowed on this page of a shelf that is allowed."""
+    registered = context.pages.registry.get(scope.filename)
+    owner = context.agents.resolve(scope.agent_id).owner if scope.agent_id else 0
+    authorize(context.principal, context.permission, scope.shelf, owner=owner, file=registered)
+    journal = scope.layer == "agent" and fold(scope.filename).startswith("daily/")
+    closed = not context.settings.daily_memory_enabled
+    if journal and closed and context.permission in ("write", "identity"):
+        raise DailyMemoryOff
 
 
 def settled(filename: str, outcome: Outcome | Conflict) -> Outcome:

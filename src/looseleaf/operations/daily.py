@@ -7,7 +7,7 @@ from looseleaf.memory.daily import DailyMemory
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.store import Missing
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, settled
+from looseleaf.operations.context import HERE, Where, allow_page, settled, shelf_of
 from looseleaf.operations.moment import at
 from looseleaf.values import value
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from looseleaf.memory.search import Index, Results
     from looseleaf.memory.store import Deleted
     from looseleaf.operations.context import Context
+
+ANY_DAY = "daily/2026/01/01.md"  # all days are alike to permissions
 
 
 @value
@@ -33,8 +35,10 @@ class DayText:
 
 
 def journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
-    """Open the journal of the agent in question."""
-    shelf = context.agents.resolve(where.agent).shelf
+    """Open the journal of the agent in question, if the operation is allowed on it."""
+    shelf = shelf_of(context, where, "agent")
+    if not context.principal.is_local:
+        allow_page(context, shelf.page(ANY_DAY))
     return DailyMemory(context.pages, shelf, clock=context.clock, index=index)
 
 

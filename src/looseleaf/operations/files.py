@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import LAYERS
 from looseleaf.operations.catalog import operation
@@ -82,12 +84,17 @@ def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
             PagePath(
                 file.filename,
                 file.layer,
-                path(scope) if path else "",
+                _shown(context, path(scope)) if path else "",
                 store.exists(scope),
                 file.priority,
             )
         )
     return paths
+
+
+def _shown(context: Context, path: str) -> str:
+    # Where the workspace lies on its machine is nobody's business elsewhere.
+    return path if context.principal.is_local else os.path.relpath(path, context.settings.root)
 
 
 def _shelves(context: Context, where: Where) -> list[Shelf]:

@@ -100,6 +100,7 @@ def forget(context: Context, shelf: Shelf) -> None:
 @operation("looseleaf/prune-history", permission="operate", destructive=True, idempotent=True)
 def prune(context: Context, *, days: float | None = None, versions: int | None = None) -> int:
     """Drop prior versions that the retention no longer keeps, on every shelf."""
+    context.allow()
     retention = Retention(
         context.settings.retention_days if days is None else days,
         context.settings.retention_versions if versions is None else versions,

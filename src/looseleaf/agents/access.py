@@ -1,0 +1,206 @@
+"""Who may do what: capabilities, roles, the one who acts, and the one decision."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Forbidden
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from looseleaf.memory.registry import RegisteredFile
+    from looseleaf.memory.scope import Shelf
+
+CAPABILITIES = (
+    "manage_options",
+    "manage_agents",
+    "manage_flows",
+    "manage_settings",
+    "chat",
+    "view_logs",
+)
+EVERYTHING = "manage_options"  # who has it has the others too
+ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
+LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
+
+# The role it takes on an agent's pages. One's own pages take the same of a credential.
+_ROLE_FOR = {
+    "read": "viewer",
+    "history": "viewer",
+    "write": "operator",
+    "list_tokens": "operator",
+    "identity": "admin",
+    "agents": "admin",
+    "grants": "admin",
+    "tokens": "admin",
+}
+# The capability it takes where no agent's and no user's pages are meant.
+_CAPABILITY_FOR = {
+    "write": EVERYTHING,
+    "identity": EVERYTHING,
+    "agents": "manage_agents",
+    "grants": "manage_agents",
+    "tokens": EVERYTHING,
+    "list_tokens": EVERYTHING,
+    "operate": EVERYTHING,
+    "users": EVERYTHING,
+    "settings": "manage_settings",
+    "audit": "view_logs",
+}
+_OF_SHARED_PAGES = ("read", "history")  # anyone who is someone may
+_OF_A_USER = ("read", "history", "write", "tokens", "list_tokens")
+_CHANGES = ("write", "identity")
+PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
+
+
+@value
+class Principal:
+    """The one who acts: a user, by what they showed, and how far that reaches."""
+
+    kind: str  # local, token, application password or session
+    user_id: int
+    name: str = ""
+    capabilities: frozenset[str] = frozenset()  # the user's own
+    grants: Mapping[int, str] = {}  # the user's role by agent id
+    agent_id: int = 0  # the only agent it reaches; 0 for all of the user's
+    role: str = "admin"  # never more than this on any agent
+    ceiling: frozenset[str] | None = None  # never more than these capabilities
+    credential: str = ""  # the public id of the token, password or session
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is the operator on this machine, who may do everything."""
+        return self.kind == LOCAL
+
+    def can(self, capability: str) -> bool:
+        """Say whether the user has a capability and the credential lets it through."""
+        if self.is_local:
+            return True
+        wanted = {capability, EVERYTHING}
+        allowed = self.ceiling is None or bool(wanted & self.ceiling)
+        return capability in CAPABILITIES and bool(wanted & self.capabilities) and allowed
+
+    def role_on(self, agent_id: int, owner: int) -> str | None:
+        """Give the role on an agent that belongs to `owner`; None where it is not even seen."""
+        if self.is_local:
+            return "admin"
+        if self.agent_id and self.agent_id != agent_id:
+            return None
+        full = owner == self.user_id or self.can("manage_agents")
+        role = "admin" if full else self.grants.get(agent_id)
+        return lower(role, self.role) if role in ROLES and self.role in ROLES else None
+
+
+LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
+
+
+def lower(role: str, other: str) -> str:
+    """Give the role of the two that may do less."""
+    return min(role, other, key=ROLES.index)
+
+
+def reaches(role: str | None, needed: str) -> bool:
+    """Say whether a role may do what the other may."""
+    return role in ROLES and ROLES.index(role) >= ROLES.index(needed)
+
+
+def authorize(
+    principal: Principal,
+    permission: str,
+    shelf: Shelf | None = None,
+    *,
+    owner: int = 0,
+    file: RegisteredFile | None = None,
+) -> None:
+    """Raise `Forbidden` unless the principal has a permission on a shelf and on a page of it.
+
+    `owner` is whose agent the shelf belongs to; `file` is what is registered of the page. Without a
+    shelf the whole workspace is meant.
+    """
+    needed = missing(principal, permission, shelf, owner=owner, file=file)
+    if needed is not None:
+        raise Forbidden(permission, needed)
+
+
+def missing(
+    principal: Principal,
+    permission: str,
+    shelf: Shelf | None = None,
+    *,
+    owner: int = 0,
+    file: RegisteredFile | None = None,
+) -> str | None:
+    """Say what the principal lacks; None where nothing is missing."""
+    if principal.is_local:
+        return None
+    if permission not in PERMISSIONS:
+        return "a permission that exists"
+    if permission == "tokens" and principal.kind != SESSION:
+        # Whoever steals a token must not make another one that outlives it.
+        return "someone who has signed in; tokens make no tokens"
+    lacks = (
+        _on_workspace(principal, permission, shelf)
+        if shelf is None or shelf.layer in ("shared", "network")
+        else _on_agent(principal, permission, shelf.agent_id, owner)
+        if shelf.layer == "agent"
+        else _on_user(principal, permission, shelf.user_id)
+    )
+    if lacks is None and file is not None and permission in _CHANGES:
+        return _to_edit(principal, file, shelf, owner)
+    return lacks
+
+
+def _on_workspace(principal: Principal, permission: str, shelf: Shelf | None) -> str | None:
+    if permission in _OF_SHARED_PAGES:
+        return None
+    capability = _CAPABILITY_FOR.get(permission)
+    if capability is None:
+        return "an agent or a user that it is about"
+    if shelf is not None and permission not in _CHANGES:
+        capability = EVERYTHING
+    if not principal.can(capability):
+        return f"the capability {capability}"
+    # A credential that is for one agent, or for reading, is not for the workspace.
+    if permission in ("agents", "grants", "tokens", "users") and principal.agent_id:
+        return "a credential that is not bound to one agent"
+    writes = permission not in ("audit", "list_tokens")
+    if writes and not reaches(principal.role, "operator"):
+        return "a credential that is not for reading only"
+    return None
+
+
+def _on_agent(principal: Principal, permission: str, agent_id: int, owner: int) -> str | None:
+    needed = _ROLE_FOR.get(permission)
+    if needed is None:
+        return _on_workspace(principal, permission, None)
+    if not reaches(principal.role_on(agent_id, owner), needed):
+        return f"the role {needed} on this agent"
+    if permission == "grants" and principal.agent_id:
+        return "a credential that is not bound to one agent"
+    return None
+
+
+def _on_user(principal: Principal, permission: str, user_id: int) -> str | None:
+    if permission not in _OF_A_USER:
+        return _on_workspace(principal, permission, None)
+    if principal.user_id != user_id:
+        if principal.agent_id or not principal.can("manage_agents"):
+            return "the capability manage_agents, since these are another user's"
+        if permission in ("tokens", "list_tokens") and not principal.can(EVERYTHING):
+            return f"the capability {EVERYTHING}, since these are another user's"
+    needed = "operator" if permission in ("write", "tokens") else "viewer"
+    return None if reaches(principal.role, needed) else f"a credential of the role {needed}"
+
+
+def _to_edit(
+    principal: Principal, file: RegisteredFile, shelf: Shelf | None, owner: int
+) -> str | None:
+    """Say what a registered page asks of its editors beyond its shelf: a role or a capability."""
+    if not isinstance(file.editable, str):
+        return None
+    if file.editable in ROLES:
+        agent = shelf is not None and shelf.layer == "agent"
+        role = principal.role_on(shelf.agent_id, owner) if agent and shelf else principal.role
+        return None if reaches(role, file.editable) else f"the role {file.editable} on this agent"
+    return None if principal.can(file.editable) else f"the capability {file.editable}"

@@ -1,0 +1,263 @@
+"""Operations as JSON: the schema of their arguments, arguments from JSON, results as JSON."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from looseleaf.errors import InvalidArgument
+from looseleaf.memory.scope import LAYERS
+from looseleaf.memory.store import Found
+from looseleaf.operations.context import Where
+from looseleaf.operations.memory import PageText
+from looseleaf.values import as_dict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.operations.catalog import Operation
+
+    Schema = dict[str, Any]
+
+# What a parameter means wherever it occurs; a test asks for every one.
+MEANING = {
+    "action": "What to do.",
+    "after": "The newer version: a revision number or a time; the present without it.",
+    "allow_only": "Only these pages and tools.",
+    "agent": "The agent, by id or slug; without it, the token's or the default one.",
+    "as_of": "A revision number or a UTC time: what it said then.",
+    "before": "The older version: a revision number or a time.",
+    "capabilities": "Capabilities, by name.",
+    "config": "Keys of the configuration; null takes a key out.",
+    "content": "The text.",
+    "daily": "Whether to list the journal too.",
+    "data": "The file's bytes, in base64.",
+    "date": "A day, YYYY-MM-DD, in UTC; without it, today.",
+    "days": "How many days prior versions are kept.",
+    "deny": "Not these pages and tools.",
+    "email": "An e-mail address.",
+    "expires_in": "After how many seconds it expires; without it, never.",
+    "file": "The name of the page.",
+    "files": "Whether its pages go too.",
+    "format": "How the answer is laid out.",
+    "id": "The public id.",
+    "if_match": "Only if the page is this version (its hash), or absent.",
+    "label": "What people call it.",
+    "layer": "Whose page: shared, agent, user or network; without it, where the page belongs.",
+    "limit": "At most so many.",
+    "lines": "How many lines around a match.",
+    "login": "The name to sign in with.",
+    "max_bytes": "At most so many bytes; 0 is no limit.",
+    "max_chars": "At most so many characters.",
+    "max_tokens": "At most so many tokens; 0 is no limit.",
+    "mode": "How the content is put in; of a prompt, what kind of request it is for.",
+    "name": "The name.",
+    "number": "Entries before this number.",
+    "other": "The other side of the comparison; what is not said is as on this side.",
+    "owner": "The user it belongs to.",
+    "password": "A password; without it, none.",
+    "position": "The section's position, where several share a name.",
+    "query": "The text to find, whatever its case.",
+    "revision": "A revision number, or a UTC time.",
+    "role": "viewer, operator or admin.",
+    "section": "The name of the section.",
+    "setting": "The value.",
+    "since": "The first day of the range.",
+    "slug": "Lower-case letters, digits, - and _.",
+    "status": "The status.",
+    "until": "The last day of the range.",
+    "user": "The user, by id; without it, the one who acts.",
+    "versions": "How many prior versions are kept.",
+    "words": "What the pages are about.",
+}
+# The names that the documents the project was made from have for the same things.
+SYNONYMS = {
+    "agent_id": "agent",
+    "agent_slug": "agent",
+    "filename": "file",
+    "from": "since",
+    "to": "until",
+    "user_id": "user",
+}
+_WHERE = {
+    "agent": "str | int | None",
+    "user": "int | None",
+    "layer": f"Literal[{', '.join(map(repr, LAYERS))}] | None",
+}
+_TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "str": ("string", str),
+    "bytes": ("string", str),
+    "int": ("integer", int),
+    "float": ("number", (int, float)),
+    "bool": ("boolean", bool),
+    "None": ("null", type(None)),
+    "Mapping": ("object", dict),
+    "tuple": ("array", list),
+}
+
+
+def schema(operation: Operation) -> Schema:
+    """Give the JSON schema of an operation's arguments, from its signature."""
+    properties: Schema = {}
+    required = []
+    for name, (annotation, default) in _parameters(operation).items():
+        properties[name] = {
+            **_schema_of(operation, annotation),
+            "description": MEANING.get(name, ""),
+        }
+        if default is inspect.Parameter.empty:
+            required.append(name)
+        elif default not in (None, "", ()) and isinstance(default, str | int | float):
+            properties[name]["default"] = default
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
+    """Give the type and default of each argument; `where` is spread into what it is made of."""
+    found: dict[str, tuple[str, object]] = {}
+    for name, parameter in list(inspect.signature(operation.run).parameters.items())[1:]:
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue  # for callers in Python, who have more than JSON
+        if name == "where":
+            found |= {part: (annotation, None) for part, annotation in _WHERE.items()}
+        else:
+            found[name] = (str(parameter.annotation), parameter.default)
+    return found
+
+
+def _schema_of(operation: Operation, annotation: str) -> Schema:
+    return _of_node(operation, ast.parse(annotation, mode="eval").body)
+
+
+def _of_node(operation: Operation, node: ast.expr) -> Schema:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _either(_of_node(operation, left), _of_node(operation, right))
+        case ast.Subscript(value=ast.Name("Literal"), slice=choices):
+            return {"type": "string", "enum": list(ast.literal_eval(choices))}
+        case ast.Subscript(value=ast.Name("tuple"), slice=ast.Tuple(elts=[item, _])):
+            return {"type": "array", "items": _of_node(operation, item)}
+        case ast.Subscript(value=ast.Name(name)) | ast.Name(name) if name in _TYPES:
+            return {"type": _TYPES[name][0]}
+        case ast.Name(name) if made := _value_class(operation, name):
+            fields = made.__annotations__.items()
+            parts = {field: _schema_of(operation, str(part)) for field, part in fields}
+            return {"type": "object", "properties": parts, "additionalProperties": False}
+        case ast.Constant(None):
+            return {"type": "null"}
+    raise TypeError(f"an operation cannot take {ast.unparse(node)}: JSON has nothing like it")
+
+
+def _value_class(operation: Operation, name: str) -> type | None:
+    """Find the value that an operation takes, in the module that has the operation."""
+    found = inspect.unwrap(operation.run).__globals__.get(name)
+    return found if isinstance(found, type) and hasattr(found, "__match_args__") else None
+
+
+def _either(left: Schema, right: Schema) -> Schema:
+    if left == right:
+        return left
+    if set(left) == set(right) == {"type"}:
+        kinds = [*_listed(left["type"]), *_listed(right["type"])]
+        return {"type": list(dict.fromkeys(kinds))}
+    return {"anyOf": [left, right]}
+
+
+def _listed(kind: str | list[str]) -> list[str]:
+    return [kind] if isinstance(kind, str) else kind
+
+
+def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the arguments of an operation from JSON, or raise `InvalidArgument`."""
+    known = _parameters(operation)
+    chosen: dict[str, Any] = {}
+    for told, argument in given.items():
+        name = told if told in known else SYNONYMS.get(told, told)
+        if name not in known:
+            raise InvalidArgument(told, f"{operation.name} takes {', '.join(known) or 'none'}")
+        if told in ("agent_id", "user_id") and argument == 0:
+            argument = None  # noqa: PLW2901 - as the seeds say: nobody in particular
+        if name in chosen and chosen[name] != argument:
+            raise InvalidArgument(told, f"it says something else than {name}")
+        _check(told, argument, _schema_of(operation, known[name][0]))
+        chosen[name] = _made(operation, argument, known[name][0])
+    for name, (_, default) in known.items():
+        if default is inspect.Parameter.empty and name not in chosen:
+            raise InvalidArgument(name, "it is needed")
+    return _gathered(operation, chosen)
+
+
+def _made(operation: Operation, argument: object, annotation: str) -> object:
+    if isinstance(argument, list):
+        return tuple(argument)
+    made = _value_class(operation, annotation)
+    return made(**argument) if made is not None and isinstance(argument, dict) else argument
+
+
+def _gathered(operation: Operation, chosen: dict[str, Any]) -> dict[str, Any]:
+    if "where" not in inspect.signature(operation.run).parameters:
+        return chosen
+    where = Where(*(chosen.pop(part, None) for part in _WHERE))
+    return {**chosen, "where": where}
+
+
+def _check(name: str, argument: object, wanted: Schema) -> None:
+    if "anyOf" in wanted:
+        if any(_fits(argument, one) for one in wanted["anyOf"]):
+            return
+        options = [one.get("enum") or one["type"] for one in wanted["anyOf"]]
+        raise InvalidArgument(name, f"it is one of {options}")
+    if not _fits(argument, wanted):
+        raise InvalidArgument(name, f"it is {wanted.get('enum') or wanted['type']}")
+
+
+def _fits(argument: object, wanted: Schema) -> bool:
+    kinds = _listed(wanted["type"])
+    if not any(_is(argument, kind) for kind in kinds):
+        return False
+    if "enum" in wanted:
+        return argument in wanted["enum"]
+    if isinstance(argument, list):
+        return all(_fits(one, wanted["items"]) for one in argument)
+    if isinstance(argument, dict) and "properties" in wanted:
+        parts = wanted["properties"]
+        return all(name in parts and _fits(one, parts[name]) for name, one in argument.items())
+    return True
+
+
+def _is(argument: object, kind: str) -> bool:
+    types = next(types for name, types in _TYPES.values() if name == kind)
+    # In JSON, true is no number.
+    return isinstance(argument, types) and (kind == "boolean" or not isinstance(argument, bool))
+
+
+def plain(result: object) -> Any:  # noqa: ANN401 - whatever JSON can say
+    """Give a result as JSON can say it."""
+    if isinstance(result, PageText):
+        return {
+            "file": result.file,
+            "layer": result.layer,
+            "section": result.section,
+            "content": result.content,
+            "hash": result.page.hash,
+            "bytes": len(result.page.content),
+            "updated": result.page.updated,
+        }
+    if isinstance(result, Found):
+        raise TypeError("a page leaves as PageText")
+    if hasattr(type(result), "__match_args__"):
+        return {name: plain(one) for name, one in as_dict(result).items()}
+    if isinstance(result, dict):
+        return {str(name): plain(one) for name, one in result.items()}
+    if isinstance(result, list | tuple):
+        return [plain(one) for one in result]
+    if isinstance(result, frozenset | set):
+        return sorted(plain(one) for one in result)
+    return result
