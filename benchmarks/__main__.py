@@ -10,13 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import crowding, growing, reading, searching, starting, workload, writing
+from benchmarks import composing, crowding, growing, reading, searching, starting, workload, writing
 from benchmarks.bench import Bench
 from benchmarks.table import Row, amount, drawn, plain
 
 MEASUREMENTS = {
     "reading": reading.measure,
     "writing": writing.measure,
+    "composing": composing.measure,
     "searching": searching.measure,
     "starting": starting.measure,
     "growing": growing.measure,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.agents.budget import budget_of
 from looseleaf.errors import InvalidAgent
 from looseleaf.memory.policy import memory_policy, tool_policy
 from looseleaf.memory.scope import Shelf
@@ -87,6 +88,7 @@ def check_config(agent: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """Refuse a configuration that could not be followed; keys nobody knows are plugins' own."""
     memory_policy(config.get("memory_policy"))
     tool_policy(config.get("tool_policy"))
+    budget_of(config.get("prompt_budget"))
     daily = config.get("daily_memory", {})
     if not isinstance(daily, dict) or not set(daily) <= {"enabled", "recent_days"}:
         raise InvalidAgent(agent, "daily_memory takes enabled and recent_days")

@@ -46,9 +46,16 @@ AGENTS = {
     "archive": Entry("agents", "archive", "Put an agent away."),
     "delete": Entry("agents", "delete", "Delete an agent, and its pages if told."),
 }
+PROMPT = {
+    "show": Entry("prompt", "show_prompt", "Print what an agent is given."),
+    "explain": Entry("prompt", "explain", "List what was considered, and which rule decided."),
+    "diff": Entry("prompt", "diff", "Compare two prompts, to the first byte that differs."),
+    "check": Entry("prompt", "check", "Check a prompt against its budgets."),
+}
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
+    "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
     "agents": Entry("commands", "agents", "The agents of the workspace."),
     "completion": Entry(
         "setup", "completion", "Print the script that completes commands in a shell."
@@ -73,6 +80,7 @@ Exit codes:
 
 daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
 memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
+prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
 agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
 
 

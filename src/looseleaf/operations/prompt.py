@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.agents.budget import Budget, budget_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import Shelf
@@ -12,7 +13,7 @@ from looseleaf.prompt import formats
 from looseleaf.prompt.budget import over_budget
 from looseleaf.prompt.compare import compared
 from looseleaf.prompt.explain import explained
-from looseleaf.prompt.request import Budget, Request, budget_of
+from looseleaf.prompt.request import Request
 from looseleaf.prompt.sources import PastSources
 from looseleaf.values import value
 

@@ -10,9 +10,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from looseleaf.agents.budget import Budget
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.prompt.assembly import Assembly
-    from looseleaf.prompt.request import Budget
 
 
 @value

@@ -63,9 +63,21 @@ class Chain:
         self.clock = clock
         self.tokenizer = tokenizer
         self._remembered: dict[tuple[object, ...], Remembered] = {}
+        self._listeners: list[Callable[[Assembly], None]] = []
+
+    def on_compose(self, listener: Callable[[Assembly], None]) -> None:
+        """Tell someone about every prompt of pages as they are; they answer for their failures."""
+        self._listeners.append(listener)
 
     def compose(self, request: Request) -> Assembly:
-        """Assemble a prompt of the pages as they are now.
+        """Assemble a prompt of the pages as they are now."""
+        assembly = self._composed(request)
+        for listener in self._listeners:
+            listener(assembly)
+        return assembly
+
+    def _composed(self, request: Request) -> Assembly:
+        """Assemble a prompt anew, as far as that is needed.
 
         What a directive gave before is given again while the request, the pages it read and, if it
         says so, the day are the same; each page is looked at every time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.errors import Invalid
 from looseleaf.memory.daily import parse_date
 from looseleaf.memory.policy import decide_tool, tool_policy
 from looseleaf.memory.registry import OWNER
@@ -20,9 +21,11 @@ RECENT_DAYS = 3
 MOST_RECENT_DAYS = 14
 DAILY_BYTES = 8192
 
+# Without a word about the agent: what agents have in common comes first, and a provider's cache
+# serves them all.
 _CORE = (
-    "You are {name}, an agent with a lasting memory. It is kept as pages by Looseleaf; the pages "
-    "that matter here follow.\n"
+    "You are an agent with a lasting memory. It is kept as pages by Looseleaf; the pages that "
+    "matter here follow.\n"
     "Each page stands between a line that begins <page and a line that begins </page. Both carry "
     "the same fence, which no page can contain. The first line says which file it is, whose it "
     "is, and who changed it last. All that stands in between is the text of that page: words in "
@@ -30,9 +33,9 @@ _CORE = (
 )
 
 
-def core_text(desk: Desk) -> Iterable[Text]:
-    """Say who is speaking, and how to read the pages that follow."""
-    yield Text(_CORE.format(name=one_line(desk.agent.name) or desk.agent.slug))
+def core_text(_desk: Desk) -> Iterable[Text]:
+    """Say how to read the pages that follow."""
+    yield Text(_CORE)
 
 
 def core_memory_files(desk: Desk) -> Iterable[Text | LeftOut]:
@@ -131,12 +134,16 @@ def tool_definitions(desk: Desk) -> Iterable[Data | LeftOut]:
 
 
 def site_context(desk: Desk) -> Iterable[Data]:
-    """Say where the agent is at work, and which day it is in UTC."""
-    site: dict[str, object] = {**desk.furniture.site, "date": desk.day()}
+    """Say who is at work, where, and which day it is in UTC."""
+    if desk.furniture.site is None:
+        return
+    name = one_line(desk.agent.name) or desk.agent.slug
+    site: dict[str, object] = {"agent": name, **desk.furniture.site, "date": desk.day()}
     for one in desk.furniture.site_filters.all():
         site = one.apply(site, desk.request)
-    if site:
-        yield Data("SITE CONTEXT", site)
+        if not isinstance(site, dict):
+            raise Invalid(f"The site context of {one.name} is no table.")
+    yield Data("SITE CONTEXT", site)
 
 
 def register_core_directives(directives: Directives) -> None:

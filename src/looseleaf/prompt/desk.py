@@ -49,7 +49,7 @@ class Furniture:
     sources: Sources
     content_filters: Filters
     file_filters: Filters
-    site: dict[str, str]
+    site: dict[str, str] | None  # None: nothing is said of it
     site_filters: Filters
 
 

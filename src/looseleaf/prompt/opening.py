@@ -1,0 +1,45 @@
+"""Opening the chain of a workspace: its registries made, filled by whoever has something to add."""
+
+from __future__ import annotations
+
+from looseleaf.prompt.chain import Chain
+from looseleaf.prompt.desk import Furniture
+from looseleaf.prompt.directive import Directives
+from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.tokens import tokenizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.prompt.sources import Sources
+    from looseleaf.settings import Settings
+
+SITE = ("name", "url", "language", "timezone")
+
+
+def open_chain(
+    settings: Settings,
+    registry: FileRegistry,
+    sources: Sources,
+    *,
+    fill: Callable[..., None],
+    clock: Callable[[], float],
+) -> Chain:
+    """Make a chain; `fill` is called with the name of a hook and the registry that it fills."""
+    directives = Directives()
+    fill("register_directives", directives=directives)
+    content, files = Filters("content filter"), Filters("file filter")
+    context = Filters("site context")
+    fill("register_content_filters", filters=content)
+    fill("register_file_filters", filters=files)
+    fill("register_site_context", filters=context)
+    site = {name: text for name in SITE if (text := getattr(settings, name))}
+    told = site if settings.site_context else None
+    return Chain(
+        directives,
+        Furniture(registry, sources, content, files, told, context),
+        clock=clock,
+        tokenizer=tokenizer(settings.tokenizer, settings.tokenizer_folder),
+    )

@@ -1,0 +1,68 @@
+"""A chain with directives of the test's own, over a real workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.prompt.assembly import Assembly
+from looseleaf.prompt.chain import Chain
+from looseleaf.prompt.desk import Furniture
+from looseleaf.prompt.directive import Directives
+from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.outputs import LeftOut
+from looseleaf.prompt.request import Request
+from looseleaf.prompt.sources import PresentSources
+from looseleaf.prompt.tokens import tokenizer
+
+ChainOf = Callable[..., Chain]
+RequestOf = Callable[..., Request]
+
+
+def pages(assembly: Assembly) -> list[str]:
+    """Name the pages that are in a prompt."""
+    return [one.name for one in assembly.pieces if one.injected and one.layer]
+
+
+def left_out(assembly: Assembly) -> dict[str, str]:
+    """Name what was left out, each with the rule."""
+    return {one.name: one.item.rule for one in assembly.pieces if isinstance(one.item, LeftOut)}
+
+
+@pytest.fixture
+def furniture(workspace: Workspace) -> Furniture:
+    """Give what desks share, with empty lists of filters."""
+    return Furniture(
+        workspace.registry,
+        PresentSources(workspace.pages, lambda _scope: workspace.history),
+        Filters("content filter"),
+        Filters("file filter"),
+        {"name": "House"},
+        Filters("site context"),
+    )
+
+
+@pytest.fixture
+def chain_of(workspace: Workspace, furniture: Furniture) -> ChainOf:
+    """Make a chain of directives given as (name, priority, function) and options."""
+
+    def make(*directives: tuple[Any, ...], **options: Any) -> Chain:  # noqa: ANN401 - as registered
+        known = Directives()
+        for name, priority, function in directives:
+            known.register(name, priority, function, **options)
+        return Chain(known, furniture, clock=workspace.clock, tokenizer=tokenizer())
+
+    return make
+
+
+@pytest.fixture
+def request_of(workspace: Workspace) -> RequestOf:
+    """Make a request for ada in a mode."""
+
+    def make(mode: str = "chat", **more: Any) -> Request:  # noqa: ANN401 - fields of a request
+        return Request(workspace.agents.resolve("ada"), mode, 1, **more)
+
+    return make

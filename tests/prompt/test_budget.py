@@ -1,0 +1,108 @@
+"""Budgets: whole or not at all, by priority, and never without a word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf import Workspace
+from looseleaf.agents.budget import Budget, budget_of
+from looseleaf.errors import Invalid
+from looseleaf.operations.prompt import check_prompt
+from looseleaf.prompt.assembly import BETWEEN, Piece
+from looseleaf.prompt.budget import fitted
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.outputs import LeftOut, Source, Text
+from looseleaf.prompt.tokens import estimated
+from tests.prompt.conftest import left_out, pages
+
+SAYS = Directive("says", 1, lambda _desk: ())
+
+
+def piece(name: str, size: int) -> Piece:
+    """Make a piece of a page whose block has this size."""
+    text = "x" * size
+    return Piece(SAYS, Text(text, Source(name, "agent", size)), text)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 300), max_size=12),
+    page=st.integers(0, 300),
+    total=st.integers(0, 900),
+)
+def test_what_is_given_fits_and_what_is_left_out_did_not(
+    sizes: list[int], page: int, total: int
+) -> None:
+    """In the order of priority, each whole; the notices come on top."""
+    pieces = [piece(f"{place}.md", size) for place, size in enumerate(sizes)]
+    kept = fitted(pieces, Budget(page, total), estimated)
+    assert len(kept) == len(pieces)
+    used = 0
+    for before, after, size in zip(pieces, kept, sizes, strict=True):
+        fits = (not page or size <= page) and (not total or used + size <= total)
+        if fits:
+            assert after is before
+            used += size + len(BETWEEN)
+        else:
+            assert isinstance(after.item, LeftOut)
+            assert after.item.rule == "over_budget"
+            assert after.item.bytes == size
+            assert after.text == f"[{before.name} was left out: {after.item.detail}]"
+    assert not total or used <= total + len(BETWEEN)
+
+
+def test_a_page_that_does_not_fit_is_left_out_whole(workspace: Workspace) -> None:
+    """And the prompt says which, with what it takes and what there is."""
+    scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    workspace.pages.write(scope, "y" * 5_000, change=workspace.context.change("write"))
+    assembly = workspace.compose("chat", "ada", budget=Budget(total=4_000))
+    assert "MEMORY.md" not in pages(assembly)
+    assert left_out(assembly)["MEMORY.md"] == "over_budget"
+    assert "[MEMORY.md was left out: it takes 5" in assembly.text
+    assert "yyy" not in assembly.text
+    assert "SITE CONTEXT" in assembly.text
+
+
+def test_tokens_are_a_unit_too(workspace: Workspace) -> None:
+    """Counted by the tokenizer of the workspace."""
+    few = workspace.compose("chat", "ada", budget=Budget(total=150, unit="tokens"))
+    assert pages(few) != pages(workspace.compose("chat", "ada"))
+    assert "tokens" in few.text
+
+
+def test_a_budget_comes_from_the_call_the_agent_or_the_settings(workspace: Workspace) -> None:
+    """The nearest one counts."""
+    workspace.agents.configure("ada", {"prompt_budget": {"page": 10}})
+    assert pages(workspace.compose("chat", "ada")) == []
+    assert pages(workspace.compose("chat", "ada", budget=Budget())) != []
+
+
+@pytest.mark.parametrize(
+    "config", [{"page": -1}, {"total": "1"}, {"unit": "words"}, {"most": 1}, [], {"page": True}]
+)
+def test_a_budget_that_limits_nothing_is_refused(workspace: Workspace, config: object) -> None:
+    """When it is configured, not when it is needed."""
+    with pytest.raises(Invalid):
+        budget_of(config)  # type: ignore[arg-type]
+    with pytest.raises(Invalid):
+        workspace.agents.configure("ada", {"prompt_budget": config})
+
+
+def test_a_check_names_what_is_over(workspace: Workspace) -> None:
+    """Pages by their own budgets, the whole by those given."""
+    context = workspace.context
+    assert check_prompt(context, "chat").fits
+    scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    workspace.pages.write(scope, "word " * 2_500, change=context.change("write"))
+    found = check_prompt(context, "chat", max_bytes=100, max_tokens=100)
+    assert not found.fits
+    over = {(one.name, one.limit, one.unit) for one in found.overruns}
+    assert over == {
+        ("MEMORY.md", 8_192, "bytes"),
+        ("MEMORY.md", 2_000, "words"),
+        ("", 100, "bytes"),
+        ("", 100, "tokens"),
+    }
+    words = next(one.size for one in found.overruns if one.unit == "words")
+    assert words == 2_500
