@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-GROUPS = {("memory",), ("memory", "daily"), ("agents",)}
+GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",)}
 # The options that many commands take; they may stand before the command too.
 EVERYWHERE = {"--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user"}
 
