@@ -51,6 +51,18 @@ def test_a_file_that_is_there_is_not_created_again(folder: int, tmp_path: Path) 
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_what_a_crash_left_in_staging_gives_way(folder: int, tmp_path: Path) -> None:
+    """Under a name that is the caller's alone, a file or link that is there is replaced."""
+    (tmp_path / "elsewhere").write_bytes(b"kept")
+    (tmp_path / "file").write_bytes(b"left by a crash, and longer")
+    (tmp_path / "link").symlink_to("elsewhere")
+    for name in ("file", "link", "new"):
+        os.close(atomic.stage(folder, name, b"new"))
+        assert (tmp_path / name).read_bytes() == b"new"
+        assert not (tmp_path / name).is_symlink()
+    assert (tmp_path / "elsewhere").read_bytes() == b"kept"
+
+
 def test_a_file_that_cannot_be_synced_is_not_there(
     folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 import time
 
 from looseleaf.errors import Locked
@@ -72,8 +73,10 @@ def wait_for_writers(fd: int) -> None:
 
     Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
     """
+    if not _has_writers(fd):
+        return
     deadline = time.monotonic() + WRITER_SECONDS
-    while _has_writers(fd) and time.monotonic() < deadline:
+    while time.monotonic() < deadline and _has_writers(fd):
         time.sleep(0.001)
 
 
@@ -96,13 +99,23 @@ def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> int:
     """Create a file that is not there yet, write all its bytes and give it open, not yet synced."""
     fd = os.open(name, _NEW, mode, dir_fd=folder)
     try:
-        os.fchmod(fd, mode)  # whatever the umask
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)  # whatever the umask
         _write_all(fd, content)
     except BaseException:
         os.close(fd)
         os.unlink(name, dir_fd=folder)
         raise
     return fd
+
+
+def stage(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> int:
+    """Create a file under a name that is the caller's alone, in the place of what a crash left."""
+    try:
+        return create(folder, name, content, mode=mode)
+    except FileExistsError:
+        remove(folder, name)
+        return create(folder, name, content, mode=mode)
 
 
 def create_durably(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> None:
@@ -134,7 +147,7 @@ def replace(
     replaced.
     """
     there, staged = staging or (folder, f".{name}.{os.getpid()}.{time.monotonic_ns()}")
-    fd = create(there, staged, content, mode=mode)
+    fd = stage(there, staged, content, mode=mode)
     try:
         sync(fd)
         if not provided():
@@ -165,9 +178,10 @@ def open_log(folder: int, name: str, *, mode: int = 0o600) -> int:
     return fd
 
 
-def append(fd: int, content: bytes) -> None:
-    """Add bytes to the end of a file durably; on failure its length is what it was."""
-    size = os.fstat(fd).st_size
+def append(fd: int, content: bytes, size: int | None = None) -> None:
+    """Add bytes to the end of a file, of this size if told; on failure it is what it was."""
+    if size is None:
+        size = os.fstat(fd).st_size
     try:
         _write_all(fd, content)
         sync_data(fd)

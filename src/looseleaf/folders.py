@@ -56,18 +56,12 @@ def explained(what: str, error: OSError) -> LooseleafError:
     return Unavailable(what, error.strerror or error)
 
 
-def open_folder(
-    root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False, at: str = ""
-) -> int:
+def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False) -> int:
     """Open a directory below another, segment by segment; `create` is the mode of missing ones.
 
     FileNotFoundError where one is missing and may not be made; `NameTaken` where it would differ
-    from another only by case or Unicode form, unless `twins` are welcome. Where the path of the
-    other is told (`at`), one step is tried first, for that takes a third of the system calls.
+    from another only by case or Unicode form, unless `twins` are welcome.
     """
-    straight = _open_at_once(root, at, "/".join(segments)) if at else None
-    if straight is not None:
-        return straight
     here = os.dup(root)
     try:
         for segment in segments:
@@ -80,13 +74,16 @@ def open_folder(
     return here
 
 
-def _open_at_once(root: int, at: str, path: str) -> int | None:
-    """Open a directory in one step; None where it is not there, or a link may have led to it."""
+def open_straight(path: str) -> int | None:
+    """Open a directory in one step, with a third of the system calls of opening it by segments.
+
+    None where it is not there, or a link may have led to it: then the segments tell.
+    """
     try:
-        fd = os.open(path, atomic.FOLDER, dir_fd=root)
+        fd = os.open(path, atomic.FOLDER)
     except OSError:
         return None
-    if stands_at(fd, f"{at}/{path}"):
+    if stands_at(fd, path):
         return fd
     os.close(fd)
     return None

@@ -16,7 +16,8 @@ from looseleaf.memory.store import Change, content_hash
 from looseleaf.stores import disk
 from looseleaf.stores.disk import DiskStore
 from looseleaf.stores.history import DiskHistory
-from looseleaf.stores.revisions import seconds, splice, stamp, unsplice
+from looseleaf.stores.revisions import seconds, stamp
+from looseleaf.stores.splice import splice, unsplice
 from tests.conftest import AGENTS, Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
 from tests.stores.scenes import history_folder, open_store, page_file, saved_in_place

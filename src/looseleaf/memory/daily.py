@@ -112,10 +112,10 @@ class DailyMemory:
         """Add to a day's page; a new one begins with the date as its title."""
         day = self.day(text)
         scope = self.shelf.page(day.filename)
-        new = not self.pages.exists(scope)
 
         def add(page: str) -> str:
-            head = f"# {day}\n\n" if new and not page else page
+            # A page that was emptied is there, and has lost its title on purpose.
+            head = page or ("" if self.pages.exists(scope) else f"# {day}\n\n")
             gap = "\n" if head and not head.endswith("\n") else ""
             return f"{head}{gap}{content}" + ("" if content.endswith("\n") else "\n")
 

@@ -32,6 +32,7 @@ from looseleaf.stores.page import (
     scope_of_staged,
     staged_name,
 )
+from looseleaf.stores.recent import RecentWrites
 from looseleaf.stores.revisions import PageLog
 
 TYPE_CHECKING = False
@@ -71,6 +72,7 @@ class DiskStore:
         self.clock = clock
         self._agent_folder = agent_folder
         self._cache = PageCache()
+        self.recent = RecentWrites()
 
     def folder(self, shelf: Shelf) -> str:
         """Give the absolute path of the folder a shelf stands for."""
@@ -123,7 +125,7 @@ class DiskStore:
             if stands_at(fd, full):
                 return fd
             os.close(fd)
-        root = self._open_root()
+        root = self.open_root()
         try:
             return open_page(root, path)
         finally:
@@ -165,7 +167,7 @@ class DiskStore:
 
     def open_own(self, *segments: str) -> int | None:
         """Open a folder below the root, if it is there; the caller closes it."""
-        root = self._open_root()
+        root = self.open_root()
         try:
             return open_folder(root, segments)
         except FileNotFoundError:
@@ -175,7 +177,8 @@ class DiskStore:
         finally:
             os.close(root)
 
-    def _open_root(self) -> int:
+    def open_root(self) -> int:
+        """Open the folder that everything lies in; the caller closes it."""
         try:
             return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
@@ -191,8 +194,6 @@ class DiskStore:
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
     ) -> Written | Conflict:
         """Replace a page, or create it; with `if_match`, only that version (or `ABSENT`)."""
-        if if_match not in (None, ABSENT) and not self.exists(scope):
-            return Conflict(if_match or "", "")
 
         def attempt(page: HeldPage, current: Found | None) -> Written | Conflict:
             actual = current.hash if current else ""
@@ -201,7 +202,9 @@ class DiskStore:
                 return Conflict(expected, actual)
             return self._put(page, current, content, change)
 
-        return self.held(scope, attempt)
+        if if_match in (None, ABSENT):
+            return self.held(scope, attempt)
+        return self.held(scope, attempt, absent=lambda: Conflict(if_match or "", ""))
 
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
@@ -217,15 +220,16 @@ class DiskStore:
         self, scope: Scope, *, if_match: str | None = None, change: Change
     ) -> Deleted | Missing | Conflict:
         """Remove a page; its bytes stay in the history."""
-        if not self.exists(scope):
-            return Missing() if if_match is None else Conflict(if_match, "")
 
         def attempt(page: HeldPage, current: Found | None) -> Deleted | Missing | Conflict:
             if if_match is not None and if_match != (current.hash if current else ""):
                 return Conflict(if_match, current.hash if current else "")
             return swap.delete(page, current, change) if current else Missing()
 
-        return self.held(scope, attempt)
+        def absent() -> Deleted | Missing | Conflict:
+            return Missing() if if_match is None else Conflict(if_match, "")
+
+        return self.held(scope, attempt, absent=absent)
 
     def _put(
         self, page: HeldPage, current: Found | None, content: bytes, change: Change
@@ -253,29 +257,29 @@ class DiskStore:
         scope: Scope,
         attempt: Callable[[HeldPage, Found | None], Outcome],
         *,
+        absent: Callable[[], Outcome] | None = None,
         patience: float = LOCK_SECONDS,
     ) -> Outcome:
-        """Hold the page's lock and try until no outside edit comes in between."""
+        """Hold the page's lock and try until no outside edit comes in between.
+
+        `absent` gives the answer where there is no page, and nothing is made then.
+        """
         path = f"{self._relative(scope)}/{scope.filename}"
-        with Reporting(scope.filename):
-            root = self._open_root()
-            try:
-                with HeldPage(
-                    (root, self.root),
-                    path,
-                    scope,
-                    modes=self.modes,
-                    clock=self.clock,
-                    patience=patience,
-                ) as page:
-                    swap.tidy(page)
-                    for _ in range(_ATTEMPTS):
-                        try:
-                            return attempt(page, page.current())
-                        except swap.Retry:
-                            continue
-            finally:
-                os.close(root)
+        if absent is not None and not (
+            os.path.lexists(f"{self.root}/{path}") or self.exists(scope)
+        ):
+            return absent()
+        with (
+            Reporting(scope.filename),
+            HeldPage(self, path, scope, patience) as page,
+        ):
+            if not patience or page.is_left_over():  # who does not wait has come to clear up
+                swap.tidy(page)
+            for _ in range(_ATTEMPTS):
+                try:
+                    return attempt(page, page.current())
+                except swap.Retry:
+                    continue
         raise Unavailable(scope.filename, "another program keeps changing it; try again")
 
     def list_layer(self, shelf: Shelf) -> list[Entry]:

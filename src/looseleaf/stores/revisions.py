@@ -15,10 +15,13 @@ from looseleaf.errors import Unavailable
 from looseleaf.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import content_hash
+from looseleaf.stores.splice import splice, unsplice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from looseleaf.stores.recent import Write
 
     Line = dict[str, Any]
 
@@ -39,83 +42,40 @@ def seconds(stamped: str) -> float:
     return datetime.fromisoformat(stamped).timestamp()
 
 
-def splice(old: bytes, new: bytes) -> list[object]:
-    """Give the one replacement that makes `new` of `old`: offset, bytes removed, text put in."""
-    start = _common(old, new)
-    end = _common_end(old[start:], new[start:])
-    # Where a cut goes through a character, the whole character is put in.
-    while start and _continues(new[start : start + 1]):
-        start -= 1
-    while end and _continues(new[len(new) - end : len(new) - end + 1]):
-        end -= 1
-    put_in = new[start : len(new) - end]
-    try:
-        return [start, len(old) - start - end, put_in.decode()]
-    except UnicodeDecodeError:  # the page is not text
-        return [0, len(old), new.decode("latin-1"), "latin-1"]
-
-
-def _continues(byte: bytes) -> bool:
-    """Say whether a byte is one of those that follow the first of a UTF-8 character."""
-    return b"\x80" <= byte < b"\xc0"
-
-
-def unsplice(old: bytes, redo: list[Any]) -> bytes:
-    """Apply what `splice` gave."""
-    start, removed, put_in, *encoding = redo
-    middle: bytes = put_in.encode(*encoding)
-    return old[:start] + middle + old[start + removed :]
-
-
-def _common(left: bytes, right: bytes) -> int:
-    """Count the bytes two strings share at their start, by halving: each step is one memcmp."""
-    low, high = 0, min(len(left), len(right))
-    if left[:high] == right[:high]:
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def _common_end(left: bytes, right: bytes) -> int:
-    """Count the bytes two strings share at their end, likewise."""
-    low, high = 0, min(len(left), len(right))
-    if left.endswith(right[len(right) - high :]):
-        return high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if left[-middle : len(left) - low] == right[-middle : len(right) - low]:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
 class PageLog:
     """The log and the prior versions of one page, in an open directory."""
 
-    __slots__ = ("_fd", "_staging", "folder", "what")
+    __slots__ = ("_fd", "_last", "_size", "_staging", "folder", "what")
 
     def __init__(self, folder: int, what: str) -> None:
         self.folder = folder
         self.what = what
         self._fd = -1
+        self._size = 0  # while the log is open for writing; nobody else makes it longer then
+        self._last: Line | None = None  # the newest change, once it is known
         self._staging: tuple[int, str] | None = None
 
-    def open(self, *, mode: int, staging: tuple[int, str]) -> None:
-        """Open the log for writing; cut off a line that a crash left unfinished.
+    def open(
+        self, *, mode: int, staging: tuple[int, str], recent: Write | None = None
+    ) -> os.stat_result:
+        """Open the log for writing and give its status; cut off a line left unfinished by a crash.
 
         Files that replace others of the history are made ready at `staging`, a folder and a name.
+        Where the log is as a recent write of this process left it, it need not be read.
         """
         self._staging = staging
         self._fd = atomic.open_log(self.folder, LOG, mode=mode)
-        size = self.size()
-        if size and os.pread(self._fd, 1, size - 1) != b"\n":
-            atomic.truncate(self._fd, size - len(self._last_line(size)))
+        status = self.status()
+        self._size = status.st_size
+        if recent is not None and recent.is_last(status):
+            self._last = recent.line
+        elif self._size:
+            line = self._last_line(self._size)
+            if line.endswith(b"\n"):
+                self._last = self._change_of(line)
+            else:
+                self.cut(self._size - len(line))
+        return status
 
     def close(self) -> None:
         """Close the log."""
@@ -123,20 +83,28 @@ class PageLog:
             os.close(self._fd)
             self._fd = -1
 
+    def status(self) -> os.stat_result:
+        """Look at the open log."""
+        return os.fstat(self._fd)
+
     def size(self) -> int:
         """Give the length of the log, to cut it back to."""
-        return os.fstat(self._fd).st_size
+        return self.status().st_size
 
     def last(self) -> Line | None:
         """Give the newest change; the log is open and locked."""
-        size = self.size()
-        line = self._last_line(size) if size else b""
-        found = self._parsed(line) if line else None
-        # A purge is noted in the log without being a change of the page.
-        if found is not None and "revision" not in found:
-            changes = [entry for entry in self.lines() if "revision" in entry]
-            return changes[-1] if changes else None
-        return found
+        if self._last is None:
+            size = self.size()
+            self._last = self._change_of(self._last_line(size)) if size else None
+        return self._last
+
+    def _change_of(self, line: bytes) -> Line | None:
+        """Read the last line; a purge is noted in the log without being a change of the page."""
+        found = self._parsed(line)
+        if "revision" in found:
+            return found
+        changes = [entry for entry in self.lines() if "revision" in entry]
+        return changes[-1] if changes else None
 
     def newest(self) -> Line | None:
         """Give the newest change without the lock; None where a look at the end does not tell."""
@@ -158,16 +126,21 @@ class PageLog:
 
     def add(self, entry: Line) -> None:
         """Append a change durably."""
-        atomic.append(self._fd, _line(entry))
+        line = _line(entry)
+        atomic.append(self._fd, line, self._size)
+        self._size += len(line)
+        self._last = entry
 
     def cut(self, size: int) -> None:
         """Take back what was added since the log had this length."""
         if self.size() > size:
             atomic.truncate(self._fd, size)
+        self._size, self._last = size, None
 
     def rewrite(self, lines: list[Line], *, mode: int) -> None:
         """Replace the whole log; the page is locked by its directory, not by this file."""
         self.close()
+        self._last = None
         content = b"".join(_line(entry) for entry in lines)
         atomic.replace(self.folder, LOG, content, mode=mode, staging=self._staging)
 

@@ -14,7 +14,7 @@ from looseleaf import atomic
 from looseleaf.errors import Unsafe
 from looseleaf.folders import NO_FILE, inode_of, refuse_twin
 from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
-from looseleaf.stores.revisions import splice
+from looseleaf.stores.splice import splice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def replace(page: HeldPage, current: Found | None, content: bytes, change: Chang
     written = Found(content, 0.0)
     entry = page.entry(number + 1, change, written)
     entry["redo"] = splice(current.content if current else b"", content)
-    making = atomic.create(page.staging, page.making, content, mode=page.file_mode)
+    making = atomic.stage(page.staging, page.making, content, mode=page.file_mode)
     ours = NO_FILE
     try:
         try:
@@ -57,7 +57,8 @@ def replace(page: HeldPage, current: Found | None, content: bytes, change: Chang
         finally:
             tidy(page, ours, content)
         raise
-    _clear(page)
+    page.remember(entry, content)
+    _clear(page, page.staged if current else page.making)
     return Written(written.hash, len(content), current.hash if current else "", number + 1)
 
 
@@ -68,6 +69,7 @@ def delete(page: HeldPage, current: Found, change: Change) -> Deleted:
     try:
         _keep(page, number)
         atomic.sync(page.log.folder)
+        atomic.remove(page.staging, page.making)  # a crash may have left it, and nothing else will
         try:
             atomic.move(page.folder, page.name, page.staging, page.staged)
         except FileNotFoundError:
@@ -78,7 +80,7 @@ def delete(page: HeldPage, current: Found, change: Change) -> Deleted:
         _give_back(page)
         tidy(page)
         raise
-    _clear(page)
+    _clear(page, page.staged)
     return Deleted(current.hash, number + 1)
 
 
@@ -97,7 +99,8 @@ def _put(page: HeldPage, current: Found | None) -> None:
             atomic.link(page.staging, page.making, page.folder, page.name)
             return
         # Most outside edits are noticed here, before anyone has seen our bytes.
-        _compare(page, current, page.read(page.folder, page.name))
+        if not page.is_still():
+            _compare(page, current, page.read(page.folder, page.name))
         atomic.move(page.staging, page.making, page.staging, page.staged)
         if not atomic.exchange(page.staging, page.staged, page.folder, page.name):
             atomic.move(page.staging, page.staged, page.folder, page.name)
@@ -112,7 +115,7 @@ def _commit(page: HeldPage, current: Found | None, number: int, entry: Line) -> 
     place, it has most likely done so by then.
     """
     atomic.sync(page.folder)
-    if current is not None:
+    if current is not None and not page.came_out(current):
         try:
             out = page.read(page.staging, page.staged)
             out = out or page.read(page.log.folder, str(number))
@@ -129,11 +132,10 @@ def _compare(page: HeldPage, current: Found, now: Found | None) -> None:
         raise Retry
 
 
-def _clear(page: HeldPage) -> None:
+def _clear(page: HeldPage, name: str) -> None:
     """Take away the second name of the file that was replaced, or made."""
     try:
-        atomic.remove(page.staging, page.staged)
-        atomic.remove(page.staging, page.making)
+        atomic.remove(page.staging, name)
     except OSError:
         return  # the change is done and durable; the next write clears up
 
