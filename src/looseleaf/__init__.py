@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.agents.budget import Budget as Budget
     from looseleaf.errors import LooseleafError as LooseleafError
     from looseleaf.memory.daily import DailyMemory as DailyMemory
     from looseleaf.memory.history import Retention as Retention
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Missing as Missing
     from looseleaf.memory.store import Store as Store
     from looseleaf.operations.context import Where as Where
+    from looseleaf.plugins.hooks import hookimpl as hookimpl
+    from looseleaf.prompt.assembly import Assembly as Assembly
+    from looseleaf.prompt.outputs import Data as Data
+    from looseleaf.prompt.outputs import File as File
+    from looseleaf.prompt.outputs import LeftOut as LeftOut
+    from looseleaf.prompt.outputs import Text as Text
+    from looseleaf.prompt.request import ContextFile as ContextFile
+    from looseleaf.prompt.request import Flow as Flow
+    from looseleaf.prompt.request import Pipeline as Pipeline
+    from looseleaf.prompt.request import Tool as Tool
     from looseleaf.settings import Settings as Settings
     from looseleaf.workspace import Workspace as Workspace
 
@@ -26,22 +37,33 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ABSENT": "memory.store",
+    "Assembly": "prompt.assembly",
+    "Budget": "agents.budget",
     "Change": "memory.store",
     "Conflict": "memory.store",
+    "ContextFile": "prompt.request",
     "DailyMemory": "memory.daily",
+    "Data": "prompt.outputs",
+    "File": "prompt.outputs",
     "FileRegistry": "memory.registry",
+    "Flow": "prompt.request",
     "Found": "memory.store",
+    "LeftOut": "prompt.outputs",
     "LooseleafError": "errors",
     "MemoryPages": "memory.pages",
     "Missing": "memory.store",
+    "Pipeline": "prompt.request",
     "Retention": "memory.history",
     "Revision": "memory.history",
     "Scope": "memory.scope",
     "Settings": "settings",
     "Shelf": "memory.scope",
     "Store": "memory.store",
+    "Text": "prompt.outputs",
+    "Tool": "prompt.request",
     "Where": "operations.context",
     "Workspace": "workspace",
+    "hookimpl": "plugins.hooks",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in the table above
 
