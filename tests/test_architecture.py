@@ -64,6 +64,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",
     ("prompt/tokens.py", "tiktoken"): "an extra",
+    ("stores/database.py", "alembic.*"): "longer to import than to open a database; rarely needed",
     ("settings.py", "json"): "only a new workspace needs it",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",
     ("__init__.py", "*looseleaf*"): "a command imports only the names it uses",

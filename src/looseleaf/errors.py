@@ -11,8 +11,12 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidSetting
     │   ├── InvalidAgent                a slug or a configuration that cannot be
     │   ├── InvalidQuery
+    │   ├── InvalidUser                 a login, role or capability that cannot be
     │   ├── InvalidArgument             an operation takes no such argument, or not this value
     │   ├── BrokenDirective             it could not keep its contract; found at registration
+    │   ├── BrokenPlugin                the same; found while the workspace opens
+    │   ├── InvalidOperation            one that no surface could offer
+    │   ├── InvalidSchedule
     │   ├── UnclosedBlock               a fence or comment would swallow the new section
     │   ├── NotText                     the bytes are not UTF-8
     │   └── TooLarge
@@ -22,6 +26,8 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── RevisionMissing
     │   ├── AgentMissing                names the agents there are
     │   ├── OperationMissing
+    │   ├── UserMissing
+    │   ├── CredentialMissing           a token, application password or session
     │   └── WorkspaceMissing
     ├── Ambiguous (LookupError)         several things answer to the name
     │   ├── SectionAmbiguous
@@ -31,6 +37,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── NotEditable                 a generated page
     │   ├── NameTaken                   another name differs only by case or Unicode form
     │   ├── AgentExists
+    │   ├── UserExists
     │   ├── Forbidden                   someone else may; the message says what it takes
     │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
@@ -125,6 +132,37 @@ class BrokenDirective(_InvalidThing):
 
     code = "broken_directive"
     template = "The directive {name!r} breaks its contract: {why}."
+
+
+class InvalidUser(_InvalidThing):
+    """A login, role, capability or label that nobody can have."""
+
+    code = "invalid_user"
+    template = "{name!r} cannot be: {why}."
+
+
+class BrokenPlugin(_InvalidThing):
+    """A plugin that cannot be imported, misses its hooks, or failed in one."""
+
+    code = "broken_plugin"
+    template = (
+        "The plugin {name} cannot be used: {why}. To go on without it, take it out of plugins in "
+        "looseleaf.toml, or put it into plugins_off."
+    )
+
+
+class InvalidOperation(_InvalidThing):
+    """An operation that no surface could offer."""
+
+    code = "invalid_operation"
+    template = "The operation {name!r} cannot be: {why}."
+
+
+class InvalidSchedule(_InvalidThing):
+    """A schedule that could not be kept."""
+
+    code = "invalid_schedule"
+    template = "The schedule {name!r} cannot be kept: {why}."
 
 
 class InvalidArgument(_InvalidThing):
@@ -231,6 +269,26 @@ class OperationMissing(NotFound):
         super().__init__(f"There is no operation {name!r}.")
 
 
+class UserMissing(NotFound):
+    """No user has that id or login."""
+
+    code = "user_missing"
+
+    def __init__(self, user: object) -> None:
+        self.user = user
+        super().__init__(f"There is no user {user!r}.")
+
+
+class CredentialMissing(NotFound):
+    """No such token, application password or session, or it has ended."""
+
+    code = "credential_missing"
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+        super().__init__(f"There is no credential {identity!r} that could be ended.")
+
+
 class WorkspaceMissing(NotFound):
     """The folder is not a workspace."""
 
@@ -325,6 +383,16 @@ class AgentExists(Refused):
     def __init__(self, slug: str) -> None:
         self.slug = slug
         super().__init__(f"There is an agent {slug} already.")
+
+
+class UserExists(Refused):
+    """The login or the id belongs to another user."""
+
+    code = "user_exists"
+
+    def __init__(self, login: str) -> None:
+        self.login = login
+        super().__init__(f"There is a user {login} already, or one with that id.")
 
 
 class Forbidden(Refused):

@@ -41,7 +41,16 @@ class Settings:
     prompt_total_bytes: int = 0
     tokenizer: str = "estimate"  # or cl100k_base, o200k_base: with tiktoken and its vocabulary
     tokenizer_folder: str = ""  # where tiktoken keeps vocabularies; else TIKTOKEN_CACHE_DIR
+    default_model: str = ""  # provider:model, for agents whose configuration names none
+    plugins: tuple[str, ...] = ()  # modules that implement hooks
+    plugins_off: tuple[str, ...] = ()  # installed plugins that are not loaded
     project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
+    database_url: str = ""  # of PostgreSQL; else SQLite inside .looseleaf
+    require_if_match: bool = False  # whether a write over REST must name the version it replaces
+
+
+# What can be set while running, in the database; the rest is fixed when a workspace opens.
+RUNTIME = ("daily_memory_enabled", "prompt_page_bytes", "prompt_total_bytes", "require_if_match")
 
 
 _STARTER = """\
@@ -56,6 +65,7 @@ _STARTER = """\
 # agents_md = false             # compose AGENTS.md for coding agents
 # agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
 # project_folder = "."          # where AGENTS.md goes, seen from here
+# database_url = ""             # postgresql://… instead of SQLite inside .looseleaf
 # prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
 """
 
@@ -109,10 +119,22 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
     agent = environ.get("LOOSELEAF_AGENT")
     if agent:
         chosen["default_agent"] = agent
+    database = environ.get("LOOSELEAF_DATABASE_URL")
+    if database:
+        chosen["database_url"] = database
     actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
     chosen.setdefault("actor", actor or "operator")
     chosen.setdefault("tokenizer_folder", environ.get("TIKTOKEN_CACHE_DIR", ""))
     return Settings(root=root, **chosen)  # type: ignore[arg-type]
+
+
+def check_runtime(name: str, given: object) -> object:
+    """Give a setting back that can be made while running, or raise `InvalidSetting`."""
+    if name not in RUNTIME:
+        known = name in Settings.__match_args__ and name != "root"
+        where = f"it is set in {FILE}" if known else "there is no such setting"
+        raise InvalidSetting(name, f"{where}; while running one can set {', '.join(RUNTIME)}")
+    return _checked({name: given})[name]
 
 
 def _says_something(text: bytes) -> bool:
@@ -154,11 +176,28 @@ def _plain_value(text: str) -> object:
         inner, quote, rest = text[1:].partition('"')
         plain = quote and "\\" not in inner
         return inner if plain and rest.strip()[:1] in ("", "#") else None
+    if text.startswith("["):
+        return _plain_list(text)
     word = text.partition("#")[0].strip()
     if word in ("true", "false"):
         return word == "true"
     number = word.isascii() and word.isdigit() and (word == "0" or word[0] != "0")
     return int(word) if number else None
+
+
+def _plain_list(text: str) -> list[str] | None:
+    inside, bracket, rest = text[1:].partition("]")
+    if not bracket or rest.strip()[:1] not in ("", "#"):
+        return None
+    items = [item.strip() for item in inside.split(",")]
+    if not items[-1]:
+        items.pop()  # of an empty list, or after a last comma
+    plain = [
+        item[1:-1]
+        for item in items
+        if len(item) > 1 and item[0] == item[-1] == '"' and item.count('"') == 2
+    ]
+    return plain if len(plain) == len(items) and "\\" not in inside else None
 
 
 def _checked(found: dict[str, object]) -> dict[str, object]:
@@ -167,6 +206,10 @@ def _checked(found: dict[str, object]) -> dict[str, object]:
         if name == "root" or name not in Settings.__match_args__:
             raise InvalidSetting(name, f"{FILE} has no such setting")
         default = getattr(defaults, name)
+        if isinstance(default, tuple) and isinstance(given, list):
+            given = found[name] = tuple(given)  # noqa: PLW2901 - as a value has it
+            if not all(isinstance(item, str) for item in given):
+                raise InvalidSetting(name, f"it must be {_kind(default)}, not {list(given)!r}")
         number = type(default) is float and type(given) is int
         if type(given) is not type(default) and not number:
             raise InvalidSetting(name, f"it must be {_kind(default)}, not {given!r}")
@@ -178,6 +221,5 @@ def _checked(found: dict[str, object]) -> dict[str, object]:
 
 
 def _kind(default: object) -> str:
-    return {bool: "true or false", int: "a whole number", float: "a number"}.get(
-        type(default), "text"
-    )
+    kinds = {bool: "true or false", int: "a whole number", float: "a number"}
+    return {**kinds, tuple: 'a list of texts, ["like", "this"]'}.get(type(default), "text")

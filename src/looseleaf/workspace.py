@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from _thread import allocate_lock
 
 from looseleaf import atomic, settings
 from looseleaf.agents.directory import Agents
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.access import Principal
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.scope import Scope
+    from looseleaf.agents.accounts import Accounts
     from looseleaf.memory.search import Index
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
@@ -81,6 +83,9 @@ class Workspace:
             actor=chosen.actor,
             surface=surface,
         )
+        self._accounts: Accounts | None = None
+        self._opening = allocate_lock()
+        self._made = (-1, chosen)
         self.store.recover()
 
     @classmethod
@@ -94,6 +99,8 @@ class Workspace:
         """Open the workspace at a folder, or the one that is found from here."""
         found = settings.find_root(os.fspath(root) if root is not None else None)
         return cls(settings.load(found), clock=clock, surface=surface)
+            accounts=self.accounts,
+            report=report,
 
     @classmethod
     def create(
@@ -163,6 +170,7 @@ class Workspace:
         user: int | None = None,
         **more: Any,  # noqa: ANN401 - as in `assemble`
     ) -> Assembly:
+            given |= {"settings": self._settings_now(), "configured": self.settings}
         """Assemble what an agent is given in a mode; `more` are fields of a request, or `as_of`."""
         from looseleaf.operations.prompt import assemble
 
@@ -241,3 +249,28 @@ def make_home(folder: str, name: str) -> None:
 def report(what: str, error: Exception) -> None:
     """Tell the operator about a failure that must not undo what was done."""
     sys.stderr.write(f"looseleaf: {what}: {type(error).__name__}: {error}\n")
+    def accounts(self) -> Accounts:
+        """Open the database, made and brought up to date when it is first needed."""
+        if self._accounts is None:
+            with self._opening:
+                if self._accounts is None:
+                    self._accounts = self._open_accounts()
+        return self._accounts
+
+    def _open_accounts(self) -> Accounts:
+        from looseleaf.stores.accounts import SqlAccounts
+        from looseleaf.stores.database import Database
+
+        url, mode = self.settings.database_url, self.store.modes[0]
+        opened = SqlAccounts(Database(url, self.root, mode=mode), clock=self.clock)
+        opened.start(self.settings.default_user)
+        return opened
+
+    def _settings_now(self) -> Settings:
+        """Give the settings with what was set while running."""
+        accounts = self.accounts()
+        version = accounts.version()
+        if self._made[0] != version:
+            self._made = (version, changed(self.settings, **accounts.settings.all()))
+        return self._made[1]
+

@@ -142,7 +142,7 @@ class Credentials(Protocol):
     def end(self, identity: str, time: float, event: Event) -> bool:
         """End a credential; False where it had ended before, so that one caller wins."""
 
-    def touch(self, identity: str, time: float) -> None:
+    def note_use(self, identity: str, time: float) -> None:
         """Note when a credential was last used."""
 
 
@@ -172,11 +172,25 @@ class Audit(Protocol):
 class Accounts(Protocol):
     """Everything above, in one database."""
 
-    users: Users
-    grants: Grants
-    credentials: Credentials
-    settings: SiteSettings
-    audit: Audit
+    @property
+    def users(self) -> Users:
+        """Who may act."""
+
+    @property
+    def grants(self) -> Grants:
+        """On which agents."""
+
+    @property
+    def credentials(self) -> Credentials:
+        """By showing what."""
+
+    @property
+    def settings(self) -> SiteSettings:
+        """What was set while running."""
+
+    @property
+    def audit(self) -> Audit:
+        """What was done."""
 
     def version(self) -> int:
         """Give a number that another one follows as soon as any account or setting changes."""

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from looseleaf.agents.access import LOCAL_ADMINISTRATOR, authorize
-from looseleaf.errors import AgentAmbiguous, AgentMissing, Conflicted, DailyMemoryOff, InvalidName
+from looseleaf.errors import (
+    AgentAmbiguous,
+    AgentMissing,
+    Conflicted,
+    DailyMemoryOff,
+    InvalidName,
+    Unavailable,
+)
 from looseleaf.folders import fold
 from looseleaf.memory.scope import LAYERS, Shelf
 from looseleaf.memory.store import Change, Conflict
@@ -24,10 +31,15 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.memory.search import Index
     from looseleaf.memory.templates import Starters
+    from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
 
     Outcome = TypeVar("Outcome")
+
+
+def unheard(_what: str, _error: Exception) -> None:
+    """Tell nobody; a workspace tells the operator."""
 
 
 @value
@@ -46,9 +58,12 @@ class Context:
     actor: str = ""
     surface: str = "library"
     reason: str = ""
+    operations: Callable[[], Operations] | None = None  # with those of plugins
     accounts: Callable[[], Accounts] | None = None  # opens the database, so only when needed
     principal: Principal = LOCAL_ADMINISTRATOR
     permission: str = ""  # of the operation that runs
+    report: Callable[[str, Exception], None] = unheard
+    configured: Settings | None = None  # as the file has them, where others were made while running
 
     def during(self, permission: str) -> Context:
         """Give the same context to an operation that has this permission."""
@@ -73,6 +88,13 @@ class Where:
 
 
 HERE = Where()
+
+
+def accounts_of(context: Context) -> Accounts:
+    """Open the accounts of the workspace."""
+    if context.accounts is None:
+        raise Unavailable("The database", "this workspace was opened without one")
+    return context.accounts()
 
 
 def agent_of(context: Context, reference: str | int | None) -> AgentRecord:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.accounts import Event
-from looseleaf.errors import LooseleafError, OperationMissing, Refused
+from looseleaf.errors import Forbidden, OperationMissing, Unavailable
 from looseleaf.operations import (
     agents,
+    audit,
     composed,
     daily,
     files,
@@ -13,7 +13,11 @@ from looseleaf.operations import (
     memory,
     prompt,
     search,
+    settings,
+    tokens,
+    users,
 )
+from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.schema import arguments, plain
 
@@ -24,17 +28,11 @@ if TYPE_CHECKING:
 
     from looseleaf.operations.catalog import Operation
     from looseleaf.operations.context import Context
+    from looseleaf.operations.registry import Operations
 
-ROOMS = (
-    agents,
-    composed,
-    daily,
-    files,
-    history,
-    memory,
-    prompt,
-    search,
-)  # each enters its operations
+# Each enters its operations.
+PAGES = (agents, composed, daily, files, history, memory, prompt, search)
+ROOMS = (*PAGES, audit, settings, tokens, users)
 # Changes of accounts go into the audit together with what they change.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
 _TARGET = ("file", "section", "date", "agent", "slug", "user", "name")
@@ -47,11 +45,11 @@ def invoke(context: Context, name: str, given: Mapping[str, Any] | None = None) 
 
 def perform(context: Context, name: str, given: Mapping[str, Any] | None = None) -> object:
     """Run an operation with JSON arguments as the one who acts; changes go into the audit."""
-    operation = find(name)
+    operation = find(context, name)
     chosen = arguments(operation, given or {})
     try:
         result: object = operation.run(context, **chosen)
-    except Refused as refusal:
+    except Forbidden as refusal:
         record(context, operation, chosen, refusal)
         raise
     if not operation.read_only:
@@ -59,43 +57,41 @@ def perform(context: Context, name: str, given: Mapping[str, Any] | None = None)
     return result
 
 
-def find(name: str) -> Operation:
-    """Find an operation by its name, or raise `OperationMissing`."""
+def find(context: Context, name: str) -> Operation:
+    """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
+    if context.operations is not None:
+        return context.operations().find(name)
     found = CATALOG.get(name)
     if found is None:
         raise OperationMissing(name)
     return found
 
 
+def register_core_operations(operations: Operations) -> None:
+    """Register all of the catalog; to import this module has entered every operation in it."""
+    for operation in CATALOG.values():
+        operations.add(operation)
+
+
 def record(
     context: Context,
     operation: Operation,
     chosen: Mapping[str, Any],
-    refusal: LooseleafError | None = None,
+    refusal: Forbidden | None = None,
 ) -> None:
     """Let the audit know what was done or refused; what is done locally stands in the history."""
     if context.accounts is None or context.principal.is_local:
         return
     if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
         return
-    outcome = f"refused: {refusal.code}" if refusal else "done"
-    context.accounts().audit.add(event(context, operation.name, _target(chosen), outcome=outcome))
-
-
-def event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
-    """Say who does this, for the audit."""
-    principal = context.principal
-    return Event(
-        action,
-        context.actor,
-        principal.user_id,
-        principal.kind,
-        principal.credential,
-        context.surface,
-        target,
-        outcome,
-        context.reason,
-    )
+    outcome = "refused" if refusal else "done"
+    told = event(context, operation.name, _target(chosen), outcome=outcome)
+    try:
+        context.accounts().audit.add(told)
+    except Unavailable as error:
+        # The change is done and stands in the page's history; whoever is told that it failed
+        # would do it twice.
+        context.report(f"the audit has no entry for {told.action} ({told.target})", error)
 
 
 def _target(chosen: Mapping[str, Any]) -> str:
