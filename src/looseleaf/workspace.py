@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.access import Principal
+    from looseleaf.agents.accounts import Accounts
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.scope import Scope
-    from looseleaf.agents.accounts import Accounts
     from looseleaf.memory.search import Index
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
@@ -69,6 +69,9 @@ class Workspace:
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
+        self._accounts: Accounts | None = None
+        self._opening = allocate_lock()
+        self._made = (-1, chosen)
         self._chain: Chain | None = None
         self.context = Context(
             settings=chosen,
@@ -80,12 +83,11 @@ class Workspace:
             index=self.index,
             clock=clock,
             chain=self.chain,
+            accounts=self.accounts,
+            report=report,
             actor=chosen.actor,
             surface=surface,
         )
-        self._accounts: Accounts | None = None
-        self._opening = allocate_lock()
-        self._made = (-1, chosen)
         self.store.recover()
 
     @classmethod
@@ -99,8 +101,6 @@ class Workspace:
         """Open the workspace at a folder, or the one that is found from here."""
         found = settings.find_root(os.fspath(root) if root is not None else None)
         return cls(settings.load(found), clock=clock, surface=surface)
-            accounts=self.accounts,
-            report=report,
 
     @classmethod
     def create(
@@ -153,6 +153,7 @@ class Workspace:
         given: dict[str, object] = {"actor": actor, "surface": surface, "reason": reason}
         if principal is not None and not principal.is_local:
             given |= {"principal": principal, "actor": principal.name}
+            given |= {"settings": self._settings_now(), "configured": self.settings}
         return changed(self.context, **{key: one for key, one in given.items() if one})
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
@@ -170,7 +171,6 @@ class Workspace:
         user: int | None = None,
         **more: Any,  # noqa: ANN401 - as in `assemble`
     ) -> Assembly:
-            given |= {"settings": self._settings_now(), "configured": self.settings}
         """Assemble what an agent is given in a mode; `more` are fields of a request, or `as_of`."""
         from looseleaf.operations.prompt import assemble
 
@@ -227,28 +227,6 @@ class Workspace:
             )
         return self._index
 
-    def _tell_progress(self, what: str, done: int, total: int) -> None:
-        self.progress(what, done, total)
-
-    def _store_for(self, _place: Scope | Shelf) -> DiskStore:
-        return self.store
-
-
-def make_home(folder: str, name: str) -> None:
-    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.close(open_folder(root, (".looseleaf",), create=0o700))
-        if settings.FILE not in os.listdir(root):
-            atomic.create_durably(root, settings.FILE, settings.starter(name).encode())
-    finally:
-        os.close(root)
-
-
-def report(what: str, error: Exception) -> None:
-    """Tell the operator about a failure that must not undo what was done."""
-    sys.stderr.write(f"looseleaf: {what}: {type(error).__name__}: {error}\n")
     def accounts(self) -> Accounts:
         """Open the database, made and brought up to date when it is first needed."""
         if self._accounts is None:
@@ -274,3 +252,25 @@ def report(what: str, error: Exception) -> None:
             self._made = (version, changed(self.settings, **accounts.settings.all()))
         return self._made[1]
 
+    def _tell_progress(self, what: str, done: int, total: int) -> None:
+        self.progress(what, done, total)
+
+    def _store_for(self, _place: Scope | Shelf) -> DiskStore:
+        return self.store
+
+
+def make_home(folder: str, name: str) -> None:
+    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(open_folder(root, (".looseleaf",), create=0o700))
+        if settings.FILE not in os.listdir(root):
+            atomic.create_durably(root, settings.FILE, settings.starter(name).encode())
+    finally:
+        os.close(root)
+
+
+def report(what: str, error: Exception) -> None:
+    """Tell the operator about a failure that must not undo what was done."""
+    sys.stderr.write(f"looseleaf: {what}: {type(error).__name__}: {error}\n")
