@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from looseleaf import atomic
 from looseleaf.errors import RevisionMissing, Unavailable
 from looseleaf.memory.history import Retention, Revision, outlived, pick
 from looseleaf.memory.store import Change, content_hash
-from looseleaf.stores import disk
+from looseleaf.stores import disk, revisions
 from looseleaf.stores.disk import DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.stores.revisions import seconds, stamp
@@ -349,6 +350,74 @@ class TestMoments:
     def test_an_impossible_moment_can_still_be_written(self, moment: float) -> None:
         """Files can have times that no calendar has."""
         assert stamp(moment) in ("1970-01-01T00:00:00.000000Z", "9999-12-31T23:59:59.000000Z")
+
+
+class TestLostNames:
+    """The name of a prior version is synced now and then; what a power cut takes is made again."""
+
+    TEXTS = (b"one\n", b"one\ntwo\n", b"", b"\xff\xfe", b"zero\none\n", b"zero\n", b"none\n")
+
+    @pytest.mark.parametrize(
+        "lost", [[1], [7], [5, 6], [2, 3, 4, 5, 6, 7], [9], [9, 10], [*range(12)]]
+    )
+    def test_lost_versions_are_made_again(
+        self, store: DiskStore, history: DiskHistory, log: Path, clock: Clock, lost: list[int]
+    ) -> None:
+        """Text or not, after a delete and after outside edits; and they are kept from then on."""
+        for text in self.TEXTS:
+            put(store, MEMORY, text)
+        store.delete(MEMORY, change=CHANGE)
+        put(store, MEMORY, b"again\n")
+        saved_in_place(log.parents[4], b"again, by hand\n")
+        put(store, MEMORY, b"newest\n")
+        versions = [history.content(MEMORY, number) for number in range(1, 12)]
+        for number in lost:
+            (log.parent / str(number)).unlink(missing_ok=True)
+        assert [history.content(MEMORY, number) for number in range(1, 12)] == versions
+        assert all(one.kept for one in history.revisions(MEMORY))
+        keep = Retention(days=1000)
+        store.held(
+            MEMORY, lambda page, _: page.log.prune(keep, clock(), present=b"newest\n", mode=0o600)
+        )
+        assert log.read_bytes().count(b'"redo"') == 1
+        assert [history.content(MEMORY, number) for number in range(1, 12)] == versions
+
+    def test_nothing_is_made_up(self, store: DiskStore, history: DiskHistory, root: Path) -> None:
+        """A version that was purged cannot be made again, nor what was made of it alone."""
+        for number in range(1, 6):
+            put(store, MEMORY, b"line\n" * number)
+        history.purge(MEMORY, 2, change=CHANGE)
+        for number in (2, 3):
+            (history_folder(root) / str(number)).unlink(missing_ok=True)
+            with pytest.raises(RevisionMissing):
+                history.content(MEMORY, number)
+        kept = [one.number for one in history.revisions(MEMORY) if one.kept]
+        assert kept == [1, 4, 5]
+
+    def test_names_are_synced_in_turn(
+        self, store: DiskStore, root: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With every so many versions, and wherever the log could not make up for one."""
+        put(store, MEMORY, b"0\n")
+        folder = history_folder(root).stat().st_ino
+        synced: list[int] = []
+        sync = atomic.sync
+
+        def watched(fd: int) -> None:
+            synced.append(os.fstat(fd).st_ino)
+            sync(fd)
+
+        monkeypatch.setattr(atomic, "sync", watched)
+        turns = []
+        for number in range(1, 2 * revisions._NAMES_EVERY + 2):
+            synced.clear()
+            put(store, MEMORY, b"%d\n" % number)
+            turns += [number] if folder in synced else []
+        assert turns == [revisions._NAMES_EVERY, 2 * revisions._NAMES_EVERY]
+        log.write_bytes(log.read_bytes().replace(b'"redo"', b'"undo"'))
+        synced.clear()
+        put(open_store(root), MEMORY, b"now\n")
+        assert folder in synced
 
 
 pieces = st.binary(max_size=12) | st.text(max_size=12).map(str.encode)

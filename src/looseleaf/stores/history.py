@@ -11,6 +11,7 @@ from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import Change, Found
 from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
+from looseleaf.stores.splice import is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,14 +183,12 @@ def _revisions(log: PageLog) -> list[Revision]:
         if "purged" in line
     }
     changes = [line for line in lines if "revision" in line]
-    return [
-        revision_of(
-            line,
-            kept=line is changes[-1]
-            or not line["hash"]
-            or str(line["revision"]) in files
-            or ("redo" in line and str(line["revision"] - 1) in files),
-            purged=purged.get(line["revision"], ""),
-        )
-        for line in changes
-    ]
+    revisions = []
+    kept = False
+    for line in changes:
+        number = line["revision"]
+        # What does not lie there may be made again from the version before, or from nothing.
+        again = "redo" in line and (kept or is_whole(line["redo"], line["bytes"]))
+        kept = line is changes[-1] or not line["hash"] or str(number) in files or again
+        revisions.append(revision_of(line, kept=kept, purged=purged.get(number, "")))
+    return revisions

@@ -15,7 +15,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import content_hash
-from looseleaf.stores.splice import splice, unsplice
+from looseleaf.stores.splice import is_whole, splice, unsplice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LOG = "log"
 _TAIL = 8_192
+_NAMES_EVERY = 16
 _CHANGE = {"revision", "time", "operation", "actor", "surface", "reason", "hash", "bytes"}
 _LATEST = 253_402_300_799.0  # the last second of the year 9999, past which no date can be written
 
@@ -141,6 +142,7 @@ class PageLog:
         """Replace the whole log; the page is locked by its directory, not by this file."""
         self.close()
         self._last = None
+        atomic.sync(self.folder)  # what the new log can no longer make again must lie here
         content = b"".join(_line(entry) for entry in lines)
         atomic.replace(self.folder, LOG, content, mode=mode, staging=self._staging)
 
@@ -175,20 +177,44 @@ class PageLog:
             atomic.remove(self.folder, str(number))
             atomic.link(folder, name, self.folder, str(number))
 
+    def sync_names(self, number: int) -> None:
+        """Sync the names of prior versions, if it is time: `number` has just been given one.
+
+        A name that a power cut takes away is made up for by the log, which tells what was done to
+        the version before. So names are synced only now and then, and where the log cannot help.
+        """
+        last = self.last()
+        if number % _NAMES_EVERY == 0 or last is None or "redo" not in last:
+            atomic.sync(self.folder)
+
     def version(self, line: Line) -> bytes | None:
         """Give the bytes of a change: as they lie there, or made again from the version before.
 
         None where neither gives what was written, byte for byte.
         """
-        for content in (self.prior(line["revision"]), self._made_again(line)):
-            if content is not None and content_hash(content) == line["hash"]:
-                return content
-        return None
+        content = self.prior(line["revision"])
+        if content is None or content_hash(content) != line["hash"]:
+            content = self._made_again(line)
+        known = content is not None and content_hash(content) == line["hash"]
+        return content if known else None
 
     def _made_again(self, line: Line) -> bytes | None:
-        if "redo" not in line:
-            return None
-        return unsplice(self.prior(line["revision"] - 1) or b"", line["redo"])
+        """Do again what was done since the newest version that lies here, or since nothing was."""
+        redos = []
+        older: dict[int, Line] = {}
+        content = None
+        while content is None:
+            if "redo" not in line:
+                return None
+            number = line["revision"] - 1
+            redos.append(line["redo"])
+            content = b"" if is_whole(line["redo"], line["bytes"]) else self.prior(number)
+            if content is None:
+                older = older or {one["revision"]: one for one in self.lines() if "hash" in one}
+                line = older.get(number, {})
+        for redo in reversed(redos):
+            content = unsplice(content, redo)
+        return content
 
     def holds(self, inode: int) -> str | None:
         """Name the prior version that is this very file, if there is one."""

@@ -35,6 +35,12 @@ def unsplice(old: bytes, redo: list[Any]) -> bytes:
     return old[:start] + middle + old[start + removed :]
 
 
+def is_whole(redo: list[Any], size: int) -> bool:
+    """Say whether a replacement puts in all that the new bytes, `size` of them, consist of."""
+    _, _, put_in, *encoding = redo
+    return len(put_in.encode(*encoding)) == size
+
+
 def _common(left: bytes, right: bytes) -> int:
     """Count the bytes two strings share at their start, by halving: each step is one memcmp."""
     low, high = 0, min(len(left), len(right))

@@ -47,7 +47,7 @@ def replace(page: HeldPage, current: Found | None, content: bytes, change: Chang
         finally:
             os.close(making)
         if current is not None:
-            atomic.sync(page.log.folder)
+            page.log.sync_names(number)
         _put(page, current)
         _commit(page, current, number, entry)
     except BaseException:
@@ -179,12 +179,22 @@ def tidy(page: HeldPage, ours: int = NO_FILE, content: bytes = b"") -> None:
     last = page.log.last()
     here = inode_of(page.folder, page.name) if page.folder >= 0 else NO_FILE
     kept = inode_of(page.log.folder, str(last["revision"])) if last else NO_FILE
-    swapped = kept not in {NO_FILE, here}
+    swapped = kept != here if kept >= 0 else _says_otherwise(page, last)
     if last and kept >= 0 and not swapped:  # the page is still the file that was linked
         atomic.remove(page.log.folder, str(last["revision"]))
     if left not in {NO_FILE, here} and (ours >= 0 or swapped):
         _keep_stray(page, last, known=content_hash(content) if left == ours else "")
     atomic.remove(page.staging, page.staged)
+
+
+def _says_otherwise(page: HeldPage, last: Line | None) -> bool:
+    """Say whether the page is not what the log says: that its name in the history is gone, too,
+    only a power cut can have done."""
+    try:
+        now = page.read(page.folder, page.name) if page.folder >= 0 else None
+    except Unsafe:
+        return True
+    return (now.hash if now else "") != (last["hash"] if last else "")
 
 
 def _keep_stray(page: HeldPage, last: Line | None, *, known: str) -> None:
