@@ -24,6 +24,8 @@ _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"]
 )
+# Nothing can be wrong with these, one by one: most names have no others, and are soon checked.
+_PLAIN = frozenset(map(chr, range(32, 127))) - _FORBIDDEN - {"%"}
 _HEX = frozenset("0123456789abcdefABCDEF")
 _KNOWN_GOOD: set[str] = set()
 _REMEMBER = 4096
@@ -62,9 +64,10 @@ def _check_path(name: str) -> None:
         raise InvalidName(name, f"it is longer than {MAX_NAME_BYTES} bytes")
     if name.startswith("/"):
         raise InvalidName(name, "it must be relative")
-    _check_characters(name)
-    if not name.isascii() and unicodedata.normalize("NFC", name) != name:
-        raise InvalidName(name, "it must be in Unicode form NFC")
+    if not _PLAIN.issuperset(name):
+        _check_characters(name)
+        if unicodedata.normalize("NFC", name) != name:
+            raise InvalidName(name, "it must be in Unicode form NFC")
     segments = name.split("/")
     if len(segments) > MAX_DEPTH:
         raise InvalidName(name, f"it is more than {MAX_DEPTH} folders deep")
@@ -85,6 +88,8 @@ def _check_characters(name: str) -> None:
 
 
 def _check_segment(name: str, segment: str) -> None:
+    if segment.isalnum() and segment.lower() not in _DEVICES:
+        return
     if not segment:
         raise InvalidName(name, "it has an empty part")
     if segment.startswith("."):

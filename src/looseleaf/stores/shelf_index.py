@@ -147,6 +147,8 @@ class ShelfIndex:
     def _stale(self, changed: set[str] | None) -> list[str]:
         """Name the pages whose indexed text may not be the one on the disk; None is all pages."""
         pages, known = self.tree.pages, self._signatures
+        if changed is None and known == pages:
+            return []  # nothing is unsettled either: such a page is known by no signature
         names: Iterable[str] = known.keys() | pages.keys() if changed is None else changed
         return sorted({n for n in names if known.get(n) != pages.get(n)} | self._unsettled)
 
