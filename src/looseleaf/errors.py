@@ -26,6 +26,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── RevisionMissing
     │   ├── AgentMissing                names the agents there are
     │   ├── OperationMissing
+    │   ├── ToolMissing                 names the tools there are
     │   ├── UserMissing
     │   ├── CredentialMissing           a token, application password or session
     │   └── WorkspaceMissing
@@ -40,6 +41,8 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── UserExists
     │   ├── Forbidden                   someone else may; the message says what it takes
     │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
+    │   ├── ToolDenied                  the agent's policy or the call leaves the tool out
+    │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
@@ -269,6 +272,16 @@ class OperationMissing(NotFound):
         super().__init__(f"There is no operation {name!r}.")
 
 
+class ToolMissing(NotFound):
+    """No tool has that name; `available` names those there are."""
+
+    code = "tool_missing"
+
+    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+        self.name, self.available = name, available
+        super().__init__(f"There is no tool {name!r}. Tools there are: {', '.join(available)}.")
+
+
 class UserMissing(NotFound):
     """No user has that id or login."""
 
@@ -412,6 +425,31 @@ class Unauthenticated(Refused):
 
     def __init__(self, hint: str = "Show a token, an application password or a session") -> None:
         super().__init__(f"Who are you? {hint}.")
+
+
+class ToolDenied(Refused):
+    """The agent may not use this tool; `rule` names what decided."""
+
+    code = "tool_denied"
+
+    def __init__(self, name: str, rule: str) -> None:
+        self.name, self.rule = name, rule
+        super().__init__(
+            f"The tool {name} is not for this agent ({rule}). Its tool_policy, or the request, "
+            "would have to allow it."
+        )
+
+
+class AssembledText(Refused):
+    """The text holds a page as a prompt shows it, which would be remembered twice."""
+
+    code = "assembled_text"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The text holds a page as it stands in a prompt (<page …> to </page …>), which is "
+            "remembered already. Write only what is new, without those lines."
+        )
 
 
 class DailyMemoryOff(Refused):

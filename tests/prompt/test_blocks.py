@@ -7,7 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from looseleaf.prompt.blocks import block, fence
+from looseleaf.prompt.blocks import block, fence, holds_block
 from looseleaf.prompt.outputs import Source
 
 TEXTS = st.text() | st.text(alphabet="0123456789abcdef\n<>/page fence=\"'", max_size=400)
@@ -57,3 +57,13 @@ def test_a_label_cannot_be_broken_by_a_name() -> None:
     assert first.count("<") == 1
     assert first.count(">") == 1
     assert first.count('"') == 2 * len(re.findall(r'\w+="', first))
+
+
+def test_a_page_out_of_a_prompt_is_recognized() -> None:
+    """By either of its edges; prose about pages is not taken for one."""
+    shown = block(Source("MEMORY.md", "agent", 5), "- one")
+    first, *_, last = shown.split("\n")
+    for text in (shown, f"Look:\n{shown}\n- new", f"{first}\r\n- one", f"- one\n{last}"):
+        assert holds_block(text)
+    for text in ("a <page> of </page fence>", f"In prose: {first} it says", '<page file="a.md">'):
+        assert not holds_block(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import Forbidden
-from looseleaf.values import value
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ CAPABILITIES = (
 EVERYTHING = "manage_options"  # who has it has the others too
 ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
 LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
+AGENT = "agent"  # a model on this machine, started by its operator
 
 # The role it takes on an agent's pages. One's own pages take the same of a credential.
 _ROLE_FOR = {
@@ -58,7 +59,7 @@ PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
 class Principal:
     """The one who acts: a user, by what they showed, and how far that reaches."""
 
-    kind: str  # local, token, application password or session
+    kind: str  # local, token, application password, session or agent
     user_id: int
     name: str = ""
     capabilities: frozenset[str] = frozenset()  # the user's own
@@ -93,6 +94,18 @@ class Principal:
 
 
 LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
+
+
+def through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
+    """Give a principal as it acts through an agent: its own rights, on this agent alone.
+
+    The operator becomes an agent of `user`, so that what is asked of agents is asked of it.
+    """
+    if principal.is_local:
+        return Principal(AGENT, user, name, frozenset(CAPABILITIES), agent_id=agent_id)
+    if agent_id and principal.agent_id not in (0, agent_id):
+        raise Forbidden("read", "a credential that is not bound to another agent")
+    return changed(principal, agent_id=agent_id or principal.agent_id)
 
 
 def lower(role: str, other: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 
 TYPE_CHECKING = False
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.outputs import Source
 
 _SHORTEST = 12
+_EDGE = re.compile(r'^(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\r?$', re.MULTILINE)
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -22,6 +24,11 @@ def block(source: Source, text: str, *, hash: str = "") -> str:  # noqa: A002 - 
         about += f" by={_quoted(source.by)}"
     size = len(text.encode())
     return f'<page {about} bytes="{size}" fence="{mark}">\n{text}\n</page fence="{mark}">'
+
+
+def holds_block(text: str) -> bool:
+    """Say whether a text holds a page as a prompt shows it, or an edge of one."""
+    return _EDGE.search(text) is not None
 
 
 def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store

@@ -1,0 +1,239 @@
+"""Operations as tools that models call: names, what each tool fixes, and what is never offered."""
+
+from __future__ import annotations
+
+import inspect
+
+from looseleaf.errors import AssembledText, InvalidArgument, ToolMissing
+from looseleaf.operations.run import invoke
+from looseleaf.operations.schema import schema
+from looseleaf.prompt.blocks import holds_block
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from looseleaf.operations.catalog import Operation
+    from looseleaf.operations.context import Context
+
+MOST_CHARACTERS = 100_000  # of one text that a tool gives; a context window is no archive
+SMALL = (
+    "get_agent_memory",
+    "list_agent_memory_sections",
+    "append_agent_memory",
+    "update_agent_memory",
+    "search_agent_memory",
+    "list_agent_files",
+    "daily_memory_read",
+    "daily_memory_append",
+    "search_daily_memory",
+    "compose_prompt",
+    "explain_prompt",
+)
+_RIGHTS = "who may do what is decided by people"
+_NOT_FOR_MODELS = {  # by permission
+    "audit": "the audit is kept of models, not for them",
+    "grants": _RIGHTS,
+    "list_tokens": _RIGHTS,
+    "operate": "what is gone for good is a person's decision",
+    "settings": _RIGHTS,
+    "tokens": _RIGHTS,
+    "users": _RIGHTS,
+}
+NOT_OFFERED = {  # by name
+    "looseleaf/configure-agent": "an agent must not lift its own policies",
+    "looseleaf/delete-agent": "what is gone for good is a person's decision",
+}
+_OURS = ("datamachine", "looseleaf")
+_SCOPE = ("agent", "user")
+_MEMORY_ROOMS = ("memory", "daily", "search", "files")
+# What models call an argument before they have read the schema.
+_GUESSES = {
+    "heading": "section",
+    "new_content": "content",
+    "page": "file",
+    "page_size": "limit",
+    "path": "file",
+    "q": "query",
+    "replacement": "content",
+    "text": "content",
+}
+
+
+@value
+class Variant:
+    """One of several tools that an operation becomes, each with its own consequences."""
+
+    name: str
+    summary: str
+    fixed: Mapping[str, str]
+    hidden: tuple[str, ...] = ()
+    destructive: bool = False
+    idempotent: bool = False
+
+
+# To append loses nothing, to replace may: clients ask a person before one and not the other.
+VARIANTS = {
+    "datamachine/update-agent-memory": (
+        Variant(
+            "append_agent_memory",
+            "Add lines to the end of one section of a page, or add the section; nothing is lost.",
+            {"mode": "append"},
+        ),
+        Variant(
+            "update_agent_memory",
+            "Replace the text of one section of a page; the old text stays in the history.",
+            {"mode": "set"},
+            destructive=True,
+            idempotent=True,
+        ),
+    ),
+    "datamachine/daily-memory-write": (
+        Variant(
+            "daily_memory_append",
+            "Add lines to one day of the journal; without a date, today in UTC.",
+            {"mode": "append"},
+            ("if_match",),
+        ),
+        Variant(
+            "daily_memory_write",
+            "Replace one day of the journal; the old text stays in the history.",
+            {"mode": "write"},
+            destructive=True,
+            idempotent=True,
+        ),
+    ),
+}
+
+
+@value
+class OperationTool:
+    """One tool: an operation, with what is fixed about it."""
+
+    name: str
+    operation: Operation
+    summary: str
+    fixed: Mapping[str, str]
+    hidden: tuple[str, ...]
+    destructive: bool
+    idempotent: bool
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What tool policies may call it besides its name."""
+        room = inspect.unwrap(self.operation.run).__module__.rpartition(".")[2]
+        return ("memory", room) if room in _MEMORY_ROOMS and room != "memory" else (room,)
+
+    def parameters(self, *, scoped: bool) -> dict[str, Any]:
+        """Give the JSON schema of its arguments; `scoped` leaves no choice of agent and user."""
+        hidden = {*self.fixed, *self.hidden, *(_SCOPE if scoped else ())}
+        return _without(schema(self.operation), hidden)
+
+
+def why_not(operation: Operation) -> str | None:
+    """Say why an operation is not offered to models; None where it is."""
+    return NOT_OFFERED.get(operation.name) or _NOT_FOR_MODELS.get(operation.permission)
+
+
+def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
+    """Give the tools that an operation becomes: one, or one for each consequence, or none."""
+    if why_not(operation):
+        return ()
+    variants = VARIANTS.get(operation.name)
+    if variants is None:
+        kind = (operation.destructive, operation.idempotent)
+        name = tool_name(operation.name)
+        return (OperationTool(name, operation, operation.summary, {}, (), *kind),)
+    return tuple(
+        OperationTool(
+            one.name, operation, one.summary, one.fixed, one.hidden, one.destructive, one.idempotent
+        )
+        for one in variants
+    )
+
+
+def tool_name(operation: str) -> str:
+    """Give the name of an operation as every client takes it: letters, digits and underscores."""
+    owner, slash, name = operation.partition("/")
+    plain = name if slash and owner in _OURS else operation
+    return plain.replace("/", "_").replace("-", "_")
+
+
+def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
+    """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
+    operations = context.operations().all() if context.operations is not None else ()
+    found = {tool.name: tool for one in operations for tool in tools_of(one)}
+    names: Iterable[str] = sorted(found) if full else (name for name in SMALL if name in found)
+    return tuple(found[name] for name in names)
+
+
+def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:
+    """Find a tool by its name or by that of its operation, or raise `ToolMissing`."""
+    by_name = {tool.name: tool for tool in tools}
+    found = by_name.get(name) or by_name.get(tool_name(name))
+    if found is None:
+        raise ToolMissing(name, tuple(by_name))
+    return found
+
+
+def call_tool(context: Context, tool: OperationTool, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Run a tool for a model as the one who acts; whose memory is meant is never its choice.
+
+    Unless the one who acts is bound to no agent: then it may name one that it may reach.
+    """
+    bound = context.principal.agent_id
+    taken = set(schema(tool.operation)["properties"])
+    chosen = {_told(name, taken): one for name, one in given.items() if one is not None}
+    if bound:
+        _refuse_other_scope(context, chosen)
+        if "agent" in taken:
+            chosen["agent"] = bound
+    for name in {*tool.fixed, *tool.hidden} & chosen.keys():
+        raise InvalidArgument(name, f"{tool.name} does not take it")
+    refuse_assembled(chosen)
+    return bounded(invoke(context, tool.operation.name, {**chosen, **tool.fixed}))
+
+
+def refuse_assembled(given: Mapping[str, Any]) -> None:
+    """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
+    content = given.get("content")
+    if isinstance(content, str) and holds_block(content):
+        raise AssembledText
+
+
+def bounded(result: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Cut a text that would fill a model's context, and say so."""
+    if not isinstance(result, dict) or len(str(result.get("content", ""))) <= MOST_CHARACTERS:
+        return result
+    text = result["content"]
+    cut = {"content": text[:MOST_CHARACTERS], "truncated": True, "content_length": len(text)}
+    return {**result, **cut, "hint": "Read one section of it, or search in it."}
+
+
+def _told(name: str, taken: set[str]) -> str:
+    guess = _GUESSES.get(name)
+    return guess if guess in taken and name not in taken else name
+
+
+def _refuse_other_scope(context: Context, chosen: dict[str, Any]) -> None:
+    """Take out an agent or user that is the one meant anyway; refuse any other."""
+    bound, user = context.principal.agent_id, context.principal.user_id
+    own_agent = (bound, str(bound), context.agents.resolve(bound).slug)
+    for name in ("agent", "agent_id", "agent_slug", "user", "user_id"):
+        if name not in chosen:
+            continue
+        own = own_agent if name.startswith("agent") else (user, str(user))
+        if chosen.pop(name) not in (*own, 0, ""):
+            raise InvalidArgument(name, "this server was started for one agent and one user")
+
+
+def _without(shape: dict[str, Any], hidden: set[str]) -> dict[str, Any]:
+    """Take properties out of a schema, wherever in it they stand."""
+    parts = {name: one for name, one in shape.get("properties", {}).items() if name not in hidden}
+    kept = {name: _without(one, hidden & set(_SCOPE)) for name, one in parts.items()}
+    changed = {**shape, "properties": kept} if "properties" in shape else dict(shape)
+    if "required" in shape:
+        changed["required"] = [name for name in shape["required"] if name not in hidden]
+    return changed
