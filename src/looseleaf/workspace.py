@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.access import Principal
     from looseleaf.agents.accounts import Accounts
+    from looseleaf.agents.authentication import Authentication
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.search import Index
@@ -70,6 +71,7 @@ class Workspace:
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
         self._accounts: Accounts | None = None
+        self._authentication: Authentication | None = None
         self._opening = allocate_lock()
         self._made = (-1, chosen)
         self._chain: Chain | None = None
@@ -230,19 +232,21 @@ class Workspace:
     def accounts(self) -> Accounts:
         """Open the database, made and brought up to date when it is first needed."""
         if self._accounts is None:
+            from looseleaf.stores.accounts import open_accounts
+
             with self._opening:
                 if self._accounts is None:
-                    self._accounts = self._open_accounts()
+                    mode = self.store.modes[0]
+                    self._accounts = open_accounts(self.settings, mode=mode, clock=self.clock)
         return self._accounts
 
-    def _open_accounts(self) -> Accounts:
-        from looseleaf.stores.accounts import SqlAccounts
-        from looseleaf.stores.database import Database
+    def authentication(self) -> Authentication:
+        """Give the one who knows credentials, and remembers those it has seen."""
+        if self._authentication is None:
+            from looseleaf.agents.authentication import Authentication
 
-        url, mode = self.settings.database_url, self.store.modes[0]
-        opened = SqlAccounts(Database(url, self.root, mode=mode), clock=self.clock)
-        opened.start(self.settings.default_user)
-        return opened
+            self._authentication = Authentication(self.accounts(), self.agents, clock=self.clock)
+        return self._authentication
 
     def _settings_now(self) -> Settings:
         """Give the settings with what was set while running."""

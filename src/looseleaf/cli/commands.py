@@ -52,11 +52,48 @@ PROMPT = {
     "diff": Entry("prompt", "diff", "Compare two prompts, to the first byte that differs."),
     "check": Entry("prompt", "check", "Check a prompt against its budgets."),
 }
+PLUGINS = {
+    "list": Entry("plugins", "list_plugins", "List the plugins, and what each registered."),
+}
+USERS = {
+    "list": Entry("users", "list_users", "List every user."),
+    "show": Entry("users", "show", "Show one user."),
+    "create": Entry("users", "create", "Create a user."),
+    "update": Entry("users", "update", "Change what is known of a user."),
+}
+GRANTS = {
+    "list": Entry("users", "list_grants", "List who has which role on an agent."),
+    "give": Entry("users", "give", "Give a user a role on an agent."),
+    "take": Entry("users", "take", "Take a user's role on an agent away."),
+}
+TOKENS = {
+    "create": Entry("tokens", "create", "Make a token for an agent or a user."),
+    "password": Entry("tokens", "password", "Make a password for a program."),
+    "login": Entry("tokens", "login", "Make a code to sign in with once."),
+    "list": Entry("tokens", "list_tokens", "List tokens, application passwords and sessions."),
+    "revoke": Entry("tokens", "revoke", "End a token, password or session at once."),
+}
+SETTINGS = {
+    "list": Entry("settings", "list_settings", "List every setting and where it comes from."),
+    "set": Entry("settings", "set_setting", "Make a setting while the server is running."),
+    "unset": Entry("settings", "unset", "Go back to what the settings file says."),
+}
+AUDIT = {
+    "list": Entry("audit", "list_audit", "List what was done, newest first."),
+    "verify": Entry("audit", "verify", "Check that nothing in the audit was changed."),
+}
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
     "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
     "agents": Entry("commands", "agents", "The agents of the workspace."),
+    "plugins": Entry("commands", "plugins", "Who extends this workspace, and by what."),
+    "users": Entry("commands", "users", "The people who may act here."),
+    "grants": Entry("commands", "grants", "Who has which role on which agent."),
+    "tokens": Entry("commands", "tokens", "What agents and programs show to act here."),
+    "settings": Entry("commands", "settings", "What is set, and from where."),
+    "audit": Entry("commands", "audit", "Who did what."),
+    "serve": Entry("serve", "serve", "Run the server: REST, and a way in for people."),
     "completion": Entry(
         "setup", "completion", "Print the script that completes commands in a shell."
     ),
@@ -82,6 +119,12 @@ daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in
 memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
 prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
 agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
+plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
+users = Group("users", USERS, "The people who may act here, and what they may do.")
+grants = Group("grants", GRANTS, "Who has which role on which agent.")
+tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
+settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
+audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
 
 
 class Top(Group):

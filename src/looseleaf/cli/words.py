@@ -13,7 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",)}
+GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
+GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",)}
 # The options that many commands take; they may stand before the command too.
 EVERYWHERE = {"--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user"}
 

@@ -12,8 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
-# What says where things lie, or how to reach them, leaves the machine as whether it is set.
-_PRIVATE = ("database_url", "root", "project_folder", "tokenizer_folder")
+# It may hold a password, and is shown to nobody.
+_SECRET = ("database_url",)
+# Where things lie is nobody's business elsewhere.
+_LOCAL = ("project_folder", "tokenizer_folder")
 HIDDEN = "(set)"
 
 
@@ -53,6 +55,7 @@ def _info(context: Context, name: str, made: object) -> SettingInfo:
         source, setting = "file", told
     if isinstance(made, dict) and name in made:
         source, setting = "database", made[name]
-    if name in _PRIVATE and setting:
+    hidden = name in _SECRET or (name in _LOCAL and not context.principal.is_local)
+    if hidden and setting:
         setting = HIDDEN
     return SettingInfo(name, setting, source, name in RUNTIME)

@@ -14,6 +14,7 @@ from looseleaf.errors import UserExists
 from looseleaf.folders import fold
 from looseleaf.stores import tables
 from looseleaf.stores.audit import MICRO, SqlAudit
+from looseleaf.stores.database import Database
 from looseleaf.values import as_dict, changed
 
 TYPE_CHECKING = False
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from looseleaf.stores.database import Database
+    from looseleaf.settings import Settings
 
 _TIMES = ("created", "expires", "last_used", "ended")
 _WORDS = ("capabilities", "ceiling")
@@ -223,6 +224,13 @@ class SqlSettings:
                 connection.execute(
                     tables.settings.insert().values(name=name, setting=json.dumps(setting))
                 )
+
+
+def open_accounts(chosen: Settings, *, mode: int, clock: Callable[[], float]) -> SqlAccounts:
+    """Open the accounts of a workspace by its settings, with a first user."""
+    opened = SqlAccounts(Database(chosen.database_url, chosen.root, mode=mode), clock=clock)
+    opened.start(chosen.default_user)
+    return opened
 
 
 def _storable(text: str) -> bool:
