@@ -50,7 +50,8 @@ KEPT_IN = {
     "starlette": {"web"},
 }
 
-ASYNC_ROOMS = {"web", "mcp_server", "dialects"}
+# In models/ a library that knows only event loops is hidden behind a synchronous contract.
+ASYNC_ROOMS = {"web", "mcp_server", "dialects", "models"}
 PRINTING_ROOMS = {"cli"}
 ENVIRONMENT_READERS = {"settings.py"}
 
@@ -63,7 +64,14 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",
+    ("stores/revisions.py", "datetime.*"): "the same: 2 ms that a time takes, and a page has none",
+    ("operations/moment.py", "datetime.*"): "the same",
+    ("plugins/defaults.py", "looseleaf.*"): "a plain read enters neither prompt/ nor the catalog",
+    ("plugins/rooms.py", "looseleaf.*"): "rooms that most commands do not enter",
+    ("plugins/loader.py", "*"): "a plugin is imported by the name that someone gave it",
+    ("plugins/opening.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/tokens.py", "tiktoken"): "an extra",
+    ("models/opening.py", "looseleaf.models.providers.*"): "an extra, and a second to import",
     ("stores/database.py", "alembic.*"): "longer to import than to open a database; rarely needed",
     ("settings.py", "json"): "only a new workspace needs it",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",

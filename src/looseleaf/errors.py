@@ -13,6 +13,9 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidQuery
     │   ├── InvalidUser                 a login, role or capability that cannot be
     │   ├── InvalidArgument             an operation takes no such argument, or not this value
+    │   ├── InvalidModel                a name nobody answers to, or a key that is missing
+    │   ├── ModelMissing                nothing names a model; the message says where to
+    │   ├── EmptyMessage
     │   ├── BrokenDirective             it could not keep its contract; found at registration
     │   ├── BrokenPlugin                the same; found while the workspace opens
     │   ├── InvalidOperation            one that no surface could offer
@@ -29,6 +32,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── ToolMissing                 names the tools there are
     │   ├── UserMissing
     │   ├── CredentialMissing           a token, application password or session
+    │   ├── SessionMissing              a conversation, or it is someone else's
     │   └── WorkspaceMissing
     ├── Ambiguous (LookupError)         several things answer to the name
     │   ├── SectionAmbiguous
@@ -47,9 +51,12 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
     ├── Conflicted                      the page is not the version the writer had read
+    ├── SessionBusy                     a turn of the conversation is running
+    ├── TurnLost                        the turn was taken over by another; nothing was written
     └── Unavailable                     the store cannot answer; never "not found"
         ├── Locked                      another process holds the page too long
-        └── DiskFull
+        ├── DiskFull
+        └── ModelFailed                 the provider did not answer, and says why
 """
 
 from __future__ import annotations
@@ -173,6 +180,36 @@ class InvalidArgument(_InvalidThing):
 
     code = "invalid_argument"
     template = "The argument {name} cannot be used: {why}."
+
+
+class InvalidModel(_InvalidThing):
+    """A name that no model answers to, or a provider that is not set up."""
+
+    code = "invalid_model"
+    template = "The model {name} cannot be used: {why}."
+
+
+class ModelMissing(Invalid):
+    """Nothing names the model that is to answer."""
+
+    code = "model_missing"
+
+    def __init__(self, agent: str, mode: str) -> None:
+        self.agent, self.mode = agent, mode
+        super().__init__(
+            f"No model is named for {agent} in mode {mode}. Name one: default_model = "
+            '"provider:model" in looseleaf.toml (or "echo" to try it out), or for this agent: '
+            f"looseleaf agents configure {agent} models.{mode}=provider:model"
+        )
+
+
+class EmptyMessage(Invalid):
+    """A message that says nothing."""
+
+    code = "empty_message"
+
+    def __init__(self) -> None:
+        super().__init__("The message is empty. Say something.")
 
 
 class UnclosedBlock(Invalid):
@@ -300,6 +337,16 @@ class CredentialMissing(NotFound):
     def __init__(self, identity: str) -> None:
         self.identity = identity
         super().__init__(f"There is no credential {identity!r} that could be ended.")
+
+
+class SessionMissing(NotFound):
+    """No conversation has that id, or it is not one's own."""
+
+    code = "session_not_found"
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"There is no chat session {session}.")
 
 
 class WorkspaceMissing(NotFound):
@@ -497,6 +544,30 @@ class Conflicted(LooseleafError):
         )
 
 
+class SessionBusy(LooseleafError):
+    """A turn of the conversation is running, here or in another process."""
+
+    code = "session_busy"
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"The chat session {session} is being answered. Wait for the end, or cancel it."
+        )
+
+
+class TurnLost(LooseleafError):
+    """The turn was silent for so long that another took its place; nothing was written."""
+
+    code = "turn_lost"
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"The chat session {session} was taken over while this turn was silent, or it is gone."
+        )
+
+
 class Unavailable(LooseleafError):
     """The store cannot answer now; nothing was written."""
 
@@ -524,3 +595,13 @@ class DiskFull(Unavailable):
 
     def __init__(self, what: str) -> None:
         super().__init__(what, "there is no room left on the disk; the old bytes are intact")
+
+
+class ModelFailed(Unavailable):
+    """The provider did not answer; what was said before is kept, and can be answered later."""
+
+    code = "model_failed"
+
+    def __init__(self, model: str, why: str) -> None:
+        self.model = model
+        super().__init__(f"The model {model}", why)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.values import value
+from looseleaf.values import Secret, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 FILE = "looseleaf.toml"
 INCLUDES = ("inline", "imports")
+_KEY = "LOOSELEAF_KEY_"  # and the name of a provider
+
+
+@value
+class Provider:
+    """How to reach a provider of models, as far as that is not known anyway."""
+
+    name: str = ""
+    base_url: str = ""
+    key: Secret | None = None
 
 
 @value
@@ -42,11 +52,26 @@ class Settings:
     tokenizer: str = "estimate"  # or cl100k_base, o200k_base: with tiktoken and its vocabulary
     tokenizer_folder: str = ""  # where tiktoken keeps vocabularies; else TIKTOKEN_CACHE_DIR
     default_model: str = ""  # provider:model, for agents whose configuration names none
+    mode_models: tuple[tuple[str, str], ...] = ()  # the same for one mode: (mode, provider:model)
+    providers: tuple[Provider, ...] = ()
+    model_timeout: float = 120.0  # seconds of silence after which a provider counts as gone
+    model_retries: int = 2
+    chat_turn_limit: int = 25  # how often a model is asked for one answer to a person
+    chat_model_titles: bool = False  # whether the model names sessions; else their first words do
+    chat_retention_days: float = 90.0
+    chat_empty_hours: float = 1.0  # how long a session without a message stays
     plugins: tuple[str, ...] = ()  # modules that implement hooks
     plugins_off: tuple[str, ...] = ()  # installed plugins that are not loaded
     project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
     database_url: str = ""  # of PostgreSQL; else SQLite inside .looseleaf
     require_if_match: bool = False  # whether a write over REST must name the version it replaces
+    host: str = "127.0.0.1"  # where the server listens
+    port: int = 8765
+    workers: int = 1  # processes of the server
+    allowed_hosts: tuple[str, ...] = ()  # names the server answers to, besides this machine's own
+    trusted_proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded-For and -Proto are believed
+    max_request_bytes: int = 20_000_000
+    request_seconds: float = 30.0  # within which the body of a request must arrive
 
 
 # What can be set while running, in the database; the rest is fixed when a workspace opens.
@@ -67,6 +92,9 @@ _STARTER = """\
 # project_folder = "."          # where AGENTS.md goes, seen from here
 # database_url = ""             # postgresql://… instead of SQLite inside .looseleaf
 # prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
+# allowed_hosts = []            # names the server answers to, needed where others can reach it
+# workers = 1                   # processes of the server
+# default_model = ""            # who answers: provider:model, or "echo" to try it out
 """
 
 
@@ -123,6 +151,10 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
     if database:
         chosen["database_url"] = database
     actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
+    model = environ.get("LOOSELEAF_MODEL")
+    if model:
+        chosen["default_model"] = model
+    chosen["providers"] = _with_keys(chosen.get("providers", ()), environ)  # type: ignore[arg-type]
     chosen.setdefault("actor", actor or "operator")
     chosen.setdefault("tokenizer_folder", environ.get("TIKTOKEN_CACHE_DIR", ""))
     return Settings(root=root, **chosen)  # type: ignore[arg-type]
@@ -200,7 +232,46 @@ def _plain_list(text: str) -> list[str] | None:
     return plain if len(plain) == len(items) and "\\" not in inside else None
 
 
+def _with_keys(told: tuple[Provider, ...], environ: Mapping[str, str]) -> tuple[Provider, ...]:
+    """Add the keys that the environment has; they win over those of the file."""
+    known = {one.name: one for one in told}
+    for variable in [name for name in environ if name.startswith(_KEY) and environ[name]]:
+        name = variable[len(_KEY) :].lower().replace("_", "-")
+        known[name] = Provider(
+            name, known.get(name, Provider()).base_url, Secret(environ[variable])
+        )
+    return tuple(known.values())
+
+
+def _tables(found: dict[str, object]) -> dict[str, object]:
+    """Read what is a table in the file: the models of modes, and how to reach providers."""
+    models = found.get("mode_models", {})
+    if not isinstance(models, dict) or not all(isinstance(one, str) for one in models.values()):
+        raise InvalidSetting("mode_models", "it maps a mode to provider:model")
+    providers = found.get("providers", {})
+    fields = [*providers.values()] if isinstance(providers, dict) else [None]
+    if not all(
+        isinstance(one, dict)
+        and one.keys() <= {"base_url", "key"}
+        and all(isinstance(text, str) for text in one.values())
+        for one in fields
+    ):
+        # Without what was told, which may be a key.
+        raise InvalidSetting("providers", "each is a table that takes base_url and key, both text")
+    listed = tuple(
+        Provider(name, one.get("base_url", ""), Secret(one["key"]) if one.get("key") else None)
+        for name, one in (providers.items() if isinstance(providers, dict) else ())
+    )
+    return {"mode_models": tuple(models.items()), "providers": listed}
+
+
 def _checked(found: dict[str, object]) -> dict[str, object]:
+    tables = _tables(found) if {"mode_models", "providers"} & found.keys() else {}
+    found = {name: given for name, given in found.items() if name not in tables}
+    return {**_checked_plain(found), **tables}
+
+
+def _checked_plain(found: dict[str, object]) -> dict[str, object]:
     defaults = Settings(root="")
     for name, given in found.items():
         if name == "root" or name not in Settings.__match_args__:

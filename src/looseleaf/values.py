@@ -131,3 +131,28 @@ _SHARED = {
     "__delattr__": _refuse,
     "__reduce__": _reduce,
 }
+
+
+class Secret:
+    """A text that nobody sees by accident: neither its repr nor its str shows it."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Give the text to whoever needs it to sign in."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._text == self._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not written down")

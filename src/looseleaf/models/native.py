@@ -1,0 +1,90 @@
+"""Messages of ours as the provider library has them, and its answers as ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from looseleaf.models.model import Answer, Message, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart
+    from pydantic_ai.usage import RequestUsage
+
+    from looseleaf.models.model import Attachment, Question
+
+# What an answer may hold that our own fields do not, as it looks in the library's JSON.
+_MORE = ('"part_kind":"thinking"', 'signature":')
+
+
+def messages_of(question: Question) -> list[ModelMessage]:
+    """Give a question as the library has it; what people and tools say in a row is one request."""
+    parts: list[ModelRequestPart] = [SystemPromptPart(text) for text in question.system]
+    told: list[ModelMessage] = []
+    for message in question.messages:
+        if message.role == "assistant":
+            if parts:
+                told.append(ModelRequest(parts=parts))
+            told.append(_response(message))
+            parts = []
+        elif message.role == "tool":
+            parts.append(
+                ToolReturnPart(
+                    tool_name=message.name,
+                    content=message.text,
+                    tool_call_id=message.call,
+                    outcome="failed" if message.failed else "success",
+                )
+            )
+        else:
+            parts.append(UserPromptPart(_with_attachments(message)))
+    if parts:
+        told.append(ModelRequest(parts=parts))
+    return told
+
+
+def _response(message: Message) -> ModelResponse:
+    """Give an answer back; as the library wrote it where that says more and can still be read."""
+    if any(sign in message.native for sign in _MORE):
+        try:
+            (response,) = ModelMessagesTypeAdapter.validate_json(message.native)
+        except (ValidationError, ValueError):
+            response = None  # of another version; our own fields say what was said
+        if isinstance(response, ModelResponse):
+            return response
+    parts: list[TextPart | ToolCallPart] = [TextPart(message.text)] if message.text else []
+    parts += [ToolCallPart(one.name, one.arguments, one.id) for one in message.calls]
+    return ModelResponse(parts=parts)
+
+
+def _with_attachments(message: Message) -> str:
+    return "\n\n".join((message.text, *map(_line, message.attachments)))
+
+
+def _line(attachment: Attachment) -> str:
+    size = f", {attachment.bytes} bytes" if attachment.bytes else ""
+    return f"Attached: {attachment.name} ({attachment.media_type}{size}): {attachment.reference}"
+
+
+def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer:
+    """Give an answer of the library as ours, with the library's own JSON beside it."""
+    calls = tuple(
+        ToolCall(part.tool_call_id, part.tool_name, part.args_as_json_str())
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    native = ModelMessagesTypeAdapter.dump_json([response], exclude_none=True).decode()
+    spent = Usage(1, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+    return Answer(Message("assistant", text, calls, native=native), spent, name)
