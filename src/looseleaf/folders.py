@@ -149,10 +149,13 @@ def inode_of(folder: int, name: str) -> int:
         return NO_FILE
 
 
-def read_all(fd: int) -> bytes:
-    """Read to the end, never to a size asked for beforehand: another process may replace it."""
+def read_all(fd: int, size: int = -1) -> bytes:
+    """Read to the end, which need not be at the size it had a moment ago: it may have changed.
+
+    Where it is, that one more read is spared which tells that there is nothing more.
+    """
     first = os.read(fd, _CHUNK)
-    if len(first) < _CHUNK and not os.read(fd, 1):
+    if len(first) < _CHUNK and (len(first) == size or not os.read(fd, 1)):
         return first
     os.lseek(fd, 0, os.SEEK_SET)
     parts = []

@@ -229,7 +229,7 @@ class MemoryPages:
         return content
 
     def _saved(self, scope: Scope, outcome: Written, change: Change, content: bytes) -> Saved:
-        if outcome.changed:
+        if outcome.changed and self._listeners:
             self._tell(
                 Changed(
                     scope, change, outcome.hash, outcome.previous, outcome.bytes, outcome.revision

@@ -71,6 +71,7 @@ class DiskStore:
         self.retention = retention
         self.clock = clock
         self._agent_folder = agent_folder
+        self._device = -1
         self._cache = PageCache()
         self.recent = RecentWrites()
 
@@ -104,10 +105,12 @@ class DiskStore:
             with Reporting(scope.filename):
                 asked = time.time_ns()
                 status = os.fstat(fd)
-                check_regular(scope.filename, status, os.lstat(self.root).st_dev)
+                if status.st_dev != self._device:  # known, unless another was mounted at the root
+                    self._device = os.lstat(self.root).st_dev
+                check_regular(scope.filename, status, self._device)
                 if status.st_nlink > 1:
                     self._require_own_links(scope, fd)
-                found = Found(read_all(fd), status.st_mtime)
+                found = Found(read_all(fd, status.st_size), status.st_mtime)
         finally:
             os.close(fd)
         self._cache.remember(f"{self.root}/{path}", found, status=status, asked=asked)
@@ -265,9 +268,7 @@ class DiskStore:
         `absent` gives the answer where there is no page, and nothing is made then.
         """
         path = f"{self._relative(scope)}/{scope.filename}"
-        if absent is not None and not (
-            os.path.lexists(f"{self.root}/{path}") or self.exists(scope)
-        ):
+        if absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
             return absent()
         with (
             Reporting(scope.filename),

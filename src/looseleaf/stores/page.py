@@ -200,7 +200,7 @@ class HeldPage:
         if alone and status.st_nlink > 1:
             self._drop_own_link(status)
         atomic.wait_for_writers(fd)
-        return status, read_all(fd)
+        return status, read_all(fd, status.st_size)
 
     def remember(self, line: Line, content: bytes) -> None:
         """Spare the next write of this process what this one knows."""

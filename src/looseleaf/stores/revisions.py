@@ -90,7 +90,7 @@ class PageLog:
 
     def size(self) -> int:
         """Give the length of the log, to cut it back to."""
-        return self.status().st_size
+        return self._size or self.status().st_size
 
     def last(self) -> Line | None:
         """Give the newest change; the log is open and locked."""
@@ -134,7 +134,7 @@ class PageLog:
 
     def cut(self, size: int) -> None:
         """Take back what was added since the log had this length."""
-        if self.size() > size:
+        if self.status().st_size > size:
             atomic.truncate(self._fd, size)
         self._size, self._last = size, None
 
