@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
-
 from looseleaf.errors import Invalid, PageMissing
 from looseleaf.memory.history import DAY, pick
 
@@ -17,6 +15,8 @@ def parse_moment(text: str) -> int | float:
     """Read a revision number, or a UTC time or day (meaning its end) as seconds."""
     if text.isdigit() and len(text) < 10:
         return int(text)
+    from datetime import UTC, date, datetime
+
     try:
         if len(text) == len("2026-04-17"):
             day = date.fromisoformat(text)

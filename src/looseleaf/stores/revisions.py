@@ -8,7 +8,6 @@ which an outside program overwrites before we replace it can be made again from 
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 from looseleaf import atomic
 from looseleaf.errors import Unavailable
@@ -34,12 +33,16 @@ _LATEST = 253_402_300_799.0  # the last second of the year 9999, past which no d
 
 def stamp(seconds: float) -> str:
     """Write a time as people and programs read it: UTC, to the microsecond."""
+    from datetime import UTC, datetime
+
     moment = datetime.fromtimestamp(min(max(seconds, 0.0), _LATEST), UTC)
     return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def seconds(stamped: str) -> float:
     """Read back what `stamp` wrote."""
+    from datetime import datetime
+
     return datetime.fromisoformat(stamped).timestamp()
 
 
