@@ -41,6 +41,10 @@ def test_the_starter_file_names_only_real_settings(tmp_path: Path) -> None:
         ("default_user = true", "a whole number"),
         ("group_writable = 1", "true or false"),
         ("retention_days = -1", "negative"),
+        ('plugins = "acme"', "a list of texts"),
+        ("plugins = [1]", "a list of texts"),
+        ('plugins = [["a"]]', "a list of texts"),
+        ('default_model = ["acme:large"]', "must be text"),
         ('agents_md_include = "both"', "inline, imports"),
         ("name = ", "not TOML"),
         (b"name = '\xff'", "not TOML"),
@@ -54,6 +58,15 @@ def test_a_wrong_setting_is_one_clear_error(
     (tmp_path / "looseleaf.toml").write_bytes(content)
     with pytest.raises(InvalidSetting, match=complaint):
         settings.load(str(tmp_path), environ={})
+
+
+@pytest.mark.parametrize(
+    "text", ['plugins = ["a", "b.c"] # ours', 'plugins = [\n  "a", # first\n  "b.c",\n]']
+)
+def test_a_list_of_texts_is_a_setting(tmp_path: Path, text: str) -> None:
+    """On one line or on several; a value has it as a tuple."""
+    (tmp_path / "looseleaf.toml").write_text(text)
+    assert settings.load(str(tmp_path), environ={}).plugins == ("a", "b.c")
 
 
 def test_variables_name_the_agent_and_the_actor(tmp_path: Path) -> None:
@@ -97,6 +110,12 @@ LINES = st.one_of(
         st.one_of(
             st.text(max_size=8).map(lambda text: f'"{text}"'),
             st.sampled_from(["1", "0", "-1", "1.5", "true", "false", "True", '"\\\\"', "nan"]),
+            st.lists(
+                st.sampled_from(
+                    ['"a"', '"b c"', '"]"', '","', '"#"', "''", '"\\\\"', "1", "", " "]
+                ),
+                max_size=4,
+            ).map(lambda items: f"[{','.join(items)}]"),
         ),
         st.sampled_from(["", " # why", "  ", ' "', " x"]),
     ),

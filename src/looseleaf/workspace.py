@@ -12,13 +12,14 @@ from looseleaf.agents.directory import Agents
 from looseleaf.agents.record import why_not
 from looseleaf.errors import InvalidAgent
 from looseleaf.folders import Reporting, open_folder
-from looseleaf.memory.composed import ComposedSections, register_core_sections
 from looseleaf.memory.history import Retention
 from looseleaf.memory.pages import MemoryPages
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.templates import CORE_STARTERS
 from looseleaf.operations.context import Context, Where
+from looseleaf.plugins.defaults import Defaults
+from looseleaf.plugins.opening import open_hooks
+from looseleaf.plugins.rooms import Rooms
 from looseleaf.stores.disk import GROUP, PRIVATE, DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.values import changed
@@ -32,11 +33,17 @@ if TYPE_CHECKING:
     from looseleaf.agents.accounts import Accounts
     from looseleaf.agents.authentication import Authentication
     from looseleaf.memory.daily import DailyMemory
+    from looseleaf.memory.elsewhere import Shelves
+    from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.search import Index
+    from looseleaf.memory.store import Store
+    from looseleaf.operations.registry import Operations
+    from looseleaf.plugins.hooks import Plugin
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
+    from looseleaf.upkeep.schedules import Schedules
 
 
 FIRST_AGENT = "main"
@@ -59,14 +66,18 @@ class Workspace:
             retention=Retention(chosen.retention_days, chosen.retention_versions),
             clock=clock,
         )
-        self.registry = FileRegistry()
-        register_core_files(self.registry, network=chosen.network, agents_md=chosen.agents_md)
-        self.composed = ComposedSections()
-        register_core_sections(self.composed)
+        self._hooks = open_hooks(chosen, Defaults(self.store))
+        self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
             self._store_for, self.registry, report=report, max_bytes=chosen.max_page_bytes
         )
-        self.history = DiskHistory(self.store)
+        for plugin, told in self._hooks.listeners("on_memory_changed", "event"):
+            self.pages.on_change(told, owner=f"The plugin {plugin}")
+        self.history: History = DiskHistory(self.store)
+        self._shelves: Shelves | None = None
+        if not self._hooks.is_ours_alone("pick_store"):
+            self._ask_for_stores()
+        self.rooms = Rooms(self._hooks, self.pages, self.history, clock=clock, report=report)
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
@@ -74,17 +85,17 @@ class Workspace:
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
         self._made = (-1, chosen)
-        self._chain: Chain | None = None
         self.context = Context(
             settings=chosen,
             agents=self.agents,
             pages=self.pages,
             history=self.history,
-            composed=self.composed,
-            starters=CORE_STARTERS,
+            composed=self.rooms.composed,
+            starters=self.rooms.starters,
             index=self.index,
             clock=clock,
-            chain=self.chain,
+            chain=self.rooms.chain,
+            operations=self.rooms.operations,
             accounts=self.accounts,
             report=report,
             actor=chosen.actor,
@@ -180,53 +191,39 @@ class Workspace:
 
     def chain(self) -> Chain:
         """Give the chain of directives, put together when it is first needed."""
-        if self._chain is None:
-            from looseleaf.prompt.chain import Chain
-            from looseleaf.prompt.defaults import register_core_directives
-            from looseleaf.prompt.desk import Furniture
-            from looseleaf.prompt.directive import Directives
-            from looseleaf.prompt.filters import Filters
-            from looseleaf.prompt.sources import PresentSources
-            from looseleaf.prompt.tokens import tokenizer
+        return self.rooms.chain()
 
-            directives = Directives()
-            register_core_directives(directives)
-            chosen = self.settings
-            site = {
-                "name": chosen.name,
-                "url": chosen.url,
-                "language": chosen.language,
-                "timezone": chosen.timezone,
-            }
-            self._chain = Chain(
-                directives,
-                Furniture(
-                    self.registry,
-                    PresentSources(self.pages, self._history_for),
-                    Filters("content filter"),
-                    Filters("file filter"),
-                    {key: text for key, text in site.items() if text},
-                    Filters("site context"),
-                ),
-                clock=self.clock,
-                tokenizer=tokenizer(chosen.tokenizer, chosen.tokenizer_folder),
-            )
-        return self._chain
+    def operations(self) -> Operations:
+        """Give everything one can do here, plugins' operations too."""
+        return self.rooms.operations()
 
-    def _history_for(self, scope: Scope) -> DiskHistory | None:
-        return self.history if self._store_for(scope) is self.store else None
+    def schedules(self) -> Schedules:
+        """Give what is to be run when; nothing runs it yet."""
+        return self.rooms.schedules()
+
+    def model_for(self, agent: str | int | None, mode: str) -> str | None:
+        """Choose the model that answers for an agent in a mode; None where nothing names one."""
+        record = self.agents.resolve(agent)
+        return self._hooks.pick("pick_model", "a name", agent=record, mode=mode)  # type: ignore[no-any-return]
+
+    def plugins(self) -> tuple[Plugin, ...]:
+        """List the plugins, ours first, each with what it registered."""
+        return self.rooms.plugins()
 
     def index(self) -> Index | None:
         """Give the search index, made when it is first needed."""
         if self._index is None:
+            from looseleaf.memory.elsewhere import IndexByShelf
             from looseleaf.stores.index import SearchIndex
 
-            self._index = SearchIndex(
+            index = SearchIndex(
                 self.store,
                 f"{self.root}/.looseleaf/index",
                 modes=self.store.modes,
                 progress=self._tell_progress,
             )
+            shelves = self._shelves
+            self._index = IndexByShelf(index, shelves.lies_here) if shelves else index
         return self._index
 
     def accounts(self) -> Accounts:
@@ -259,8 +256,18 @@ class Workspace:
     def _tell_progress(self, what: str, done: int, total: int) -> None:
         self.progress(what, done, total)
 
-    def _store_for(self, _place: Scope | Shelf) -> DiskStore:
-        return self.store
+    def _ask_for_stores(self) -> None:
+        """Let plugins say where shelves lie; without one that does, nobody needs to be asked."""
+        from looseleaf.memory.elsewhere import HistoryByShelf, Shelves
+
+        def pick(shelf: Shelf) -> Store:
+            return self._hooks.pick("pick_store", "a store", shelf=shelf)  # type: ignore[no-any-return]
+
+        self._shelves = Shelves(self.store, self.history, pick)
+        self.history = HistoryByShelf(self._shelves.history_for)
+
+    def _store_for(self, place: Scope | Shelf) -> Store:
+        return self.store if self._shelves is None else self._shelves.store_for(place)
 
 
 def make_home(folder: str, name: str) -> None:

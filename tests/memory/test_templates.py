@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from looseleaf.errors import Invalid, InvalidName, Refused
 from looseleaf.memory.sections import list_sections
-from looseleaf.memory.templates import CORE_STARTERS, TemplateContext, starter
+from looseleaf.memory.templates import (
+    CORE_STARTERS,
+    PageStarters,
+    TemplateContext,
+    register_core_starters,
+    starter,
+)
 
 NOTHING_KNOWN = TemplateContext()
 ALL_KNOWN = TemplateContext("Ada", "Example", "Bo", "2026-04-17")
@@ -93,3 +100,36 @@ def test_the_first_starter_that_answers_wins() -> None:
     assert starter("USER.md", ALL_KNOWN, starters) == starter("USER.md", ALL_KNOWN)
     assert starter("other.md", ALL_KNOWN, starters) is None
     assert starter("SOUL.md", ALL_KNOWN, ()) is None
+
+
+def nothing(_filename: str, _context: TemplateContext) -> str | None:
+    return None
+
+
+def test_starters_are_asked_by_priority() -> None:
+    """Ours has 50; who wants to be asked before it takes a lower number."""
+    starters = PageStarters()
+    starters.register("late", 60, lambda *_: "late")
+    register_core_starters(starters)
+    starters.register("early", 40, lambda name, _: "early" if name == "SOUL.md" else None)
+    assert [one.name for one in starters.all()] == ["early", "core", "late"]
+    made = [starter(name, ALL_KNOWN, starters.functions) for name in ("SOUL.md", "other.md")]
+    assert made == ["early", "late"]
+    assert starters.deregister("early")
+    assert not starters.deregister("early")
+    assert "I am Ada" in (starter("SOUL.md", ALL_KNOWN, starters.functions) or "")
+
+
+def test_a_starter_that_cannot_be_asked_is_refused() -> None:
+    """By its name, its number, its function, or because it comes too late."""
+    starters = PageStarters()
+    starters.register("twice", 1, nothing)
+    with pytest.raises(Invalid, match="two starters of the name twice"):
+        starters.register("twice", 2, nothing)
+    with pytest.raises(InvalidName):
+        starters.register("No Name", 1, nothing)
+    with pytest.raises(Invalid, match="a whole number and a function"):
+        starters.register("text", 1, "text")  # type: ignore[arg-type]
+    starters.freeze()
+    with pytest.raises(Refused, match="too late"):
+        starters.register("late", 1, nothing)

@@ -17,6 +17,7 @@ from looseleaf.prompt.outputs import LeftOut
 from looseleaf.prompt.request import Request
 from looseleaf.prompt.sources import PresentSources
 from looseleaf.prompt.tokens import tokenizer
+from looseleaf.values import changed
 
 ChainOf = Callable[..., Chain]
 RequestOf = Callable[..., Request]
@@ -30,6 +31,18 @@ def pages(assembly: Assembly) -> list[str]:
 def left_out(assembly: Assembly) -> dict[str, str]:
     """Name what was left out, each with the rule."""
     return {one.name: one.item.rule for one in assembly.pieces if isinstance(one.item, LeftOut)}
+
+
+def open_furniture(workspace: Workspace) -> Furniture:
+    """Give a workspace lists of filters that are not frozen yet, as its plugins are given them."""
+    chain = workspace.chain()
+    chain.furniture = changed(
+        chain.furniture,
+        content_filters=Filters("content filter"),
+        file_filters=Filters("file filter"),
+        site_filters=Filters("site context"),
+    )
+    return chain.furniture
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from looseleaf.errors import Invalid
 from looseleaf.prompt.outputs import Data, File
 from looseleaf.prompt.request import ContextFile, Flow, Pipeline, Tool
 from tests.conftest import Clock
-from tests.prompt.conftest import left_out, pages
+from tests.prompt.conftest import left_out, open_furniture, pages
 
 TODAY = "2096/10/02"  # what the tests' clock says
 
@@ -218,7 +218,7 @@ def test_the_site_can_be_left_out(workspace: Workspace) -> None:
 
 def test_a_site_context_must_stay_a_table(workspace: Workspace) -> None:
     """A function that gives something else is named."""
-    chain = workspace.chain()
-    chain.furniture.site_filters.register("odd", 1, lambda _site, _request: "no table")
+    filters = open_furniture(workspace).site_filters
+    filters.register("odd", 1, lambda _site, _request: "no table")
     with pytest.raises(Invalid, match="site context of odd"):
         workspace.compose("chat", "ada")

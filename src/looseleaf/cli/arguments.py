@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from looseleaf.operations.context import Context
+    from looseleaf.workspace import Workspace
 
     Function = Callable[..., object]
     Names = Callable[[Context, "Asked"], list[str]]
@@ -47,13 +48,17 @@ class Asked:
         """Whose pages are meant."""
         return Where(self.agent, self.user, self.layer)
 
-    def open(self) -> Context:
-        """Open the workspace that is meant, acting as the operator."""
+    def workspace(self) -> Workspace:
+        """Open the workspace that is meant."""
         from looseleaf.workspace import Workspace
 
         workspace = Workspace.open(self.root, surface="cli")
         workspace.progress = show_progress
-        return workspace.acting(actor=self.actor or "", reason=self.reason or "")
+        return workspace
+
+    def open(self) -> Context:
+        """Open the workspace that is meant, acting as the operator."""
+        return self.workspace().acting(actor=self.actor or "", reason=self.reason or "")
 
 
 def _offered(ctx: click.Context, incomplete: str, names: Names) -> list[CompletionItem]:

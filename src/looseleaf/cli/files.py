@@ -152,7 +152,7 @@ def _list_composed(asked: Asked, file: str) -> None:
         (one, section)
         for one in context.pages.registry.files()
         if one.composable and file in ("", one.filename)
-        for section in context.composed.for_file(one.filename)
+        for section in context.composed().for_file(one.filename)
     ]
     if file and not chosen:
         raise NotFound(f"{file} is not a generated page.")

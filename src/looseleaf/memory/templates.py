@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from looseleaf.errors import Invalid, Refused
+from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -20,6 +22,62 @@ class TemplateContext:
     workspace_name: str = ""
     user_name: str = ""
     date: str = ""
+
+
+@value
+class PageStarter:
+    """A function that starts some pages, and gives None for the others."""
+
+    name: str
+    priority: int
+    start: Starter
+    owner: str = ""
+
+
+class PageStarters:
+    """The starters of one workspace; those with a lower priority are asked first."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, PageStarter] = {}
+        self._frozen = False
+
+    def register(self, name: str, priority: int, start: Starter, *, owner: str = "") -> PageStarter:
+        """Add a starter; ours has priority 50."""
+        self._refuse_if_frozen(name)
+        check_word(name, "starter's name")
+        if name in self._known:
+            raise Invalid(f"There are two starters of the name {name}.")
+        if type(priority) is not int or not callable(start):
+            raise Invalid(f"The starter {name} needs a whole number and a function.")
+        self._known[name] = PageStarter(name, priority, start, owner)
+        return self._known[name]
+
+    def deregister(self, name: str) -> bool:
+        """Take a starter out; say whether it was there."""
+        self._refuse_if_frozen(name)
+        return self._known.pop(name, None) is not None
+
+    def freeze(self) -> None:
+        """End start-up."""
+        self._frozen = True
+
+    def all(self) -> tuple[PageStarter, ...]:
+        """Give every starter, by priority, then by name."""
+        return tuple(sorted(self._known.values(), key=lambda one: (one.priority, one.name)))
+
+    @property
+    def functions(self) -> Starters:
+        """What `starter` asks, in order."""
+        return tuple(one.start for one in self.all())
+
+    def _refuse_if_frozen(self, name: str) -> None:
+        if self._frozen:
+            raise Refused(f"The starter {name} comes too late: add it in register_starters.")
+
+
+def register_core_starters(starters: PageStarters) -> None:
+    """Register ours, through the door anyone uses."""
+    starters.register("core", 50, core_starter, owner=OWNER)
 
 
 def core_starter(filename: str, context: TemplateContext) -> str | None:

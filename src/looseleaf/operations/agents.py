@@ -128,9 +128,10 @@ def start_pages(
         date=time.strftime("%Y-%m-%d", time.gmtime(context.clock())),
     )
     made = []
+    starters = context.starters().functions
     for one in context.pages.registry.by_layer(shelf.layer):
         wanted = not one.composable and fold(file or one.filename) == fold(one.filename)
-        text = starter(one.filename, template, context.starters) if wanted else None
+        text = starter(one.filename, template, starters) if wanted else None
         if text is not None:
             scope = shelf.page(one.filename)
             if context.pages.scaffold(scope, text, change=context.change("scaffold")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.memory.registry import OWNER
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ class Operation:
     read_only: bool
     destructive: bool
     idempotent: bool
+    owner: str = OWNER
 
     @property
     def summary(self) -> str:
@@ -47,17 +49,23 @@ def operation(
     def enter(function: Function) -> Function:
         if name in CATALOG:
             raise ValueError(f"there are two operations called {name}")
-
-        def run(context: Context, *given: Any, **named: Any) -> Any:  # noqa: ANN401
-            # Whoever calls it, and from where: what it touches is allowed by its permission.
-            return function(context.during(permission), *given, **named)
-
-        for attribute in _SHOWN:
-            setattr(run, attribute, getattr(function, attribute))
-        run.__wrapped__ = function  # type: ignore[attr-defined]
+        run = running(function, permission)
         CATALOG[name] = Operation(
             name, run, permission, read_only, destructive, idempotent or read_only
         )
-        return run  # type: ignore[return-value]
+        return run
 
     return enter
+
+
+def running(function: Function, permission: str) -> Function:
+    """Give the function of an operation as it is run: under its permission, looking the same."""
+
+    def run(context: Context, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        # Whoever calls it, and from where: what it touches is allowed by its permission.
+        return function(context.during(permission), *given, **named)
+
+    for attribute in _SHOWN:
+        setattr(run, attribute, getattr(function, attribute))
+    run.__wrapped__ = function  # type: ignore[attr-defined]
+    return run  # type: ignore[return-value]

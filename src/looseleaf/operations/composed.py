@@ -57,7 +57,8 @@ def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Co
 
 def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
     folder = _project_folder(context, file)
-    text = context.composed.generate(file.filename, _compose_context(context, where, folder, file))
+    made_from = _compose_context(context, where, folder, file)
+    text = context.composed().generate(file.filename, made_from)
     if not text:
         raise Invalid(f"{file.filename} has no section with anything to say; nothing was written.")
     scope = scope_of(context, file.filename, Where(where.agent, where.user, file.layer))

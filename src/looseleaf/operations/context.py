@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.memory.search import Index
-    from looseleaf.memory.templates import Starters
+    from looseleaf.memory.templates import PageStarters
     from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
@@ -50,8 +50,8 @@ class Context:
     agents: Agents
     pages: MemoryPages
     history: History
-    composed: ComposedSections
-    starters: Starters
+    composed: Callable[[], ComposedSections]
+    starters: Callable[[], PageStarters]
     index: Callable[[], Index | None]
     clock: Callable[[], float]
     chain: Callable[[], Chain]

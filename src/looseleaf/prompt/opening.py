@@ -11,6 +11,7 @@ from looseleaf.prompt.tokens import tokenizer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.prompt.sources import Sources
@@ -24,17 +25,14 @@ def open_chain(
     registry: FileRegistry,
     sources: Sources,
     *,
-    fill: Callable[..., None],
+    fill: Callable[..., Any],
     clock: Callable[[], float],
 ) -> Chain:
-    """Make a chain; `fill` is called with the name of a hook and the registry that it fills."""
-    directives = Directives()
-    fill("register_directives", directives=directives)
-    content, files = Filters("content filter"), Filters("file filter")
-    context = Filters("site context")
-    fill("register_content_filters", filters=content)
-    fill("register_file_filters", filters=files)
-    fill("register_site_context", filters=context)
+    """Make a chain; `fill` gives back a registry, filled by a hook."""
+    directives: Directives = fill("register_directives", directives=Directives())
+    content: Filters = fill("register_content_filters", filters=Filters("content filter"))
+    files: Filters = fill("register_file_filters", filters=Filters("file filter"))
+    context: Filters = fill("register_site_context", filters=Filters("site context"))
     site = {name: text for name in SITE if (text := getattr(settings, name))}
     told = site if settings.site_context else None
     return Chain(

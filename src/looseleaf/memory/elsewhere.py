@@ -1,0 +1,103 @@
+"""Pages, history and search where shelves lie in several stores: each is asked for its own."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Unavailable
+from looseleaf.memory.scope import Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.history import History, Retention, Revision
+    from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.search import Counts, Index, Scores
+    from looseleaf.memory.store import Change, Store
+
+
+class Shelves:
+    """Which store each shelf lies in; the answer holds as long as the workspace is open.
+
+    All pages of a shelf lie in one store, else no list of them would be true.
+    """
+
+    def __init__(self, own: Store, history: History, pick: Callable[[Shelf], Store]) -> None:
+        self.own, self.own_history, self.pick = own, history, pick
+        self._picked: dict[Shelf, Store] = {}
+
+    def store_for(self, place: Scope | Shelf) -> Store:
+        """Give the store of a page or a shelf."""
+        shelf = place.shelf if isinstance(place, Scope) else place
+        store = self._picked.get(shelf)
+        if store is None:
+            store = self._picked[shelf] = self.pick(shelf)
+        return store
+
+    def history_for(self, place: Scope | Shelf) -> History | None:
+        """Give the history that a shelf's store keeps, if it keeps one."""
+        store = self.store_for(place)
+        return self.own_history if store is self.own else getattr(store, "history", None)
+
+    def lies_here(self, shelf: Shelf) -> bool:
+        """Say whether a shelf lies in our own store."""
+        return self.store_for(shelf) is self.own
+
+
+class HistoryByShelf:
+    """The history of each page, from where it lies; a store that keeps none is not asked."""
+
+    def __init__(self, history_for: Callable[[Scope | Shelf], History | None]) -> None:
+        self.history_for = history_for
+
+    def revisions(self, scope: Scope) -> list[Revision]:
+        """List what a page was, oldest first."""
+        return self._kept(scope).revisions(scope)
+
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the change that made a page what it is now; None where that is not known."""
+        history = self.history_for(scope)
+        return history.latest(scope) if history is not None else None
+
+    def content(self, scope: Scope, number: int) -> bytes | None:
+        """Read the bytes of one revision."""
+        return self._kept(scope).content(scope, number)
+
+    def purge(self, scope: Scope, number: int, *, change: Change) -> None:
+        """Remove the content of one prior revision for good."""
+        self._kept(scope).purge(scope, number, change=change)
+
+    def prune(self, shelf: Shelf, retention: Retention) -> int:
+        """Drop the versions a retention no longer keeps; give how many went."""
+        history = self.history_for(shelf)
+        return history.prune(shelf, retention) if history is not None else 0
+
+    def pages(self, shelf: Shelf) -> list[str]:
+        """Name every page of a shelf that has a history."""
+        history = self.history_for(shelf)
+        return history.pages(shelf) if history is not None else []
+
+    def _kept(self, scope: Scope) -> History:
+        history = self.history_for(scope)
+        if history is None:
+            why = "the store that a plugin picked for it keeps none"
+            raise Unavailable(f"The history of {scope.filename}", why)
+        return history
+
+
+class IndexByShelf:
+    """A search index for the shelves that lie where it looks; the others are scanned."""
+
+    def __init__(self, index: Index, lies_here: Callable[[Shelf], bool]) -> None:
+        self.index, self.lies_here = index, lies_here
+
+    def matching(self, shelf: Shelf, prefix: str, folded: str) -> tuple[Counts, str] | None:
+        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
+        return self.index.matching(shelf, prefix, folded) if self.lies_here(shelf) else None
+
+    def ranked(self, shelf: Shelf, terms: tuple[str, ...], limit: int) -> Scores | None:
+        """Give the best pages for some folded words, best first."""
+        return self.index.ranked(shelf, terms, limit) if self.lies_here(shelf) else None
+
+    def forget(self, shelf: Shelf) -> None:
+        """Drop every text of a shelf; the next search makes it anew."""
+        self.index.forget(shelf)

@@ -1,0 +1,1 @@
+"""How others extend it: hooks, and our own defaults registered like anyone else's."""

@@ -1,0 +1,189 @@
+"""Every hook works, for a plugin of someone else's as for ours."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from looseleaf import Change, Scope, Shelf, Workspace
+from looseleaf.agents.access import Principal
+from looseleaf.errors import OperationMissing, Refused, Unavailable
+from looseleaf.operations import history, search
+from looseleaf.operations.context import Where
+from looseleaf.operations.run import invoke
+from looseleaf.plugins import hookspecs
+from looseleaf.plugins.loader import SPECS
+
+DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
+SHARED = Shelf("shared")
+USER = Scope("user", 1, 0, "USER.md")
+BY = Change(actor="test")
+
+
+def arguments(hook: str) -> str:
+    return ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+
+
+def test_hook_register_files(house: Workspace) -> None:
+    """The page is known, owned by the plugin, and in the prompt."""
+    registered = house.registry.get("style-guide.md")
+    assert registered is not None
+    assert (registered.owner, registered.layer) == ("looseleaf_example", "shared")
+    house.pages.write(SHARED.page("style-guide.md"), "Be brief.\n", change=BY)
+    assert "Be brief." in house.compose("chat").text
+    with pytest.raises(Refused, match="too late"):
+        house.registry.register("late.md")
+
+
+def test_hook_register_composed_sections(house: Workspace) -> None:
+    """The section stands in the generated page, between ours."""
+    text = house.pages.text(SHARED.page("SITE.md"))
+    assert "## Style\n\nHouse writes by style-guide.md." in text
+    assert text.index("## Identity") < text.index("## Style") < text.index("## Agents")
+
+
+def test_hook_register_starters(house: Workspace) -> None:
+    """A page of the plugin's is started by it, ours by us."""
+    assert house.pages.text(SHARED.page("style-guide.md")) == "# How House writes\n"
+    assert "# Rules of House" in house.pages.text(SHARED.page("RULES.md"))
+
+
+def test_hook_register_directives(house: Workspace) -> None:
+    """The directive speaks in its mode, in its place, under the plugin's name."""
+    last = house.compose("chat").pieces[-1]
+    assert (last.text, last.directive.owner) == (
+        "editor, the deadline is at five.",
+        "looseleaf_example",
+    )
+    assert "deadline is" not in house.compose("pipeline").text
+
+
+def test_hook_register_content_filters(house: Workspace) -> None:
+    """The text of a page is changed on its way into a prompt, and not on disk."""
+    page = SHARED.page("RULES.md")
+    house.pages.write(page, "Call 555-0100.\n", change=BY)
+    assert "Call ….\n" in house.compose("chat").text
+    assert "Call 555-0100.\n" in house.compose("pipeline").text
+    assert house.pages.text(page) == "Call 555-0100.\n"
+
+
+def test_hook_register_file_filters(house: Workspace) -> None:
+    """A registered page is left out, and the prompt can say by which rule."""
+    [left_out] = [
+        one for one in house.compose("letters").pieces if one.name == "SITE.md" and not one.injected
+    ]
+    assert getattr(left_out.item, "rule", "") == "filtered"
+    assert "SITE.md" in house.compose("chat").text
+
+
+def test_hook_register_site_context(house: Workspace) -> None:
+    """What a prompt says of the site has the plugin's word in it."""
+    assert '"edition": "evening"' in house.compose("chat").text
+
+
+def test_hook_register_operations(house: Workspace) -> None:
+    """The operation is run by name, for those who may, in this workspace alone."""
+    assert invoke(house.context, "example/count-words", {"file": "style-guide.md"}) == 4
+    stranger = house.acting(principal=Principal("session", 7, "eve"))
+    assert invoke(stranger, "example/count-words", {"file": "RULES.md"}) > 0
+    with pytest.raises(LookupError):
+        invoke(stranger, "example/count-words", {"file": "SOUL.md", "agent": "editor"})
+    assert house.operations().find("example/count-words").owner == "looseleaf_example"
+
+
+def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
+    house: Workspace, workspace: Workspace
+) -> None:
+    """Another workspace in the same process does not have it."""
+    assert "example/count-words" in house.operations()
+    with pytest.raises(OperationMissing):
+        invoke(workspace.context, "example/count-words", {"file": "RULES.md"})
+
+
+def test_hook_register_schedules(house: Workspace) -> None:
+    """The schedule is there, with its operation checked."""
+    [schedule] = house.schedules().all()
+    assert (schedule.name, schedule.operation, schedule.when, schedule.owner) == (
+        "count-style",
+        "example/count-words",
+        "30 3 * * *",
+        "looseleaf_example",
+    )
+
+
+def test_hook_pick_store(house: Workspace, tmp_path: Path) -> None:
+    """Pages of users lie in the vault, all others where they always did."""
+    root = tmp_path / "house"
+    house.pages.write(USER, "Likes tea.\n", change=BY)
+    assert (root / "vault" / "users" / "1" / "USER.md").read_text() == "Likes tea.\n"
+    assert not (root / "users").exists()
+    assert (root / "agents" / "editor" / "SOUL.md").exists()
+    assert "Likes tea." in house.compose("chat").text
+
+
+def test_a_page_in_a_picked_store_is_found_by_search(house: Workspace) -> None:
+    """Our index does not know it, so its shelf is scanned."""
+    house.pages.write(USER, "Likes tea.\n", change=BY)
+    user = Where(user=1)
+    assert search.search(house.context, "tea", where=user).total == 1
+    assert [one.filename for one in search.find(house.context, "tea", where=user)] == ["USER.md"]
+    assert search.search(house.context, "Memory started").total == 1
+
+
+def test_a_page_in_a_picked_store_has_the_history_of_that_store(house: Workspace) -> None:
+    """A store that keeps none says so; nobody is shown the history of another page."""
+    with pytest.raises(Unavailable, match="keeps none"):
+        history.list_revisions(house.context, "USER.md")
+    assert history.list_revisions(house.context, "SOUL.md")
+
+
+def test_hook_pick_model(house: Workspace) -> None:
+    """The plugin is asked first, then the agent's configuration, then the settings."""
+    house.agents.configure("editor", {"models": {"default": "acme:large"}})
+    assert house.model_for("editor", "chat") == "acme:editor"
+    assert house.model_for("editor", "pipeline") == "acme:large"
+
+
+def test_hook_on_memory_changed(house: Workspace, example: ModuleType) -> None:
+    """The plugin is told after the change."""
+    example.HEARD.clear()
+    house.pages.append(SHARED.page("RULES.md"), "- Be kind.", change=BY)
+    assert example.HEARD == ["append RULES.md"]
+
+
+def test_hook_on_prompt_composed(house: Workspace, example: ModuleType) -> None:
+    """The plugin is told of every prompt, also of one that has not changed."""
+    example.HEARD.clear()
+    assert house.compose("chat").text == house.compose("chat").text
+    assert example.HEARD == ["editor in chat"] * 2
+
+
+@pytest.mark.parametrize("hook", SPECS)
+def test_every_hook_is_tested_and_used(hook: str, example: ModuleType) -> None:
+    """A hook needs a test of its own, one sentence, and a plugin that uses it."""
+    assert f"test_hook_{hook}" in globals()
+    assert len((inspect.getdoc(getattr(hookspecs, hook)) or "").splitlines()) == 1
+    assert hasattr(getattr(example, hook), "looseleaf_impl")
+
+
+@pytest.mark.parametrize("hook", SPECS)
+def test_every_hook_stands_in_the_docs(hook: str) -> None:
+    """It has a heading with its exact arguments, and an example that uses it."""
+    text = DOCS.read_text(encoding="utf-8")
+    heading = f"### {hook}({arguments(hook)})\n"
+    assert heading in text
+    after = text.partition(heading)[2].partition("\n##")[0]
+    code = "\n".join(re.findall(r"```python\n(.*?)```", after, re.DOTALL))
+    names = [node.name for node in ast.walk(ast.parse(code)) if isinstance(node, ast.FunctionDef)]
+    assert hook in names
+
+
+def test_a_hook_has_one_of_three_shapes() -> None:
+    """And is given the settings last."""
+    assert all(hook.startswith(("register_", "pick_", "on_")) for hook in SPECS)
+    assert all(arguments(hook).endswith(", settings") for hook in SPECS)
