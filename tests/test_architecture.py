@@ -72,6 +72,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("plugins/opening.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/tokens.py", "tiktoken"): "an extra",
     ("models/opening.py", "looseleaf.models.providers.*"): "an extra, and a second to import",
+    ("operations/memory.py", "base64.*"): "only an upload needs it, and it is no part of a read",
     ("stores/database.py", "alembic.*"): "longer to import than to open a database; rarely needed",
     ("settings.py", "json"): "only a new workspace needs it",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",

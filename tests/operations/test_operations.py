@@ -25,6 +25,7 @@ from looseleaf.operations import agents, composed, daily, files, history, memory
 from looseleaf.operations.catalog import CATALOG, operation
 from looseleaf.operations.context import Context, Where
 from looseleaf.operations.moment import parse_moment
+from looseleaf.operations.run import ROOMS
 from looseleaf.values import changed
 from tests.conftest import Clock
 
@@ -43,6 +44,13 @@ SEEDS = {
     "datamachine/delete-agent-file",
     "datamachine/scaffold-memory-file",
     "datamachine/list-injectable-memory-files",
+    "datamachine/get-agent-file",
+    "datamachine/upload-agent-file",
+    *(
+        f"memory_{t}_term_{v}"
+        for t in ("long", "short")
+        for v in ("read", "add", "update", "delete")
+    ),
 }
 
 
@@ -53,7 +61,8 @@ def context(workspace: Workspace) -> Context:
 
 
 def test_the_abilities_of_the_seeds_are_in_the_catalog() -> None:
-    """By the names agents already know."""
+    """By the names agents already know; each room has entered its own."""
+    assert ROOMS
     assert not SEEDS - CATALOG.keys()
 
 

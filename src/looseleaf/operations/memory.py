@@ -65,6 +65,12 @@ def read_memory(
     return PageText(file, page, scope.layer, section, text)
 
 
+@operation("datamachine/get-agent-file", permission="read", read_only=True)
+def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = "") -> PageText:
+    """Read a whole page, as it is or as it was at a time or revision."""
+    return read_memory(context, file, where=where, as_of=as_of)
+
+
 @operation("datamachine/list-agent-memory-sections", permission="read", read_only=True)
 def list_sections(
     context: Context, file: str = MAIN, *, where: Where = HERE
@@ -125,6 +131,20 @@ def write_page(
     scope = scope_of(context, file, where)
     change = context.change("write")
     return settled(file, context.pages.write(scope, content, change=change, if_match=if_match))
+
+
+@operation("datamachine/upload-agent-file", permission="write", destructive=True, idempotent=True)
+def upload_page(
+    context: Context, file: str, data: str, *, where: Where = HERE, if_match: str | None = None
+) -> Saved:
+    """Replace or create a whole page by a file's bytes, given in base64."""
+    from base64 import b64decode
+
+    try:
+        content = b64decode(data, validate=True)
+    except ValueError as error:
+        raise Invalid(f"The data of {file} is not base64 ({error}).") from error
+    return write_page(context, file, content, where=where, if_match=if_match)
 
 
 @operation("datamachine/append-agent-file", permission="write")

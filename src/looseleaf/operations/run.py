@@ -14,6 +14,7 @@ from looseleaf.operations import (
     prompt,
     search,
     settings,
+    terms,
     tokens,
     users,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.registry import Operations
 
 # Each enters its operations.
-PAGES = (agents, composed, daily, files, history, memory, prompt, search)
+PAGES = (agents, composed, daily, files, history, memory, prompt, search, terms)
 ROOMS = (*PAGES, audit, settings, tokens, users)
 # Changes of accounts go into the audit together with what they change.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}

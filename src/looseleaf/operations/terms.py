@@ -1,0 +1,148 @@
+"""Long-term and short-term memory by the names agents know them: MEMORY.md, and the day's journal.
+
+Reading is bounded, and says when it left something out. Changing names the exact text that is
+there, so that an agent can correct one fact without sending, or losing, the rest of the page.
+"""
+
+from __future__ import annotations
+
+from looseleaf.errors import Ambiguous, Invalid, NotFound
+from looseleaf.memory.pages import decoded
+from looseleaf.memory.store import Missing
+from looseleaf.operations.catalog import operation
+from looseleaf.operations.context import HERE, Where, scope_of
+from looseleaf.operations.daily import journal
+from looseleaf.operations.memory import MAIN
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.memory.pages import Saved
+    from looseleaf.memory.scope import Scope
+    from looseleaf.operations.context import Context
+
+DEFAULT_CHARS = 20_000
+MOST_CHARS = 100_000
+
+
+@value
+class Remembered:
+    """A page, or as much of its beginning as was asked for; without one, `exists` is false."""
+
+    filename: str
+    exists: bool
+    content: str
+    content_length: int  # of all of it, in characters
+    truncated: bool
+    hash: str = ""
+    date: str = ""  # of a day's page
+
+
+@operation("memory_long_term_read", permission="read", read_only=True)
+def read_long_term(
+    context: Context, *, max_chars: int = DEFAULT_CHARS, where: Where = HERE
+) -> Remembered:
+    """Read the agent's long-term memory, up to a number of characters."""
+    return _read(context, scope_of(context, MAIN, where), max_chars)
+
+
+@operation("memory_long_term_add", permission="write")
+def add_long_term(
+    context: Context, content: str, *, section: str = "", where: Where = HERE
+) -> Saved:
+    """Add something to the agent's long-term memory, at its end or at the end of a section."""
+    scope, change = scope_of(context, MAIN, where), context.change("append")
+    if section:
+        return context.pages.append_to_section(scope, section, content, change=change)
+    return context.pages.append(scope, content, change=change)
+
+
+@operation("memory_long_term_update", permission="write", destructive=True)
+def update_long_term(context: Context, old: str, new: str, *, where: Where = HERE) -> Saved:
+    """Replace a text that is in the long-term memory once; nothing else changes."""
+    return _replace(context, scope_of(context, MAIN, where), old, new)
+
+
+@operation("memory_long_term_delete", permission="write", destructive=True)
+def delete_long_term(context: Context, old: str, *, where: Where = HERE) -> Saved:
+    """Take a text that is in the long-term memory once out of it; the history keeps it."""
+    return _replace(context, scope_of(context, MAIN, where), old, "")
+
+
+@operation("memory_short_term_read", permission="read", read_only=True)
+def read_short_term(
+    context: Context,
+    date: str | None = None,
+    *,
+    max_chars: int = DEFAULT_CHARS,
+    where: Where = HERE,
+) -> Remembered:
+    """Read one day of the agent's journal, up to a number of characters; without a date, today."""
+    daily = journal(context, where)
+    day = daily.day(date)
+    return _read(context, daily.shelf.page(day.filename), max_chars, date=str(day))
+
+
+@operation("memory_short_term_add", permission="write")
+def add_short_term(
+    context: Context, content: str, date: str | None = None, *, where: Where = HERE
+) -> Saved:
+    """Add something to one day of the agent's journal; without a date, today."""
+    return journal(context, where).append(date, content, change=context.change("append"))
+
+
+@operation("memory_short_term_update", permission="write", destructive=True)
+def update_short_term(
+    context: Context, old: str, new: str, date: str | None = None, *, where: Where = HERE
+) -> Saved:
+    """Replace a text that is in one day of the journal once; nothing else changes."""
+    return _replace(context, _page_of(context, date, where), old, new)
+
+
+@operation("memory_short_term_delete", permission="write", destructive=True)
+def delete_short_term(
+    context: Context, old: str, date: str | None = None, *, where: Where = HERE
+) -> Saved:
+    """Take a text that is in one day of the journal once out of it; the history keeps it."""
+    return _replace(context, _page_of(context, date, where), old, "")
+
+
+def _page_of(context: Context, date: str | None, where: Where) -> Scope:
+    daily = journal(context, where)
+    return daily.shelf.page(daily.day(date).filename)
+
+
+def _read(context: Context, scope: Scope, max_chars: int, *, date: str = "") -> Remembered:
+    if max_chars < 1:
+        raise Invalid(f"max_chars is at least 1, and counts as {MOST_CHARS} at most.")
+    page = context.pages.read(scope)
+    if isinstance(page, Missing):
+        return Remembered(scope.filename, False, "", 0, False, date=date)
+    text = decoded(scope.filename, page.content)
+    shown = text[: min(max_chars, MOST_CHARS)]
+    return Remembered(
+        scope.filename, True, shown, len(text), len(shown) < len(text), page.hash, date
+    )
+
+
+def _replace(context: Context, scope: Scope, old: str, new: str) -> Saved:
+    def edit(page: str) -> str:
+        return replaced(scope.filename, page, old, new)
+
+    return context.pages.edit(scope, edit, change=context.change("replace" if new else "remove"))
+
+
+def replaced(filename: str, page: str, old: str, new: str) -> str:
+    """Replace a text that occurs once; where nothing is left of its lines, they go too."""
+    if not old.strip():
+        raise Invalid("Say which text: old is empty.")
+    count = page.count(old)
+    if count == 0:
+        raise NotFound(f"{filename} does not have this text, exactly as it was given. Read it.")
+    if count > 1 or page.find(old) != page.rfind(old):
+        raise Ambiguous(f"{filename} has this text more than once. Give more of what is around it.")
+    before, after = page.split(old)
+    whole_lines = not before or before.endswith("\n")
+    if not new and whole_lines and not old.endswith("\n") and after.startswith("\n"):
+        after = after[1:]
+    return before + new + after
