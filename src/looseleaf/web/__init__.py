@@ -1,0 +1,1 @@
+"""The web server: REST for agents and programs, a way in for people."""

@@ -1,0 +1,129 @@
+"""Answers: the JSON envelope, and the status of every error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from looseleaf.errors import (
+    AgentExists,
+    Ambiguous,
+    Conflicted,
+    DiskFull,
+    Invalid,
+    Locked,
+    LooseleafError,
+    NameTaken,
+    NotFound,
+    Refused,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UserExists,
+)
+from looseleaf.web.problems import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+JSON = "application/json"
+
+# The first that fits; a test asks for every class of errors.py.
+STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
+    (TooLarge, 413),
+    (Invalid, 400),
+    (NotFound, 404),
+    (Ambiguous, 400),
+    (Unauthenticated, 401),
+    (NameTaken, 409),
+    (AgentExists, 409),
+    (UserExists, 409),
+    (Refused, 403),
+    (Conflicted, 409),
+    (DiskFull, 507),
+    (Unavailable, 503),
+)
+# What an error knows besides its message, and a program may want to know too.
+_TOLD = ("expected", "actual", "available", "candidates", "positions", "size", "limit", "needed")
+CHALLENGE = {"www-authenticate": 'Bearer realm="looseleaf"'}
+
+
+def status_of(error: LooseleafError) -> int:
+    """Choose the status that says what kind of error it is."""
+    return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+
+
+def encoded(document: object) -> bytes:
+    """Write JSON; a lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "backslashreplace")
+
+
+def answer(
+    data: object,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **more: Any,  # noqa: ANN401 - whatever JSON can say
+) -> Response:
+    """Give what was asked for."""
+    body = encoded({"success": True, "data": data, **more})
+    return Response(body, status, headers, JSON)
+
+
+def refusal(
+    status: int,
+    code: str,
+    message: str,
+    data: Mapping[str, object] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Say what is wrong, in the envelope that errors have."""
+    body = encoded({"code": code, "message": message, "data": {"status": status, **(data or {})}})
+    return Response(body, status, headers, JSON)
+
+
+def of_problem(_request: Request, error: Exception) -> Response:
+    """Answer a request that is wrong in itself."""
+    problem = error if isinstance(error, Problem) else Problem(500, "internal_error", "")
+    return refusal(problem.status, problem.code, problem.message, problem.data, problem.headers)
+
+
+def of_error(request: Request, error: Exception) -> Response:
+    """Answer with one of our own errors."""
+    if not isinstance(error, LooseleafError):
+        return of_failure(request, error)
+    status = status_of(error)
+    headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
+    data = {name: getattr(error, name) for name in _TOLD if hasattr(error, name)}
+    return refusal(status, error.code, _message(error), data, headers)
+
+
+def _message(error: LooseleafError) -> str:
+    if isinstance(error, Unavailable) and not isinstance(error, Locked | DiskFull):
+        # Why may name folders and addresses, which are the operator's business.
+        sys.stderr.write(f"looseleaf: {error}\n")
+        return f"{error.what} is not available now. The server's operator can see why."
+    return str(error)
+
+
+def of_failure(_request: Request, _error: Exception) -> Response:
+    """Answer where we ourselves are wrong; the server's log has the rest."""
+    message = "Something went wrong in the server. Its log says what."
+    return refusal(500, "internal_error", message)
+
+
+def of_http(_request: Request, error: Exception) -> Response:
+    """Answer what the router refuses: no such path, or not this method."""
+    status = getattr(error, "status_code", 500)
+    headers = getattr(error, "headers", None)
+    code = {404: "no_route", 405: "method_not_allowed"}.get(status, "http_error")
+    message = {
+        404: "There is nothing at this address. /docs lists what there is.",
+        405: "This address does not take that method.",
+    }.get(status, str(getattr(error, "detail", "")))
+    return refusal(status, code, message, headers=headers)

@@ -1,0 +1,126 @@
+"""The application: every address, wired to a workspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.routing import Route
+
+from looseleaf.errors import LooseleafError
+from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
+from looseleaf.web.calls import respond
+from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
+from looseleaf.web.guard import Guard
+from looseleaf.web.health import Trouble
+from looseleaf.web.metrics import ROUTE, Metrics
+from looseleaf.web.problems import Problem
+from looseleaf.web.reception import Reception
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from looseleaf.web.endpoints import Endpoint
+    from looseleaf.workspace import Workspace
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
+METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
+PAGE = f"{NAMESPACE}/files/agent/{{file:path}}"
+DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"
+WRITING = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
+
+# Handlers by address and method; addresses without a name in them are tried first.
+HANDLERS: dict[str, dict[str, Handler]] = {
+    DAY: {
+        "GET": pages.read_day,
+        **dict.fromkeys(WRITING, pages.write_day),
+        "DELETE": pages.delete_day,
+    },
+    PAGE: {
+        "GET": pages.read_page,
+        **dict.fromkeys(WRITING, pages.write_page),
+        "DELETE": pages.delete_page,
+    },
+    abilities.ABILITIES: {"GET": abilities.list_abilities},
+    f"{abilities.ABILITIES}/{{name:path}}/run": {
+        "GET": abilities.run_ability,
+        "POST": abilities.run_ability,
+    },
+    f"{abilities.ABILITIES}/{{name:path}}": {"GET": abilities.show_ability},
+    "/login": {"GET": explorer.login_page, "POST": sessions.sign_in},
+    "/logout": {"POST": sessions.sign_out},
+    "/session": {"GET": sessions.show_session},
+    "/health": {"GET": health.show_health},
+    "/metrics": {"GET": metrics.show_metrics},
+    "/openapi.json": {"GET": explorer.openapi},
+    "/docs": {"GET": explorer.docs_page},
+    "/": {"GET": explorer.docs_page},
+    "/static/{name}": {"GET": explorer.static_file},
+}
+
+
+def application(workspace: Workspace) -> ASGIApp:
+    """Make the server's application over a workspace."""
+    figures, trouble = Metrics(), Trouble()
+
+    def of_error(request: Request, error: Exception) -> Response:
+        trouble.note(error)
+        return answers.of_error(request, error)
+
+    app = Starlette(
+        routes=routes(),
+        exception_handlers={
+            Problem: answers.of_problem,
+            LooseleafError: of_error,
+            HTTPException: answers.of_http,
+            Exception: answers.of_failure,
+        },
+    )
+    app.router.redirect_slashes = False
+    app.state.reception = Reception(workspace)
+    app.state.metrics, app.state.trouble = figures, trouble
+    return Guard(app, hosts=workspace.settings.allowed_hosts, metrics=figures)
+
+
+def routes() -> list[Route]:
+    """Give a route for every address, those without names first, the pages' last of all."""
+    table: dict[str, dict[str, Handler]] = {path: dict(found) for path, found in HANDLERS.items()}
+    for endpoint in ENDPOINTS:
+        table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = _calling(endpoint)
+    # The hot one early: only the addresses that it would swallow stand before it.
+    order = sorted(
+        table, key=lambda path: (not path.startswith(PAGE[:-12]), path == PAGE, "{" in path)
+    )
+    return [Route(path, Resource(path, table[path])) for path in order]
+
+
+def _calling(endpoint: Endpoint) -> Handler:
+    async def call(request: Request) -> Response:
+        return await respond(request, endpoint)
+
+    return call
+
+
+class Resource:
+    """One address: answers with the handler of the method, whatever the method."""
+
+    def __init__(self, path: str, by_method: dict[str, Handler]) -> None:
+        self.path = path
+        self.by_method = dict(by_method)
+        if "GET" in by_method:
+            self.by_method["HEAD"] = by_method["GET"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope[ROUTE] = self.path
+        handler = self.by_method.get(scope["method"])
+        if handler is None:
+            raise HTTPException(405, headers={"allow": ", ".join(sorted(self.by_method))})
+        response = await handler(Request(scope, receive, send))
+        await response(scope, receive, send)

@@ -1,0 +1,127 @@
+"""Bodies of requests: read up to a limit of bytes and seconds, taken as JSON or as a page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from starlette.requests import ClientDisconnect
+
+from looseleaf.web.problems import Problem, too_large
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_MOST_NUMBER = 2**53 - 1  # beyond it programs no longer agree on whole numbers
+_UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
+
+
+async def read_body(request: Request, *, limit: int, seconds: float) -> bytes:
+    """Read the body, or stop as soon as it is too large or too slow."""
+    told = request.headers.get("content-length", "")
+    if told.isdigit() and int(told) > limit:
+        raise too_large(limit)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > limit:
+                    raise too_large(limit)
+                parts.append(part)
+    except TimeoutError:
+        message = f"The request did not arrive within {seconds:g} seconds."
+        raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
+    except ClientDisconnect:
+        raise Problem(400, "disconnected", "The request ended too early.") from None
+    return b"".join(parts)
+
+
+def media_type(request: Request) -> str:
+    """Give the type of the body, in lower case; text of another encoding than UTF-8 is refused."""
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    kind = kind.strip()
+    if kind.startswith("multipart/"):
+        raise Problem(415, "unsupported_media_type", "Send the text itself, or JSON: not a form.")
+    for parameter in parameters.split(";"):
+        name, _, told = parameter.partition("=")
+        if name.strip() == "charset" and told.strip().strip('"') not in _UTF_8:
+            raise Problem(415, "unsupported_media_type", "Pages are UTF-8; send them so.")
+    return kind
+
+
+def is_json(kind: str) -> bool:
+    """Say whether a media type is JSON."""
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def parsed(raw: bytes) -> Any:  # noqa: ANN401 - whatever JSON can say
+    """Read JSON as programs agree on it: UTF-8, each key once, no NaN, numbers within bounds."""
+    try:
+        return json.loads(
+            raw.decode(),
+            parse_constant=_no_constant,
+            parse_int=_bounded,
+            parse_float=_finite,
+            object_pairs_hook=_once,
+        )
+    except (ValueError, RecursionError) as error:
+        why = "too deep" if isinstance(error, RecursionError) else str(error)
+        raise Problem(400, "invalid_json", f"The body is not JSON: {why}.") from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 17 or abs(number := int(digits)) > _MOST_NUMBER:
+        raise ValueError("a whole number is beyond 2^53")
+    return number
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def as_object(raw: bytes) -> dict[str, Any]:
+    """Read a body that is a JSON object; no body is an empty one."""
+    if not raw.strip():
+        return {}
+    found = parsed(raw)
+    if not isinstance(found, dict):
+        raise Problem(400, "invalid_json", "The body must be a JSON object.")
+    return found
+
+
+def page_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+    """Take the text of a page from a body, raw or as JSON `content`, and what else JSON says."""
+    if is_json(kind):
+        given = as_object(raw)
+        content = given.pop("content", None)
+        if not isinstance(content, str):
+            message = 'The body needs "content", a string: {"content": "…"}.'
+            raise Problem(400, "missing_content", message)
+        return content, given
+    if not raw:
+        message = (
+            "There is no content. Send the text of the page as the body. To empty a page, send "
+            '{"content": ""} as application/json.'
+        )
+        raise Problem(400, "missing_content", message)
+    try:
+        return raw.decode(), {}
+    except UnicodeDecodeError as error:
+        message = f"The body is not UTF-8 text (byte {error.start})."
+        raise Problem(400, "not_text", message) from None

@@ -1,0 +1,89 @@
+"""Connections: those that send their request too slowly, or too large a head, are closed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from looseleaf.web.answers import encoded
+from looseleaf.web.guard import EVERY_HEADER
+
+if TYPE_CHECKING:
+    import asyncio
+
+HEAD_SECONDS = 15.0
+MOST_HEAD_BYTES = 65_536
+
+
+class PatientConnection(HttpToolsProtocol):
+    """Waits a while for the head of a request; uvicorn itself would wait for ever."""
+
+    _waiting: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+    _in_head = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come, unless the head has grown too large."""
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._waiting is None:
+                self._wait()
+        super().data_received(data)
+        if self._in_head and self._head_bytes > MOST_HEAD_BYTES:
+            self.send_400_response("The head of the request is too large.")
+
+    def on_message_begin(self) -> None:
+        """Note that a head has begun."""
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Note that the head is complete."""
+        self._in_head, self._head_bytes = False, 0
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Expect the head of the next request."""
+        super().on_message_complete()
+        self._in_head, self._head_bytes = True, 0
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP in the words and with the headers that all answers have."""
+        told = {"code": "invalid_request", "message": msg, "data": {"status": 400}}
+        body = encoded(told)
+        lines = [
+            b"HTTP/1.1 400 Bad Request",
+            b"content-type: application/json",
+            b"content-length: %d" % len(body),
+            b"connection: close",
+            *(b"%s: %s" % header for header in EVERY_HEADER),
+        ]
+        if not self.transport.is_closing():
+            self.transport.write(b"\r\n".join([*lines, b"", body]))
+            self.transport.close()
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if not self.transport.is_closing():
+            self.transport.close()

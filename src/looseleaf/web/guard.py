@@ -1,0 +1,127 @@
+"""The guard before everything: hosts, origins, encodings, and the headers of every answer."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+from looseleaf.web.answers import refusal
+from looseleaf.web.reception import SAFE_METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from looseleaf.web.metrics import Metrics
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+PREFIX = "/wp-json"
+POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+_POLICY = (b"content-security-policy", POLICY)
+EVERY_HEADER = (*HEADERS, _POLICY)
+_OWN_SITES = (b"same-origin", b"none")
+
+
+class Guard:
+    """Turns away what must not come in, and puts the same headers on everything that goes out."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Iterable[str], metrics: Metrics) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look at a request before anyone else does."""
+        if scope["type"] != "http":
+            await self._other(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def guarded(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = message["headers"] = [*message.get("headers", ()), *HEADERS]
+                if not any(name == b"content-security-policy" for name, _ in headers):
+                    headers.append(_POLICY)
+            await send(message)
+
+        try:
+            wrong = self._wrong(scope)
+            await (wrong or self.app)(_without_prefix(scope), receive, guarded)
+        finally:
+            self.metrics.count(scope, status, time.perf_counter() - began)
+
+    async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def _wrong(self, scope: Scope) -> Response | None:
+        found: dict[bytes, bytes] = {}
+        for name, told in scope["headers"]:
+            if name == b"host" and b"host" in found:
+                return refusal(400, "host_not_allowed", "There is more than one Host.")
+            found[name] = told
+        host = found.get(b"host", b"").decode("latin-1").lower()
+        if _name(host) not in self.hosts:
+            message = "This server does not answer to that name. Its operator can allow it."
+            return refusal(400, "host_not_allowed", message)
+        if "\ufffd" in scope["path"] and not _is_utf8(scope):
+            return refusal(400, "invalid_name", "The address is not UTF-8.")
+        if scope["method"] in SAFE_METHODS:
+            return None
+        if _is_foreign(found, host):
+            message = "A page of another site sent this request; only our own may."
+            return refusal(403, "cross_site", message)
+        encoding = found.get(b"content-encoding", b"identity").strip().lower()
+        if encoding not in (b"identity", b""):
+            message = "Send the body as it is: no Content-Encoding is understood."
+            return refusal(415, "unsupported_encoding", message)
+        return None
+
+
+def _name(host: str) -> str:
+    """Give the host without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def _is_foreign(headers: dict[bytes, bytes], host: str) -> bool:
+    """Say whether a browser tells that the request comes from another site's page."""
+    site = headers.get(b"sec-fetch-site")
+    if site is not None and site not in _OWN_SITES:
+        return True
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    return origin.decode("latin-1").lower().partition("://")[2] != host
+
+
+def _is_utf8(scope: Scope) -> bool:
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _without_prefix(scope: Scope) -> Scope:
+    """Let `/wp-json/…` mean the same as `/…`."""
+    path = scope["path"]
+    if path.startswith(PREFIX + "/"):
+        scope["path"] = path[len(PREFIX) :]
+    return scope

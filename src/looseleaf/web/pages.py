@@ -1,0 +1,166 @@
+"""One page at its own address: read, replace, delete, byte for byte."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from looseleaf.errors import Conflicted, NotFound, NotText, PageMissing
+from looseleaf.memory.store import content_hash
+from looseleaf.operations import run
+from looseleaf.operations.schema import plain
+from looseleaf.web.answers import answer
+from looseleaf.web.arguments import combined, from_query
+from looseleaf.web.bodies import media_type, page_content
+from looseleaf.web.calls import body_of, invoke, reception_of, require_version
+from looseleaf.web.preconditions import etag, is_conditional, wanted_version
+from looseleaf.web.problems import Problem, precondition_failed
+from looseleaf.web.representation import raw_type, represented, with_old_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from looseleaf.operations.catalog import Operation
+    from looseleaf.operations.context import Context
+    from looseleaf.operations.memory import PageText
+
+READ, WRITE, DELETE = (
+    "datamachine/get-agent-memory",
+    "datamachine/write-agent-file",
+    "datamachine/delete-agent-file",
+)
+READ_DAY, WRITE_DAY, DELETE_DAY = (
+    "datamachine/daily-memory-read",
+    "datamachine/daily-memory-write",
+    "datamachine/daily-memory-delete",
+)
+
+
+async def read_page(request: Request) -> Response:
+    """Give a page; from memory or with one small read, so no thread is worth its price."""
+    context = reception_of(request).context(request)
+    query = request.query_params.multi_items() if request.scope["query_string"] else ()
+    given = from_query(run.find(context, READ), query)
+    if "as_of" in given:
+        return _page(request, await run_in_threadpool(_read, context, request, given))
+    return _page(request, _read(context, request, given))
+
+
+def _read(context: Context, request: Request, given: Mapping[str, Any]) -> PageText:
+    return run.perform(context, READ, combined(request.path_params, given))  # type: ignore[return-value]
+
+
+def _page(request: Request, page: PageText) -> Response:
+    version = page.page.hash
+    if raw_type(request.headers.get("accept", "")):
+        return represented(request, version, page.raw, {})
+    try:
+        document = with_old_names(plain(page))
+    except NotText as error:
+        message = f"{error} JSON cannot hold it; ask for it with Accept: text/plain."
+        raise Problem(406, error.code, message) from None
+    return represented(request, version, b"", document)
+
+
+async def write_page(request: Request) -> Response:
+    """Replace or create a page by the raw body, or by `content` of a JSON body."""
+    context = reception_of(request).context(request)
+    return await _write(request, context, run.find(context, WRITE), dict(request.path_params))
+
+
+async def delete_page(request: Request) -> Response:
+    """Delete a page that is not a core page."""
+    context = reception_of(request).context(request)
+    return await _delete(request, context, run.find(context, DELETE), dict(request.path_params))
+
+
+async def read_day(request: Request) -> Response:
+    """Give one day of the journal."""
+    context = reception_of(request).context(request)
+    operation = run.find(context, READ_DAY)
+    given = combined(_date(request), from_query(operation, request.query_params.multi_items()))
+    day = await invoke(context, operation, given)
+    if not day["exists"]:
+        raise PageMissing(day["file"])
+    content = day["content"].encode()
+    version = day["hash"] or content_hash(content)
+    document = {**day, "hash": version, "bytes": len(content)}
+    return represented(request, version, content, with_old_names(document))
+
+
+async def write_day(request: Request) -> Response:
+    """Replace one day of the journal; with `mode` append, add to it."""
+    context = reception_of(request).context(request)
+    operation = run.find(context, WRITE_DAY)
+    given = {**_date(request), "mode": request.query_params.get("mode", "write")}
+    return await _write(request, context, operation, given)
+
+
+async def delete_day(request: Request) -> Response:
+    """Delete one day of the journal."""
+    context = reception_of(request).context(request)
+    return await _delete(request, context, run.find(context, DELETE_DAY), _date(request))
+
+
+async def _write(
+    request: Request, context: Context, operation: Operation, named: dict[str, Any]
+) -> Response:
+    kind = media_type(request)
+    content, more = page_content(await body_of(request), kind)
+    told = from_query(operation, request.query_params.multi_items())
+    if "mode" in more:
+        named.pop("mode", None)
+        told.pop("mode", None)
+    given = combined(named, told, more, {"content": content})
+    saved = await run_in_threadpool(_change, request, context, operation, given)
+    status = 200 if saved["previous"] or not saved["changed"] else 201
+    return answer(saved, status, {"etag": etag(saved["hash"])})
+
+
+async def _delete(
+    request: Request, context: Context, operation: Operation, named: dict[str, Any]
+) -> Response:
+    told = from_query(operation, request.query_params.multi_items())
+    given = combined(named, told)
+    deleted = await run_in_threadpool(_change, request, context, operation, given)
+    return answer(deleted)
+
+
+def _change(request: Request, context: Context, operation: Operation, given: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Do a change, provided that the page is the version that the headers name."""
+    by_header = is_conditional(request.headers)
+    if by_header:
+        version = wanted_version(request.headers, lambda: _present(context, given))
+        given = combined(given, {"if_match": version})
+    require_version(context, operation, given)
+    try:
+        return run.invoke(context, operation.name, given)
+    except Conflicted as conflict:
+        if by_header:
+            raise precondition_failed(conflict.expected, conflict.actual) from None
+        raise
+    except NotFound:
+        if by_header and "if-match" in request.headers:
+            # A version was named, and there is none at all.
+            raise precondition_failed(request.headers["if-match"], "") from None
+        raise
+
+
+def _present(context: Context, given: Mapping[str, Any]) -> str:
+    """Give the present version of a page, "" where there is none."""
+    places = ("file", "date", "agent", "agent_id", "agent_slug", "user", "user_id", "layer")
+    named = {name: given[name] for name in places if name in given}
+    try:
+        found = run.invoke(context, READ_DAY if "date" in named else READ, named)
+    except PageMissing:
+        return ""
+    return str(found["hash"])
+
+
+def _date(request: Request) -> dict[str, str]:
+    parts = request.path_params
+    return {"date": f"{parts['year']}-{parts['month']}-{parts['day']}"}

@@ -1,0 +1,128 @@
+"""The reception: who comes in, by what they show, and as whom they act."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from looseleaf.agents.authentication import Authentication
+from looseleaf.errors import Unauthenticated
+from looseleaf.web.failures import Failures
+from looseleaf.web.problems import Problem
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection
+
+    from looseleaf.agents.access import Principal
+    from looseleaf.operations.context import Context
+    from looseleaf.workspace import Workspace
+
+SURFACE = "rest"
+COOKIE = "looseleaf_session"
+CSRF_HEADERS = ("x-csrf-token", "x-wp-nonce")
+REASON_HEADER = "x-looseleaf-reason"
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+_REMEMBER = 4096
+
+
+class Reception:
+    """Knows who sends a request; what it knows is forgotten when any account changes."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.authentication = Authentication(
+            workspace.accounts(), workspace.agents, clock=workspace.clock
+        )
+        self.failures = Failures()
+        self._contexts: dict[str, Context] = {}
+
+    def context(self, connection: HTTPConnection, surface: str = SURFACE) -> Context:
+        """Give the rooms to whoever sends the request, or raise `Unauthenticated`."""
+        principal = self.principal(connection)
+        reason = connection.headers.get(REASON_HEADER)
+        if reason is None and surface == SURFACE:
+            return self._context(principal)
+        told = unquote(reason or "")
+        return self.workspace.acting(principal=principal, surface=surface, reason=told)
+
+    def principal(self, connection: HTTPConnection) -> Principal:
+        """Tell who sends the request; one who failed too often is turned away."""
+        address = address_of(connection)
+        try:
+            return self._shown(connection, address)
+        except Unauthenticated:
+            self.failures.check(address)
+            if is_showing(connection):
+                self.failures.add(address)
+            raise
+
+    def _shown(self, connection: HTTPConnection, address: str) -> Principal:
+        header = connection.headers.get("authorization")
+        if header is None:
+            return self._by_cookie(connection)
+        scheme, _, told = header.partition(" ")
+        if scheme.lower() == "bearer":
+            return self.authentication.bearer(told.strip())
+        if scheme.lower() == "basic":
+            self.failures.check(address)
+            return self.authentication.basic(*_login_and_password(told.strip()))
+        raise Unauthenticated
+
+    def _by_cookie(self, connection: HTTPConnection) -> Principal:
+        told = connection.cookies.get(COOKIE)
+        if not told:
+            raise Unauthenticated
+        principal = self.authentication.session(told)
+        if connection.scope["method"] not in SAFE_METHODS:
+            check_csrf(connection, told)
+        return principal
+
+    def _context(self, principal: Principal) -> Context:
+        """Give a context again while its principal is the same, which any change ends."""
+        known = self._contexts.get(principal.credential)
+        if known is not None and known.principal is principal:
+            return known
+        made = self.workspace.acting(principal=principal, surface=SURFACE)
+        if len(self._contexts) >= _REMEMBER:
+            self._contexts.clear()
+        self._contexts[principal.credential] = made
+        return made
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """Give the address that a request comes from."""
+    return connection.client.host if connection.client else ""
+
+
+def is_showing(connection: HTTPConnection) -> bool:
+    """Say whether a request shows any credential; one that shows none guesses nothing."""
+    return "authorization" in connection.headers or COOKIE in connection.cookies
+
+
+def csrf_token(session: str) -> str:
+    """Give what a page of ours shows with a session; other sites cannot know it."""
+    return hashlib.sha256(b"csrf\0" + session.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_csrf(connection: HTTPConnection, session: str) -> None:
+    """Refuse a change by cookie that may have been sent from another site's page."""
+    told = next(
+        (connection.headers[name] for name in CSRF_HEADERS if name in connection.headers), ""
+    )
+    if not hmac.compare_digest(told.encode(), csrf_token(session).encode()):
+        message = "A change by session needs the header X-CSRF-Token; GET /session gives it."
+        raise Problem(403, "csrf", message)
+
+
+def _login_and_password(told: str) -> tuple[str, str]:
+    try:
+        login, colon, password = base64.b64decode(told, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise Unauthenticated from None
+    if not colon:
+        raise Unauthenticated
+    return login, password

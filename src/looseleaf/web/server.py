@@ -1,0 +1,126 @@
+"""Running the server: an address that is safe to listen at, worker processes, a graceful stop."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import os
+import socket
+from functools import partial
+from typing import TYPE_CHECKING
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from looseleaf.agents.accounts import APPLICATION, SESSION, TOKEN
+from looseleaf.errors import InvalidSetting, Unavailable
+from looseleaf.operations.tokens import create_login_link
+from looseleaf.web.app import application
+from looseleaf.web.connection import PatientConnection
+from looseleaf.workspace import Workspace
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from looseleaf.operations.context import Context
+    from looseleaf.settings import Settings
+
+GRACE_SECONDS = 10
+BACKLOG = 2048
+
+
+def open_application(root: str) -> ASGIApp:
+    """Open a workspace and make its application; every worker process does."""
+    return application(Workspace.open(root, surface="rest"))
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Take the address of the settings, or say why it cannot be had."""
+    host, port = settings.host, settings.port
+    _refuse_public(host, settings.allowed_hosts)
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise InvalidSetting("host", f"{host} is no address here ({error.strerror})") from error
+    taken = socket.socket(found[0], socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind(found[4])
+        taken.listen(BACKLOG)
+    except OSError as error:
+        taken.close()
+        if error.errno == errno.EADDRINUSE:
+            why = f"another program uses it; choose another port, for example --port {port + 1}"
+            raise Unavailable(f"Port {port}", why) from error
+        raise Unavailable(f"{host} port {port}", error.strerror) from error
+    taken.set_inheritable(True)
+    return taken
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_public(host: str, allowed: tuple[str, ...]) -> None:
+    if not is_loopback(host) and not allowed:
+        why = (
+            f"others could reach {host}; say by which names, in looseleaf.toml: "
+            'allowed_hosts = ["memory.example.com"]'
+        )
+        raise InvalidSetting("host", why)
+
+
+def address(taken: socket.socket) -> str:
+    """Give the URL of a socket that was taken."""
+    host, port = taken.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_new(context: Context) -> bool:
+    """Say whether nobody has a way in yet, so that the first start must show one."""
+    accounts = context.accounts() if context.accounts is not None else None
+    kinds = (TOKEN, APPLICATION, SESSION)
+    return accounts is None or not (
+        any(user.password for user in accounts.users.list())
+        or any(accounts.credentials.list(kind) for kind in kinds)
+    )
+
+
+def login_link(context: Context, base: str) -> str:
+    """Make a one-time login link for the administrator."""
+    return f"{base}/login#{create_login_link(context).token}"
+
+
+def run(root: str, settings: Settings, taken: socket.socket) -> None:
+    """Serve until told to stop; requests under way are finished first."""
+    logging.basicConfig(level=logging.WARNING, format="looseleaf: %(message)s")
+    config = uvicorn.Config(
+        partial(open_application, os.path.abspath(root)),
+        factory=True,
+        http=PatientConnection,
+        ws="none",
+        lifespan="on",
+        workers=settings.workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        backlog=BACKLOG,
+    )
+    try:
+        if settings.workers > 1:
+            Multiprocess(config, sockets=[taken]).run()
+        else:
+            uvicorn.Server(config).run(sockets=[taken])
+    finally:
+        taken.close()

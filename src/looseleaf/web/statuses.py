@@ -1,0 +1,48 @@
+"""Statuses that the OpenAPI document names, and what each means here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MEANINGS = {
+    400: "The request is wrong as it stands; nothing was done.",
+    401: "Nobody, or no longer someone: show a valid credential.",
+    403: "Someone else may; the message says what it takes.",
+    404: "It is not there, or not for you to see.",
+    405: "The address does not take that method.",
+    406: "JSON cannot hold the page; ask for text.",
+    408: "The request did not arrive in time.",
+    409: "The page has changed, or the name is taken; both versions are told.",
+    412: "The page is not the version that the headers name; both versions are told.",
+    413: "Too many bytes.",
+    415: "Send UTF-8 text or JSON, as it is.",
+    428: "The settings ask every change for the version it replaces.",
+    429: "Too many failed logins from this address.",
+    500: "A fault of the server.",
+    503: "The store or the database cannot answer now; nothing was written.",
+    507: "The disk is full; the old bytes are intact.",
+}
+_READING = (400, 401, 403, 404, 405, 429, 500, 503)
+_WRITING = (*_READING, 408, 409, 413, 415, 428, 507)
+
+
+def success(description: str = "Done.") -> dict[str, Any]:
+    """Describe the envelope of what was asked for."""
+    envelope = {
+        "type": "object",
+        "required": ["success", "data"],
+        "properties": {"success": {"const": True}, "data": {}},
+    }
+    return {"description": description, "content": {"application/json": {"schema": envelope}}}
+
+
+def failures(method: str, *more: int) -> dict[str, Any]:
+    """Describe every way in which a request can fail."""
+    reading = method in ("GET", "HEAD")
+    return {
+        str(status): {
+            "description": MEANINGS[status],
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+        for status in sorted({*(_READING if reading else _WRITING), *more})
+    }

@@ -1,0 +1,145 @@
+"""A real server on loopback over a fresh workspace, and a real client to ask it with."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import uvicorn
+
+from looseleaf import Workspace
+from looseleaf.operations.run import invoke
+from looseleaf.values import changed
+from looseleaf.web.app import application
+from looseleaf.web.connection import PatientConnection
+from looseleaf.workspace import Workspace as Opened
+
+API = "/datamachine/v1"
+PAGE = f"{API}/files/agent"
+
+
+class Clock:
+    """The real time, moved on by what a test says."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+class Site:
+    """A server, the workspace behind it, and ways to ask it."""
+
+    def __init__(self, workspace: Workspace, clock: Clock) -> None:
+        self.workspace, self.clock = workspace, clock
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.base = f"http://127.0.0.1:{self.port}"
+        config = uvicorn.Config(
+            application(workspace),
+            http=PatientConnection,
+            ws="none",
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
+        self.clients: list[httpx2.Client] = []
+        self.client = self.browser()
+
+    def browser(self) -> httpx2.Client:
+        """Give a client with cookies of its own."""
+        made = httpx2.Client(base_url=self.base, timeout=30, trust_env=False)
+        self.clients.append(made)
+        return made
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """End it."""
+        for client in self.clients:
+            client.close()
+        self.server.should_exit = True
+        self.thread.join(timeout=20)
+        self.socket.close()
+
+    def run(self, name: str, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
+        """Run an operation as the operator on this machine."""
+        return invoke(self.workspace.context, name, given)
+
+    def token(self, **given: Any) -> str:  # noqa: ANN401
+        """Make a token as the operator; by default for the agent ada."""
+        chosen = given or {"agent": "ada"}
+        return str(self.run("looseleaf/create-token", **chosen)["token"])
+
+    def user(self, login: str, **given: Any) -> int:  # noqa: ANN401
+        """Make a user as the operator."""
+        return int(self.run("looseleaf/create-user", login=login, **given)["id"])
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        token: str = "",
+        **more: Any,  # noqa: ANN401 - what the client takes
+    ) -> httpx2.Response:
+        """Send a request, with a token if told."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        headers |= more.pop("headers", {})
+        return self.client.request(method, path, headers=headers, **more)
+
+    def sign_in(self, user: str | None = None) -> tuple[httpx2.Client, str]:
+        """Sign in by a login link; give a browser with the session, and its CSRF token."""
+        given = {} if user is None else {"user": user}
+        link = self.run("looseleaf/create-login-link", **given)["token"]
+        browser = self.browser()
+        answer = browser.post("/login", json={"link": link})
+        assert answer.status_code == 200, answer.text
+        return browser, answer.json()["data"]["csrf"]
+
+
+Opens = Callable[..., Site]
+
+
+@pytest.fixture
+def opens(tmp_path: Path) -> Iterator[Opens]:
+    """Serve a fresh workspace with the agent ada, with settings as told."""
+    sites: list[Site] = []
+
+    def open_site(**settings: Any) -> Site:  # noqa: ANN401 - settings have many kinds
+        clock = Clock()
+        root = tmp_path / f"memory-{len(sites)}"
+        made = Workspace.create(root, name="House", agent="ada", clock=clock)
+        chosen = changed(made.settings, **settings)
+        site = Site(Opened(chosen, clock=clock, surface="rest"), clock)
+        site.start()
+        sites.append(site)
+        return site
+
+    yield open_site
+    for site in sites:
+        site.stop()
+
+
+@pytest.fixture
+def site(opens: Opens) -> Site:
+    """Serve a fresh workspace as it is set up for everyone."""
+    return opens()
+
+
+@pytest.fixture
+def token(site: Site) -> str:
+    """Make a token of the agent ada, which may read and write."""
+    return site.token()
