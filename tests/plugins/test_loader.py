@@ -60,6 +60,23 @@ def test_plugins_are_called_in_the_order_of_the_settings(opened: Open, write: Wr
     assert names(workspace) == ["looseleaf", "zoe", "amy"]
 
 
+def test_a_function_can_ask_to_be_first_or_last(opened: Open, write: Write) -> None:
+    """Of all that register, ours among them, or of all that are asked."""
+    write("late", REGISTERS.format(name="late").replace("@hookimpl", "@hookimpl(trylast=True)"))
+    write("early", REGISTERS.format(name="early").replace("@hookimpl", "@hookimpl(tryfirst=True)"))
+    write("plain", REGISTERS.format(name="plain"))
+    workspace = opened('plugins = ["late", "early", "plain"]')
+    labels = {one.filename: one.label for one in workspace.registry.files()}
+    assert [labels[f"{name}.md"] for name in ("early", "plain", "late")] == ["0", "6", "7"]
+
+
+def test_the_first_answer_holds(opened: Open, write: Write) -> None:
+    """In the order of the settings; who gives None leaves it to the next."""
+    for name, answer in (("none", None), ("one", "acme:one"), ("two", "acme:two")):
+        write(name, f"@hookimpl\ndef pick_model():\n    return {answer!r}\n")
+    assert opened('plugins = ["none", "one", "two"]').model_for("editor", "chat") == "acme:one"
+
+
 def test_an_installed_plugin_is_loaded_and_can_be_switched_off(
     opened: Open, write: Write, modules: Path
 ) -> None:
