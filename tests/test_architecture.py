@@ -32,7 +32,9 @@ LINES = (
     "plugins",
     "workspace",
     "__init__",
-    "web cli mcp_server dialects",
+    "mcp_server dialects",
+    "web",
+    "cli",
     "__main__",
 )
 HEIGHT = {room: height for height, line in enumerate(LINES) for room in line.split()}
@@ -83,6 +85,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/groups.py", "difflib"): "only a misspelled word needs it",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
+    ("cli/serve.py", "looseleaf.*"): "--help needs no web framework and no database",
     ("cli/output.py", "looseleaf.cli.formats.*"): "a plain read needs no JSON",
 }
 

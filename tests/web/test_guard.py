@@ -82,7 +82,7 @@ def test_a_form_or_another_encoding_is_refused(site: Site, token: str, kind: str
     assert site.ask("PUT", MEMORY, token, content=b"x", headers=headers).status_code == 415
 
 
-ANSWERS = (
+ANSWERS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("GET", "/health", {}),
     ("GET", "/", {}),
     ("GET", "/login", {}),
