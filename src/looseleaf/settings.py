@@ -134,6 +134,11 @@ def _data_folder(environ: Mapping[str, str]) -> str:
     return os.path.join(data, "looseleaf")
 
 
+def folder_of(variable: str, otherwise: str, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Give the folder that a variable of another program names, or its usual one."""
+    return os.path.expanduser(environ.get(variable) or otherwise)
+
+
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings of a workspace; `WorkspaceMissing` where the folder is not one."""
     try:

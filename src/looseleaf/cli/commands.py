@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.groups import Entry, Group
+from looseleaf.cli.groups import DefaultGroup, Entry, Group
 from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
 from looseleaf.cli.words import arranged, wants_json
 
@@ -84,6 +84,14 @@ AUDIT = {
 }
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
+MCP = {
+    "serve": Entry("mcp", "serve", "Serve one client; this is meant where none is named."),
+    "install": Entry("mcp", "install", "Tell a program how to start this server."),
+    "uninstall": Entry("mcp", "uninstall", "Take our entry out of a program's configuration."),
+}
+TOOLS = {
+    "export": Entry("tools", "export", "Print every tool as providers declare it."),
+}
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
     "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
     "agents": Entry("commands", "agents", "The agents of the workspace."),
@@ -96,6 +104,8 @@ TOP = {
     "serve": Entry("serve", "serve", "Run the server: REST, and a way in for people."),
     "completion": Entry(
         "setup", "completion", "Print the script that completes commands in a shell."
+    "mcp": Entry("commands", "mcp", "Memory for programs that speak MCP."),
+    "tools": Entry("commands", "tools", "What models may do, as tools."),
     ),
 }
 NOTES = """\
@@ -128,6 +138,8 @@ audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was chang
 
 
 class Top(Group):
+mcp = DefaultGroup("mcp", MCP, "Memory for programs that speak MCP, the Model Context Protocol.")
+tools = Group("tools", TOOLS, "What models may do, as tools.")
     """The whole command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

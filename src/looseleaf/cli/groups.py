@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.words import separate
+from looseleaf.cli.words import EVERYWHERE, separate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -119,6 +119,22 @@ class Group(click.Group):
         for paragraph in self.notes.strip("\n").split("\n\n") if self.notes else ():
             title, *lines = paragraph.split("\n")
             _write_lines(formatter, title.rstrip(":"), tuple(lines))
+
+
+class DefaultGroup(Group):
+    """A group of which one command is meant where none is named: the first of its table."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Find the command behind the options that may stand before it."""
+        at = 0
+        while at < len(args) and args[at].partition("=")[0] in EVERYWHERE:
+            at += 1 if "=" in args[at] else 2
+        named = args[at] if at < len(args) else ""
+        if named in self.entries:
+            args = [named, *args[:at], *args[at + 1 :]]
+        elif named not in ("-h", "--help", "--version"):
+            args = [next(iter(self.entries)), *args]
+        return super().parse_args(ctx, args)
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:

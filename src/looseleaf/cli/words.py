@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
-GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",)}
+GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
 # The options that many commands take; they may stand before the command too.
 EVERYWHERE = {"--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user"}
 

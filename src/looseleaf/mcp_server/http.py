@@ -1,0 +1,124 @@
+"""Many clients over streamable HTTP: an ASGI application for a server that knows who asks."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from looseleaf.agents.access import through
+from looseleaf.errors import LooseleafError
+from looseleaf.mcp_server.server import MemoryServer, client_of
+from looseleaf.operations.context import agent_of
+from looseleaf.operations.tools import operation_tools
+from looseleaf.values import changed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+
+    from looseleaf.agents.access import Principal
+    from looseleaf.mcp_server.server import Asking
+    from looseleaf.operations.context import Context
+    from looseleaf.workspace import Workspace
+
+    Message = MutableMapping[str, Any]
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    PrincipalOf = Callable[[Scope], Principal | None]
+
+_ACTING = "looseleaf.principal"
+_ENVELOPE_BYTES = 1_048_576
+
+
+class HttpServer:
+    """An ASGI application; whoever mounts it runs `running` for as long as it serves.
+
+    `principal_of` gives the one who asks from the request's scope, or None for nobody. Checks of
+    Host and Origin belong to the one who mounts it. `stateless` is for several worker processes:
+    any of them can answer, but clients of the older protocol hear of no changes.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        principal_of: PrincipalOf,
+        *,
+        full: bool = False,
+        stateless: bool = False,
+    ) -> None:
+        self._workspace = workspace
+        self._principal_of = principal_of
+        self._memory = MemoryServer(self._acting, operation_tools(workspace.context, full=full))
+        self._sessions = StreamableHTTPSessionManager(
+            self._memory.server,
+            stateless=stateless,
+            # A page in JSON may take twice its bytes, and more only where it is no prose.
+            max_request_body_size=2 * workspace.settings.max_page_bytes + _ENVELOPE_BYTES,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve until the end; once for each instance."""
+        async with self._sessions.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request as the one who asks."""
+        principal = self._principal_of(scope)
+        if principal is None:
+            await _refuse(send, 401, "unauthenticated", "Show a token: Authorization: Bearer …")
+            return
+        try:
+            principal = self._narrowed(principal, scope)
+        except LooseleafError as error:
+            await _refuse(send, 403, error.code, str(error))
+            return
+        # The session manager refuses a session to anyone but the user who began it.
+        user = AuthenticatedUser(AccessToken(token="", client_id=_identity(principal), scopes=[]))
+        known = {**scope, _ACTING: principal, "user": user}
+        await self._sessions.handle_request(known, receive, send)
+        if scope["method"] == "DELETE":
+            self._memory.watching.unsubscribe(_session(scope))
+
+    def _narrowed(self, principal: Principal, scope: Scope) -> Principal:
+        """Bind the one who asks to the agent that the address names, as in /mcp?agent=ada."""
+        named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("agent", [""])[-1]
+        if not named and not principal.is_local:
+            return principal
+        user = principal.user_id or self._workspace.settings.default_user
+        if not named:
+            return through(principal, 0, user=user)
+        context = self._workspace.acting(principal=principal, surface="mcp").during("read")
+        return through(principal, agent_of(context, named).id, user=user)
+
+    def _acting(self, asking: Asking) -> Context:
+        principal: Principal = asking.request.scope[_ACTING]  # type: ignore[union-attr]
+        if not principal.name:
+            principal = changed(principal, name=client_of(asking))
+        return self._workspace.acting(principal=principal, surface="mcp")
+
+
+def _identity(principal: Principal) -> str:
+    """Name whom a session belongs to: the same credential, narrowed to the same agent."""
+    return f"{principal.kind}/{principal.user_id}/{principal.credential}/{principal.agent_id}"
+
+
+def _session(scope: Scope) -> str:
+    headers = dict(scope["headers"])
+    return str(headers.get(b"mcp-session-id", b"").decode("latin-1"))
+
+
+async def _refuse(send: Send, status: int, code: str, message: str) -> None:
+    told = {"code": code, "message": message, "data": {"status": status}}
+    body = json.dumps(told, ensure_ascii=False).encode()
+    headers = [(b"content-type", b"application/json")]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

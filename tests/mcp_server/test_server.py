@@ -1,0 +1,191 @@
+"""What the server offers and answers, with the official client in this process."""
+
+from __future__ import annotations
+
+import pytest
+from mcp import Client
+
+from looseleaf import Workspace
+from looseleaf.mcp_server import resources
+from looseleaf.mcp_server.addresses import address, parsed
+from looseleaf.mcp_server.server import INSTRUCTIONS, MemoryServer
+from looseleaf.mcp_server.stdio import acting_locally
+from looseleaf.operations.context import Where
+from looseleaf.operations.tools import SMALL, operation_tools
+from tests.mcp_server.conftest import talk
+
+
+def server(workspace: Workspace, agent: int = 1, *, full: bool = True) -> MemoryServer:
+    """Make a server for one agent, or for all."""
+    tools = operation_tools(workspace.context, full=full)
+    return MemoryServer(acting_locally(workspace, agent, 1), tools)
+
+
+def test_annotations_say_what_a_tool_may_do(workspace: Workspace) -> None:
+    """Reading is read-only, appending not destructive, and no tool reaches beyond the memory."""
+
+    async def session(client: Client) -> None:
+        tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        for name, hints in tools.items():
+            assert hints is not None
+            assert hints.open_world_hint is False, name
+            assert None not in (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint)
+            if hints.read_only_hint:
+                assert not hints.destructive_hint
+                assert hints.idempotent_hint
+        destructive = {name for name, hints in tools.items() if hints and hints.destructive_hint}
+        assert {name for name in tools if name.startswith(("delete", "clear"))} < destructive
+        assert {"update_agent_memory", "write_agent_file", "daily_memory_write"} < destructive
+        assert not [name for name in destructive if "append" in name]
+
+    talk(server(workspace).server, session)
+
+
+def test_the_instructions_name_only_tools_that_everyone_has() -> None:
+    """A model that follows them does not run into the void."""
+    words = {word.strip(".,:") for word in INSTRUCTIONS.split() if "_" in word}
+    assert words
+    assert words <= set(SMALL)
+
+
+def test_errors_carry_a_code_and_what_to_do_next(workspace: Workspace) -> None:
+    """As the result of the tool, so that the model reads them."""
+
+    async def session(client: Client) -> None:
+        for name, given, code, hint in (
+            ("get_agent_memory", {"file": "nope.md"}, "page_missing", "list_agent_files"),
+            ("get_agent_memory", {"section": "Nope"}, "section_missing", "State"),
+            ("get_agent_memory", {"file": "../x.md"}, "invalid_name", "../x.md"),
+            ("search_agent_memory", {}, "invalid_argument", "query"),
+            ("delete_agent_file", {"file": "SOUL.md"}, "protected", "Clear"),
+            ("daily_memory_append", {"content": "-"}, "daily_memory_disabled", "operator"),
+        ):
+            answer = await client.call_tool(name, given)
+            assert answer.is_error
+            assert answer.structured_content["code"] == code
+            assert hint in answer.content[0].text  # type: ignore[union-attr]
+        with pytest.raises(Exception, match="Tools there are"):
+            await client.call_tool("remember", {})
+
+    talk(server(workspace).server, session)
+
+
+def test_a_fault_of_ours_ends_one_call_and_tells_no_paths(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The operator reads what it was."""
+
+    async def session(client: Client) -> None:
+        (broken,) = [one for one in memory._tools if one.name == "get_agent_memory"]
+        object.__setattr__(broken, "operation", None)
+        answer = await client.call_tool("get_agent_memory", {})
+        assert answer.structured_content["code"] == "internal_error"
+        assert workspace.root not in answer.content[0].text  # type: ignore[union-attr]
+
+    memory = server(workspace)
+    talk(memory.server, session)
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_policy_of_the_agent_holds_here_too(workspace: Workspace) -> None:
+    """A tool it denies is neither listed nor run."""
+    policy = {"mode": "deny", "categories": ["daily"], "tools": ["update_agent_memory"]}
+    workspace.agents.configure("ada", {"tool_policy": policy})
+
+    async def session(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        denied = {"daily_memory_read", "search_daily_memory", "update_agent_memory"}
+        assert "get_agent_memory" in names
+        assert not names & denied
+        for name in denied:
+            answer = await client.call_tool(name, {})
+            assert answer.structured_content["code"] == "tool_denied"
+
+    talk(server(workspace).server, session)
+
+
+def test_a_prompt_is_given_as_text_a_page_as_itself_and_data_as_json(workspace: Workspace) -> None:
+    """Each as a model reads it best; the data are all there beside it."""
+
+    async def session(client: Client) -> None:
+        prompt = await client.call_tool("compose_prompt", {"mode": "chat"})
+        assert [one.text for one in prompt.content] == [  # type: ignore[union-attr]
+            one["content"] for one in prompt.structured_content["messages"]
+        ]
+        listed = await client.call_tool("list_agent_memory_sections", {})
+        assert listed.content[0].text.startswith('[{"name": ')  # type: ignore[union-attr]
+        assert listed.structured_content["result"][0]["name"] == "State"
+        missing = await client.call_tool("daily_memory_read", {"date": "2026-04-17"})
+        assert missing.structured_content["exists"] is False
+        assert '"exists": false' in missing.content[0].text  # type: ignore[union-attr]
+
+    talk(server(workspace).server, session)
+
+
+def test_many_agents_are_listed_some_at_a_time(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every page comes exactly once."""
+    monkeypatch.setattr(resources, "PAGE", 10)
+    for number in range(12):
+        record = workspace.agents.create(f"agent-{number}", owner=1)
+        for page in ("a.md", "b.txt"):
+            scope = record.shelf.page(page)
+            workspace.pages.write(scope, "x", change=workspace.context.change("write"))
+
+    async def session(client: Client) -> list[str]:
+        found, cursor, rounds = [], None, 0
+        while rounds == 0 or cursor:
+            answer = await client.list_resources(cursor=cursor)
+            found += [one.uri for one in answer.resources]
+            cursor, rounds = answer.next_cursor, rounds + 1
+        assert rounds > 2
+        return found
+
+    found = talk(server(workspace, 0).server, session)
+    assert len(found) == len(set(found))
+    assert len([uri for uri in found if uri.endswith((".txt", "/a.md"))]) == 24
+
+
+@pytest.mark.parametrize(
+    ("uri", "file", "where"),
+    [
+        ("looseleaf://shared/RULES.md", "RULES.md", Where(layer="shared")),
+        ("looseleaf://network/NETWORK.md", "NETWORK.md", Where(layer="network")),
+        ("looseleaf://users/1/USER.md", "USER.md", Where(user=1, layer="user")),
+        ("looseleaf://agents/ada/daily/2026/04/17.md", "daily/2026/04/17.md",
+         Where(agent="ada", layer="agent")),
+        ("looseleaf://agents/ada/na%C3%AFve%20plan.md", "naïve plan.md",
+         Where(agent="ada", layer="agent")),
+    ],
+)  # fmt: skip
+def test_an_address_is_the_path_in_the_workspace(uri: str, file: str, where: Where) -> None:
+    """There and back."""
+    assert parsed(uri) == (file, where)
+    owner = where.agent or where.user or ""
+    assert address(where.layer or "", owner, file) == uri
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///etc/passwd",
+        "looseleaf://",
+        "looseleaf://agents/ada",
+        "looseleaf://agents/ada/",
+        "looseleaf://agents//MEMORY.md",
+        "looseleaf://users/ann/USER.md",
+        "looseleaf://agents/ada/../bob/MEMORY.md",
+        "looseleaf://agents/ada/%2e%2e/bob/MEMORY.md",
+        "looseleaf://agents/ada/.looseleaf/x.md",
+        "looseleaf://shared/%00.md",
+    ],
+)
+def test_an_address_that_is_none_is_refused(workspace: Workspace, uri: str) -> None:
+    """No way leads out of the pages."""
+
+    async def session(client: Client) -> None:
+        with pytest.raises(Exception, match=r"cannot be used as a name"):
+            await client.read_resource(uri)
+
+    talk(server(workspace).server, session)
