@@ -98,6 +98,7 @@ class Workspace:
             operations=self.rooms.operations,
             accounts=self.accounts,
             report=report,
+            progress=self._tell_progress,
             actor=chosen.actor,
             surface=surface,
         )

@@ -47,9 +47,11 @@ AGENTS = {
     "delete": Entry("agents", "delete", "Delete an agent, and its pages if told."),
 }
 PROMPT = {
-    "show": Entry("prompt", "show_prompt", "Print what an agent is given."),
-    "explain": Entry("prompt", "explain", "List what was considered, and which rule decided."),
-    "diff": Entry("prompt", "diff", "Compare two prompts, to the first byte that differs."),
+    "show": Entry("prompt", "show_prompt", "Print what an agent is given before the conversation."),
+    "explain": Entry(
+        "prompt", "explain", "List what was considered for a prompt, and which rule decided."
+    ),
+    "diff": Entry("prompt", "diff", "Compare two prompts and name the first byte that differs."),
     "check": Entry("prompt", "check", "Check a prompt against its budgets."),
 }
 PLUGINS = {
@@ -82,8 +84,6 @@ AUDIT = {
     "list": Entry("audit", "list_audit", "List what was done, newest first."),
     "verify": Entry("audit", "verify", "Check that nothing in the audit was changed."),
 }
-TOP = {
-    "init": Entry("setup", "init", "Make a folder a workspace."),
 MCP = {
     "serve": Entry("mcp", "serve", "Serve one client; this is meant where none is named."),
     "install": Entry("mcp", "install", "Tell a program how to start this server."),
@@ -92,6 +92,8 @@ MCP = {
 TOOLS = {
     "export": Entry("tools", "export", "Print every tool as providers declare it."),
 }
+TOP = {
+    "init": Entry("setup", "init", "Make a folder a workspace."),
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
     "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
     "agents": Entry("commands", "agents", "The agents of the workspace."),
@@ -102,10 +104,11 @@ TOOLS = {
     "settings": Entry("commands", "settings", "What is set, and from where."),
     "audit": Entry("commands", "audit", "Who did what."),
     "serve": Entry("serve", "serve", "Run the server: REST, and a way in for people."),
-    "completion": Entry(
-        "setup", "completion", "Print the script that completes commands in a shell."
     "mcp": Entry("commands", "mcp", "Memory for programs that speak MCP."),
     "tools": Entry("commands", "tools", "What models may do, as tools."),
+    "doctor": Entry("doctor", "doctor", "Check the workspace, and say what to do."),
+    "completion": Entry(
+        "setup", "completion", "Print the script that completes commands in a shell."
     ),
 }
 NOTES = """\
@@ -135,11 +138,11 @@ grants = Group("grants", GRANTS, "Who has which role on which agent.")
 tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
 settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
+mcp = DefaultGroup("mcp", MCP, "Memory for programs that speak MCP, the Model Context Protocol.")
+tools = Group("tools", TOOLS, "What models may do, as tools.")
 
 
 class Top(Group):
-mcp = DefaultGroup("mcp", MCP, "Memory for programs that speak MCP, the Model Context Protocol.")
-tools = Group("tools", TOOLS, "What models may do, as tools.")
     """The whole command line."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

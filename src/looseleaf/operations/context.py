@@ -42,6 +42,10 @@ def unheard(_what: str, _error: Exception) -> None:
     """Tell nobody; a workspace tells the operator."""
 
 
+def unseen(_what: str, _done: int, _total: int) -> None:
+    """Show nobody how far it is."""
+
+
 @value
 class Context:
     """A workspace's rooms, and the one who acts."""
@@ -63,6 +67,7 @@ class Context:
     principal: Principal = LOCAL_ADMINISTRATOR
     permission: str = ""  # of the operation that runs
     report: Callable[[str, Exception], None] = unheard
+    progress: Callable[[str, int, int], None] = unseen
     configured: Settings | None = None  # as the file has them, where others were made while running
 
     def during(self, permission: str) -> Context:

@@ -1,0 +1,122 @@
+"""The doctor finds what is wrong, says what to do, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.operations.doctor import check_workspace
+from looseleaf.stores import condition
+from looseleaf.stores.condition import Finding
+
+
+def faults(workspace: Workspace, *, verify: bool = True) -> list[Finding]:
+    """Give what is not ok."""
+    return [one for one in check_workspace(workspace.context, verify=verify) if one.status != "ok"]
+
+
+def files(root: str) -> dict[str, int]:
+    """Give every file of a folder with its time."""
+    return {str(path): path.stat().st_mtime_ns for path in Path(root).rglob("*") if path.is_file()}
+
+
+def test_a_sound_workspace_has_no_faults(workspace: Workspace) -> None:
+    """And is as it was, afterwards."""
+    before = files(workspace.root)
+    assert faults(workspace) == []
+    assert files(workspace.root) == before
+    checks = {one.check for one in check_workspace(workspace.context, verify=True)}
+    assert checks >= {"python", "locks", "file system", "permissions", "leftovers", "agents"}
+    assert "pages" in checks
+
+
+def test_what_others_may_read_is_named(workspace: Workspace) -> None:
+    """With the command that ends it."""
+    Path(workspace.root, "agents/ada/SOUL.md").chmod(0o644)
+    (found,) = faults(workspace, verify=False)
+    assert (found.check, found.status) == ("permissions", "warning")
+    assert "agents/ada/SOUL.md" in found.detail
+    assert "chmod" in found.advice
+
+
+def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:
+    """Others are still checked."""
+    workspace.agents.create("bob")
+    workspace.agents.create("eve")
+    Path(workspace.root, "agents/bob/agent.json").write_text("{")
+    record = Path(workspace.root, "agents/eve/agent.json")
+    config = json.loads(record.read_text()) | {"config": {"memory_policy": {"mode": "x"}}}
+    record.write_text(json.dumps(config))
+    found = faults(workspace, verify=False)
+    assert [one.detail.partition(":")[0] for one in found] == ["bob", "eve"]
+    assert {one.status for one in found} == {"fault"}
+
+
+def test_verifying_reads_every_version(workspace: Workspace) -> None:
+    """A version whose bytes are not what was written is a fault, and so is a damaged log."""
+    scope = workspace.agents.resolve("ada").shelf.page("n.md")
+    for text in ("one\n", "two\n", "three\n"):
+        workspace.pages.write(scope, text, change=workspace.context.change("write"))
+    folder = Path(workspace.root, ".looseleaf/history/agent-1/n.md")
+    log = folder / "log"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        line.pop("redo", None)
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert faults(workspace) == []
+    (folder / "1").write_text("eno\n")
+    assert faults(workspace, verify=False) == []
+    found = faults(workspace)
+    assert {one.check for one in found} == {"pages"}
+    assert "revision 1" in found[0].detail
+    log.write_text("damaged\n")
+    assert "damaged" in faults(workspace)[0].detail
+
+
+def test_a_damaged_index_is_to_be_deleted(workspace: Workspace) -> None:
+    """It is made anew."""
+    index = Path(workspace.root, ".looseleaf/index/agent-1.sqlite")
+    index.parent.mkdir(mode=0o700)
+    with closing(sqlite3.connect(index)) as made:
+        made.execute("CREATE TABLE pages (name TEXT)")
+        made.executemany("INSERT INTO pages VALUES (?)", [("n" * 500,)] * 100)
+        made.commit()
+    index.chmod(0o600)
+    assert faults(workspace, verify=False) == []
+    content = bytearray(index.read_bytes())
+    content[8_192:12_288] = b"\xff" * 4_096
+    index.write_bytes(content)
+    (found,) = faults(workspace, verify=False)
+    assert (found.check, found.status) == ("index", "fault")
+    assert "Delete" in found.advice
+
+
+def test_unfinished_writes_are_named(workspace: Workspace) -> None:
+    """Until the next write clears them."""
+    left = Path(workspace.root, ".looseleaf/staging/agent-1:n.md")
+    left.touch(mode=0o600)
+    (found,) = faults(workspace, verify=False)
+    assert (found.check, found.status) == ("leftovers", "warning")
+
+
+def test_the_file_system_is_named() -> None:
+    """As the system calls it."""
+    assert condition.kind_of("/proc") == "proc"
+    assert condition.kind_of("/nowhere") == condition.kind_of("/")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_a_fault(workspace: Workspace) -> None:
+    """Found by a trial, not by the first write that matters."""
+    home = Path(workspace.root, ".looseleaf")
+    home.chmod(0o500)
+    try:
+        assert any(one.status == "fault" for one in faults(workspace, verify=False))
+    finally:
+        home.chmod(0o700)
