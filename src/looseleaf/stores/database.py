@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = ".looseleaf/looseleaf.db"
-HEAD = "0001"  # the newest migration; a test compares it with the folder of migrations
+HEAD = "0002"  # the newest migration; a test compares it with the folder of migrations
 WHAT = "The database"
 
 _BUSY_SECONDS = 30

@@ -1,0 +1,1 @@
+"""Conversation memory: sessions, their messages, and one turn at a time."""

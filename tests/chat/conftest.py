@@ -1,0 +1,79 @@
+"""Conversations in a fresh database, and models whose answers are scripted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf.chat.session import Begun, Lease, Opening
+from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, Usage
+from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.database import Database
+from tests.conftest import Clock
+
+ME = 1
+Reply = str | ToolCall | Exception | tuple[object, ...]
+
+
+class Script:
+    """A model that says what it is told to, one reply a question; the last one again and again."""
+
+    def __init__(self, *replies: Reply) -> None:
+        self.name = "script"
+        self.replies = list(replies)
+        self.questions: list[Question] = []
+
+    def ask(
+        self, question: Question, stopped: Callable[[], bool]
+    ) -> Iterator[Delta | Retry | Answer]:
+        """Say the next reply, word by word."""
+        self.questions.append(question)
+        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        parts = reply if isinstance(reply, tuple) else (reply,)
+        text, calls = "", []
+        for part in parts:
+            if isinstance(part, Exception):
+                raise part
+            if callable(part):
+                part()
+            elif isinstance(part, ToolCall):
+                calls.append(part)
+            else:
+                text += str(part)
+                yield Delta(str(part))
+            if stopped():
+                return
+        yield Answer(Message("assistant", text, tuple(calls)), Usage(1, 10, 2), self.name)
+
+
+@pytest.fixture
+def database(tmp_path: Path, database_url: str) -> Iterator[Database]:
+    """Give each kind of database in turn, fresh."""
+    (tmp_path / "chats" / ".looseleaf").mkdir(parents=True)
+    opened = Database(database_url, str(tmp_path / "chats"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def chats(database: Database, clock: Clock) -> SqlChats:
+    """Give the conversations of a fresh database."""
+    return SqlChats(database, clock=clock)
+
+
+def opening(
+    text: str | None = "Hello", session: str = "", request: str = "", title: str = ""
+) -> Opening:
+    """Say something to agent 1."""
+    message = None if text is None else Message("user", text)
+    return Opening(session, ME, 1, "chat", message, title or (text or ""), request, "script")
+
+
+def lease_of(begun: Begun) -> Lease:
+    """Give the lease of a turn that has begun."""
+    assert begun.lease is not None
+    return begun.lease

@@ -1,0 +1,75 @@
+"""Take one turn after the other, each killed a database statement later than the one before.
+
+`python -m tests.chat.killed URL ROOT` prints a line of JSON for each: what its person was told
+before it died, and whether it came to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+import sqlalchemy as sa
+
+from looseleaf.chat.events import told
+from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.models.model import ToolCall
+from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.database import Database
+from tests.chat.conftest import Script, lease_of, opening
+
+CALLS = (ToolCall("c1", "agent_memory", "{}"), ToolCall("c2", "agent_memory", '{"n": 2}'))
+
+
+def die_after(statements: int) -> None:
+    """Kill this process before it has run one statement more."""
+    left = statements
+
+    def count(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for moment in ("before_cursor_execute", "after_cursor_execute", "commit"):
+        sa.event.listen(sa.Engine, moment, count)
+
+
+def take_turn(url: str, root: str, statements: int, out: int) -> None:
+    """Take a turn with two tool calls, and tell every event to whoever reads."""
+    database = Database(url, root)
+    chats = SqlChats(database)
+    die_after(statements)
+    begun = chats.turns.begin(opening(f"message {statements}"))
+    script = Script(("Let me see.", *CALLS), ("All", " done."))
+    party = Party(script, lambda: (), (), lambda call: Result(call.arguments), 9)
+    for event in TurnTaker(chats, begun, lease_of(begun), party).take():
+        os.write(out, json.dumps(told(event)).encode() + b"\n")
+    database.close()
+
+
+def main(url: str, root: str) -> None:
+    """Kill turns at every statement, until one is not killed."""
+    Database(url, root).close()
+    for statements in range(1000):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            take_turn(url, root, statements, writing)
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as told_by:
+            events = [json.loads(line) for line in told_by]
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps({"message": f"message {statements}", "events": events}), flush=True)  # noqa: T201
+        if code == 0:
+            return
+        if code != -signal.SIGKILL:
+            sys.exit(f"died of {code}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

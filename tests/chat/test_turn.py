@@ -1,0 +1,307 @@
+"""A turn: asked, tools run, every step told and saved, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from looseleaf.chat.compaction import Compaction
+from looseleaf.chat.events import (
+    Began,
+    Called,
+    Compacted,
+    Ended,
+    Event,
+    Returned,
+    Said,
+    told,
+)
+from looseleaf.chat.session import Written
+from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, whole
+from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
+from looseleaf.errors import ModelFailed, TurnLost
+from looseleaf.models.model import Message, ToolCall, never
+from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.turns import LEASE_SECONDS
+from tests.chat.conftest import Script, lease_of, opening
+from tests.conftest import Clock
+
+LOOK = ToolCall("c1", "agent_memory", '{"action": "get"}')
+
+
+@pytest.fixture
+def database_url() -> str:
+    """Use SQLite: a turn knows no database."""
+    return ""
+
+
+def run(call: ToolCall) -> Result:
+    """Be a tool that says its own arguments again, and writes for `write`."""
+    wrote = (Written("MEMORY.md", 3, call.name, call.id),) if "write" in call.arguments else ()
+    return Result(f"got {call.arguments}", written=wrote)
+
+
+def turn(
+    chats: SqlChats,
+    model: Script,
+    text: str | None = "Hello",
+    session: str = "",
+    *,
+    limit: int = 25,
+    compaction: Compaction | None = None,
+    stopped: Callable[[], bool] = never,
+) -> list[Event]:
+    """Take one turn to its end."""
+    begun = chats.turns.begin(opening(text, session))
+    rule = compaction or Compaction()
+    party = Party(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
+    return list(TurnTaker(chats, begun, lease_of(begun), party).take())
+
+
+def transcript(chats: SqlChats, session: str) -> list[tuple[str, str]]:
+    """Give who said what."""
+    return [(one.message.role, one.message.text) for one in chats.sessions.messages(session)]
+
+
+def ended(events: list[Event]) -> Ended:
+    """Give the last event."""
+    assert isinstance(events[-1], Ended)
+    return events[-1]
+
+
+def test_an_answer_is_told_as_it_comes_and_saved(chats: SqlChats) -> None:
+    """The session has both sides, and is free again."""
+    events = turn(chats, Script(("Hi", " there")))
+    assert [type(one) for one in events] == [Began, Said, Said, Ended]
+    end = ended(events)
+    assert (end.status, end.text, end.usage.output_tokens) == ("completed", "Hi there", 2)
+    assert transcript(chats, end.session) == [("user", "Hello"), ("assistant", "Hi there")]
+    found = chats.sessions.find(end.session)
+    assert found is not None
+    assert (found.running, found.unread) == (False, 1)
+
+
+def test_the_model_is_given_all_that_was_said(chats: SqlChats) -> None:
+    """In the next turn too."""
+    model = Script("One.", "Two.")
+    session = ended(turn(chats, model)).session
+    turn(chats, model, "And?", session)
+    asked = model.questions[1]
+    assert asked.system == ("You are Ada.",)
+    assert [one.text for one in asked.messages] == ["Hello", "One.", "And?"]
+
+
+def test_tools_are_run_and_their_results_given_back(chats: SqlChats) -> None:
+    """Every step is told and saved, in order."""
+    model = Script(("Let me look.", LOOK), "It says so.")
+    events = turn(chats, model)
+    kinds = [type(one) for one in events]
+    assert kinds == [Began, Said, Called, Returned, Said, Ended]
+    end = ended(events)
+    assert (end.text, end.steps, end.usage.requests) == ("It says so.", 2, 2)
+    assert transcript(chats, end.session) == [
+        ("user", "Hello"),
+        ("assistant", "Let me look."),
+        ("tool", 'got {"action": "get"}'),
+        ("assistant", "It says so."),
+    ]
+    assert model.questions[1].messages[-1].call == "c1"
+
+
+def test_what_was_written_is_listed_with_the_turn(chats: SqlChats) -> None:
+    """By page and revision."""
+    call = ToolCall("c1", "agent_memory", '{"action": "write"}')
+    end = ended(turn(chats, Script(call, "Noted.")))
+    assert end.written == (Written("MEMORY.md", 3, "agent_memory", "c1"),)
+    (kept,) = chats.turns.list(end.session)
+    assert kept.written == end.written
+    assert told(end)["written"] == [
+        {"file": "MEMORY.md", "revision": 3, "tool": "agent_memory", "call": "c1"}
+    ]
+
+
+def test_the_same_call_twice_in_a_row_is_not_run_twice(chats: SqlChats) -> None:
+    """The model is told that it has the result."""
+    again = ToolCall("c2", LOOK.name, LOOK.arguments)
+    other = ToolCall("c3", LOOK.name, '{"action": "list"}')
+    events = turn(chats, Script(LOOK, again, other, ToolCall("c4", *LOOK_AGAIN), "Done."))
+    texts = [one.text for one in events if isinstance(one, Returned)]
+    assert texts[1] == REPEATED
+    assert [text == REPEATED for text in texts] == [False, True, False, False]
+
+
+LOOK_AGAIN = (LOOK.name, LOOK.arguments)
+
+
+def test_a_model_that_comes_to_no_end_is_stopped(chats: SqlChats) -> None:
+    """After so many questions, and can be asked to go on."""
+    calls = [ToolCall(f"c{n}", "agent_memory", f'{{"n": {n}}}') for n in range(9)]
+    model = Script(*calls, "At last.")
+    end = ended(turn(chats, model, limit=3))
+    assert (end.status, end.steps) == ("limit", 3)
+    assert "asked 3 times" in end.warning
+    model.replies[:] = ["At last."]
+    assert ended(turn(chats, model, None, end.session)).text == "At last."
+
+
+def test_a_failing_model_leaves_the_session_usable(chats: SqlChats) -> None:
+    """With the message, the reason, and half an answer that was shown."""
+    model = Script(("I thi", ModelFailed("script", "status 500")), "Now.")
+    with pytest.raises(ModelFailed):
+        turn(chats, model)
+    (session,), _ = chats.sessions.list()
+    (failed,) = chats.turns.list(session.id)
+    assert (failed.status, failed.error) == (
+        "failed", "The model script is not available: status 500.",
+    )  # fmt: skip
+    assert transcript(chats, session.id) == [("user", "Hello"), ("assistant", "I thi")]
+    assert ended(turn(chats, model, "Again", session.id)).text == "Now."
+
+
+def test_a_fault_of_ours_gives_the_lease_back(chats: SqlChats) -> None:
+    """Nobody waits for it."""
+    with pytest.raises(ZeroDivisionError):
+        turn(chats, Script(ZeroDivisionError()))
+    (session,), _ = chats.sessions.list()
+    assert not session.running
+    assert chats.turns.list(session.id)[0].error == "ZeroDivisionError"
+
+
+def test_a_turn_can_be_cancelled_while_it_speaks(chats: SqlChats) -> None:
+    """What was said stays; the session goes on."""
+    stop: list[bool] = []
+    model = Script(("One", lambda: stop.append(True), "Two"), "Fine.")
+    end = ended(turn(chats, model, stopped=lambda: bool(stop)))
+    assert (end.status, end.text) == ("cancelled", "One")
+    assert transcript(chats, end.session)[-1] == ("assistant", "One")
+    assert ended(turn(chats, model, "Again", end.session)).status == "completed"
+
+
+def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
+    """The calls that were not run are told to be interrupted."""
+    stop: list[bool] = []
+    second = ToolCall("c2", "agent_memory", "{}")
+    model = Script((LOOK, second), "Fine.")
+    begun = chats.turns.begin(opening())
+
+    def run_and_stop(call: ToolCall) -> Result:
+        stop.append(True)
+        return run(call)
+
+    party = Party(model, lambda: (), (), run_and_stop, 9, stopped=lambda: bool(stop))
+    events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    # The model itself looks once after it has spoken.
+    assert ended(events).status == "cancelled"
+    turn(chats, model, "Again", begun.session.id)
+    shown = [(one.role, one.call, one.text) for one in model.questions[-1].messages]
+    assert ("tool", "c2", INTERRUPTED) in shown
+
+
+def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
+    """As a person does who leaves."""
+    begun = chats.turns.begin(opening())
+    party = Party(Script(("One", "Two")), lambda: (), (), run, 9)
+    events = TurnTaker(chats, begun, lease_of(begun), party).take()
+    next(events)
+    next(events)
+    events.close()  # type: ignore[attr-defined]
+    (kept,) = chats.turns.list(begun.session.id)
+    assert kept.status == "cancelled"
+    assert transcript(chats, begun.session.id)[-1] == ("assistant", "One")
+
+
+def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
+    """The end was saved."""
+    begun = chats.turns.begin(opening())
+    party = Party(Script("One"), lambda: (), (), run, 9)
+    events = TurnTaker(chats, begun, lease_of(begun), party).take()
+    while not isinstance(next(events), Ended):
+        pass
+    events.close()  # type: ignore[attr-defined]
+    assert chats.turns.list(begun.session.id)[0].status == "completed"
+
+
+def test_another_process_can_cancel(chats: SqlChats, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the database."""
+    monkeypatch.setattr("looseleaf.chat.turn._LOOK", 0.0)
+    begun = chats.turns.begin(opening())
+    model = Script(("One", lambda: chats.turns.cancel(begun.session.id), "Two"))
+    party = Party(model, lambda: (), (), run, 9)
+    events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    assert ended(events).status == "cancelled"
+
+
+def test_a_turn_that_was_taken_over_is_silent(chats: SqlChats, clock: Clock) -> None:
+    """It writes nothing, and does not end the other's."""
+
+    def sleep_too_long() -> None:
+        clock.advance(seconds=LEASE_SECONDS + 1)
+        chats.turns.begin(opening("Again", begun.session.id))
+
+    begun = chats.turns.begin(opening())
+    party = Party(Script(("One", sleep_too_long)), lambda: (), (), run, 9)
+    with pytest.raises(TurnLost):
+        list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    found = chats.sessions.find(begun.session.id)
+    assert found is not None
+    assert found.running
+    assert [text for _, text in transcript(chats, begun.session.id)] == ["Hello", "Again"]
+
+
+def test_a_long_conversation_is_summed_up_where_that_is_wanted(chats: SqlChats) -> None:
+    """The model gets a summary and the recent messages; the database keeps all."""
+    rule = Compaction(enabled=True, max_messages=4, recent_messages=2)
+    model = Script("a1", "a2", "a3")
+    session = ended(turn(chats, model, "q1")).session
+    turn(chats, model, "q2", session, compaction=rule)
+    model.replies[:] = ["They said q1 and q2.", "a3"]
+    events = turn(chats, model, "q3", session, compaction=rule)
+    assert Compacted(3, "") in events
+    asked = model.questions[-1]
+    assert asked.system[-1] == SUMMARY + "They said q1 and q2."
+    assert [one.text for one in asked.messages] == ["a2", "q3"]
+    assert len(transcript(chats, session)) == 6
+    turn(chats, model, "q4", session, compaction=rule)
+    assert [one.text for one in model.questions[-1].messages] == ["a2", "q3", "a3", "q4"]
+
+
+def test_a_summary_that_fails_changes_nothing(chats: SqlChats) -> None:
+    """The whole conversation is given, and the turn says why."""
+    rule = Compaction(enabled=True, max_messages=2, recent_messages=1)
+    model = Script("a1")
+    session = ended(turn(chats, model, "q1")).session
+    model.replies[:] = [ModelFailed("script", "busy"), "a2"]
+    events = turn(chats, model, "q2", session, compaction=rule)
+    assert any(isinstance(one, Compacted) and "busy" in one.error for one in events)
+    assert [one.text for one in model.questions[-1].messages] == ["q1", "a1", "q2"]
+    found = chats.sessions.find(session)
+    assert found is not None
+    assert found.summary == ""
+
+
+def test_a_tool_pair_is_never_cut() -> None:
+    """The boundary moves back to the call."""
+    said = [
+        Message("user", "q"),
+        Message("assistant", "", (LOOK,)),
+        Message("tool", "r", call="c1", name="agent_memory"),
+        Message("assistant", "a"),
+    ]
+    assert boundary(said, 2) == 1
+    assert boundary(said, 1) == 3
+    assert boundary(said, 9) == 0
+
+
+def test_every_call_has_its_result_and_every_result_its_call() -> None:
+    """As providers insist, also after a crash."""
+    orphan = Message("tool", "r", call="c9", name="x")
+    said = whole(
+        [orphan, Message("assistant", "", (LOOK,)), Message("user", "q"), Message("assistant")]
+    )
+    assert [(one.role, one.call) for one in said] == [
+        ("assistant", ""),
+        ("tool", "c1"),
+        ("user", ""),
+    ]
+    assert said[1].text == INTERRUPTED
