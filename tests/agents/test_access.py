@@ -13,6 +13,7 @@ from looseleaf.agents.access import (
     ROLES,
     Principal,
     authorize,
+    confined,
     lower,
     missing,
     reaches,
@@ -236,3 +237,17 @@ def test_roles_are_ordered() -> None:
     assert reaches("admin", "operator")
     assert not reaches("viewer", "operator")
     assert not reaches(None, "viewer")
+
+
+@given(owners, capabilities | st.none(), roles, shelves)
+def test_a_model_writes_pages_and_changes_nobody_s_identity(
+    owner: Principal, ceiling: frozenset[str] | None, role: str, shelf: Shelf | None
+) -> None:
+    """However much the one may do whom it speaks for; and never more than they may."""
+    whole = changed(owner, ceiling=ceiling, role=role)
+    model = confined(whole)
+    for permission in PERMISSIONS:
+        assert not may(model, permission, shelf) or may(whole, permission, shelf)
+    assert not may(model, "write", agent(MINE), "SOUL.md")
+    assert not may(model, "write", Shelf("shared"), "RULES.md")
+    assert not any(may(model, one) for one in PERMISSIONS if one not in ("read", "history"))

@@ -112,6 +112,15 @@ def test_ids_from_the_model_are_ignored(workspace: Workspace) -> None:
     assert not workspace.pages.exists(workspace.agents.resolve("bob").shelf.page("MEMORY.md"))
 
 
+@pytest.mark.parametrize("file", ["SOUL.md", "RULES.md"])
+def test_a_model_changes_nobody_s_identity(workspace: Workspace, file: str) -> None:
+    """Whoever it speaks for, the operator too: that is for people to decide."""
+    before = memory(workspace, action="get", file=file)
+    changed = memory(workspace, action="append", file=file, section="X", content="y")
+    assert changed["error_code"] == "forbidden"
+    assert memory(workspace, action="get", file=file) == before
+
+
 def test_the_journal_is_closed_until_it_is_switched_on(workspace: Workspace) -> None:
     """Writes say how to switch it on; reading, listing and searching work."""
     refused = daily(workspace, action="write", content="- one")

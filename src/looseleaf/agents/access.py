@@ -21,6 +21,7 @@ CAPABILITIES = (
     "view_logs",
 )
 EVERYTHING = "manage_options"  # who has it has the others too
+AGENT_CEILING = frozenset(("chat",))  # what an agent may do besides its role, unless told otherwise
 ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
 LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
 AGENT = "agent"  # a model on this machine, started by its operator
@@ -29,6 +30,7 @@ AGENT = "agent"  # a model on this machine, started by its operator
 _ROLE_FOR = {
     "read": "viewer",
     "history": "viewer",
+    "chat": "viewer",
     "write": "operator",
     "list_tokens": "operator",
     "identity": "admin",
@@ -47,6 +49,7 @@ _CAPABILITY_FOR = {
     "operate": EVERYTHING,
     "users": EVERYTHING,
     "settings": "manage_settings",
+    "chat": "chat",
     "audit": "view_logs",
 }
 _OF_SHARED_PAGES = ("read", "history")  # anyone who is someone may
@@ -94,6 +97,17 @@ class Principal:
 
 
 LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
+
+
+def confined(principal: Principal) -> Principal:
+    """Give a principal as a model speaks for it: it writes pages, and changes nobody's identity.
+
+    Who an agent is and what all must obey is for people to decide, however much the one may do
+    whose conversation it is: a page that the model has read may have told it otherwise.
+    """
+    ceiling = AGENT_CEILING if principal.ceiling is None else principal.ceiling & AGENT_CEILING
+    role = lower(principal.role, "operator") if principal.role in ROLES else principal.role
+    return changed(principal, role=role, ceiling=ceiling)
 
 
 def through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
@@ -191,7 +205,8 @@ def _on_agent(principal: Principal, permission: str, agent_id: int, owner: int) 
         return f"the role {needed} on this agent"
     if permission == "grants" and principal.agent_id:
         return "a credential that is not bound to one agent"
-    return None
+    # To talk costs money, and a model may write: a role alone is not enough.
+    return _on_workspace(principal, permission, None) if permission == "chat" else None
 
 
 def _on_user(principal: Principal, permission: str, user_id: int) -> str | None:

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from looseleaf.agents.accounts import Accounts
     from looseleaf.agents.directory import Agents
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.chat.session import Chats
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.memory.search import Index
     from looseleaf.memory.templates import PageStarters
+    from looseleaf.models.opening import Models
     from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
@@ -64,6 +66,9 @@ class Context:
     reason: str = ""
     operations: Callable[[], Operations] | None = None  # with those of plugins
     accounts: Callable[[], Accounts] | None = None  # opens the database, so only when needed
+    chats: Callable[[], Chats] | None = None  # the same
+    models: Callable[[], Models] | None = None
+    model_for: Callable[[int, str], str | None] | None = None  # by agent and mode
     principal: Principal = LOCAL_ADMINISTRATOR
     permission: str = ""  # of the operation that runs
     report: Callable[[str, Exception], None] = unheard
@@ -174,16 +179,19 @@ def layer_of(where: Where, otherwise: Layer) -> Layer:
 def scope_of(context: Context, file: str, where: Where) -> Scope:
     """Find the page that a filename means, if it is allowed: on the layer told or its own."""
     layer = layer_of(where, context.pages.registry.layer_of(file))
-    scope = shelf_of(context, where, layer).page(file)
-    if not context.principal.is_local:
-        allow_page(context, scope)
+    if context.principal.is_local:
+        return shelf_of(context, where, layer).page(file)
+    record = agent_of(context, where.agent) if layer == "agent" else None
+    scope = (record.shelf if record else shelf_of(context, where, layer)).page(file)
+    allow_page(context, scope, owner=record.owner if record else 0)
     return scope
 
 
-def allow_page(context: Context, scope: Scope) -> None:
-    """Raise unless the operation is allowed on this page of a shelf that is allowed."""
+def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
+    """Raise unless the operation is allowed on this page; `owner` is its agent's, if known."""
     registered = context.pages.registry.get(scope.filename)
-    owner = context.agents.resolve(scope.agent_id).owner if scope.agent_id else 0
+    if scope.agent_id and not owner:
+        owner = context.agents.resolve(scope.agent_id).owner
     authorize(context.principal, context.permission, scope.shelf, owner=owner, file=registered)
     journal = scope.layer == "agent" and fold(scope.filename).startswith("daily/")
     closed = not context.settings.daily_memory_enabled

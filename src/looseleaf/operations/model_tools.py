@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.agents.access import through
+from looseleaf.agents.access import confined, through
 from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
 from looseleaf.memory.policy import decide_tool, tool_policy
 from looseleaf.operations.memory import MAIN
@@ -188,10 +188,10 @@ def run_tool(
 
 
 def for_agent(context: Context, request: Request) -> Context:
-    """Let the agent of a request act: with the rights of the one who acts, on itself alone."""
+    """Let the agent of a request act: on itself alone, with no more than an operator's rights."""
     local = context.principal.is_local
     name = context.actor or request.agent.slug
-    principal = through(context.principal, request.agent.id, user=request.user, name=name)
+    principal = confined(through(context.principal, request.agent.id, user=request.user, name=name))
     settings = context.settings
     if local and context.accounts is not None:
         settings = changed(settings, **context.accounts().settings.all())

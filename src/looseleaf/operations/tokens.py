@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import CAPABILITIES, ROLES, authorize, lower
+from looseleaf.agents.access import AGENT_CEILING, CAPABILITIES, ROLES, authorize, lower
 from looseleaf.agents.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
 from looseleaf.agents.authentication import Authentication
 from looseleaf.errors import CredentialMissing, Forbidden, InvalidUser, UserMissing
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 KINDS = (TOKEN, APPLICATION, SESSION, LOGIN_LINK)
 _MOST_LABEL = 100
-# What an agent's token may do besides its role, unless it is told otherwise.
-AGENT_CEILING = frozenset(("chat",))
 _FOR_EVER = 0.0
 
 
