@@ -12,6 +12,7 @@ from looseleaf.agents.access import Principal
 from looseleaf.errors import (
     AgentMissing,
     CredentialMissing,
+    DiskFull,
     Forbidden,
     Invalid,
     InvalidSetting,
@@ -163,6 +164,15 @@ def test_a_token_never_has_more_than_its_maker(home: Workspace) -> None:
         invoke(granted, "looseleaf/create-token", {"user": "nobody"})
     with pytest.raises(Forbidden):
         invoke(granted, "looseleaf/create-token", {"agent": "bobs", "user": "bob"})
+
+
+def test_whoever_manages_agents_makes_tokens_that_reach_them(home: Workspace) -> None:
+    """They act as the owner, whose pages the manager may read anyway."""
+    arguments = {"user": "eve", "capabilities": ["manage_agents"]}
+    invoke(home.context, "looseleaf/update-user", arguments)
+    made = invoke(person(home, EVE), "looseleaf/create-token", {"agent": "bobs"})
+    assert made["user_id"] == BOB
+    assert invoke(holder(home, made), "looseleaf/show-agent")["slug"] == "bobs"
 
 
 def test_a_token_makes_no_token(home: Workspace) -> None:
@@ -322,6 +332,22 @@ def test_changes_and_refusals_are_in_the_audit(home: Workspace) -> None:
         "entries": before + 2,
         "fault": "",
     }
+
+
+def test_a_change_stands_though_the_audit_cannot_be_written(
+    home: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is done and in the page's history; who is told that it failed would do it twice."""
+    made = invoke(home.context, "looseleaf/create-token", {"agent": "ada"})
+    token = holder(home, made)
+
+    def broken(_event: object) -> None:
+        raise DiskFull("The database")
+
+    monkeypatch.setattr(home.accounts().audit, "add", broken)
+    saved = invoke(token, "datamachine/append-agent-file", {"file": "notes.md", "content": "x"})
+    assert saved["changed"]
+    assert "the audit has no entry for datamachine/append-agent-file" in capsys.readouterr().err
 
 
 def test_the_audit_is_for_those_who_may_view_logs(home: Workspace) -> None:

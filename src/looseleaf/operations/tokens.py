@@ -160,7 +160,7 @@ def _acts_as(context: Context, record: AgentRecord | None, user: str | int | Non
     principal = context.principal
     if record is not None and user is None:
         # One who was only granted a role must not get the owner's own pages by a token.
-        acts_for_owner = principal.can("manage_options") or principal.user_id == record.owner
+        acts_for_owner = principal.can("manage_agents") or principal.user_id == record.owner
         return user_named(context, record.owner if acts_for_owner else principal.user_id)
     found = _user(context, user)
     authorize(principal, context.permission, Shelf("user", found.id))
