@@ -224,3 +224,21 @@ def test_what_is_remembered_has_a_limit(
     for text in texts * 2:
         assert door.bearer(text).user_id == 1
     assert len(door._known) <= 3
+
+
+def test_what_changes_while_it_is_looked_up_is_not_missed(
+    door: Authentication, accounts: SqlAccounts, clock: Clock
+) -> None:
+    """An answer from before a revocation is not remembered as one from after it."""
+    text = shown(door)
+    find = accounts.users.find
+
+    def slow(user: int | str) -> User | None:
+        found = find(user)
+        identity = text.split("_")[1]
+        accounts.credentials.end(identity, clock(), DONE)  # by someone else, just now
+        return found
+
+    accounts.users.find = slow  # type: ignore[method-assign]
+    door.bearer(text)
+    assert refused(door.bearer, text)

@@ -33,6 +33,16 @@ class Shown:
     text: str
 
 
+@value
+class _Known:
+    """An answer: of when, and of which version of the accounts."""
+
+    principal: Principal
+    credential: Credential
+    since: float
+    version: int
+
+
 class Authentication:
     """Knows credentials; an answer is remembered until any account changes anywhere."""
 
@@ -42,8 +52,7 @@ class Authentication:
         self._accounts = accounts
         self._agents = agents
         self._clock = clock
-        self._version = -1
-        self._known: dict[str, tuple[Principal, Credential, float]] = {}
+        self._known: dict[str, _Known] = {}
 
     def bearer(self, text: str) -> Principal:
         """Give the principal of a token, or raise `Unauthenticated`."""
@@ -56,8 +65,8 @@ class Authentication:
     def basic(self, login: str, password: str) -> Principal:
         """Give the principal of a login and an application password, or raise `Unauthenticated`."""
         secret = credentials.plain_password(password)
-        key = credentials.digest(f"{login}\0{secret}")
-        known = self._remembered(key)
+        key, version = credentials.digest(f"{login}\0{secret}"), self._accounts.version()
+        known = self._remembered(key, APPLICATION, version)
         if known is not None:
             return known
         user = self._accounts.users.find(login) if login else None
@@ -65,7 +74,7 @@ class Authentication:
         same = [one for one in listed if credentials.is_secret(secret, one.secret)]
         if not same:
             raise Unauthenticated
-        return self._accept(key, same[0])
+        return self._accept(key, same[0], version)
 
     def sign_in(self, login: str, password: str, event: Event) -> Shown:
         """Begin a session by a login and the password a person chose."""
@@ -114,8 +123,10 @@ class Authentication:
         return self.issue(Credential("", SESSION, user.id, "", expires=expires), event)
 
     def _by_text(self, kind: str, text: str) -> Principal:
-        key = credentials.digest(text)
-        return self._remembered(key, kind) or self._accept(key, self._find(kind, text))
+        # Asked before anything is looked up: what changes meanwhile makes the answer an old one.
+        key, version = credentials.digest(text), self._accounts.version()
+        known = self._remembered(key, kind, version)
+        return known or self._accept(key, self._find(kind, text), version)
 
     def _find(self, kind: str, text: str) -> Credential:
         read = credentials.read(text)
@@ -136,22 +147,22 @@ class Authentication:
             raise Unauthenticated
         return user
 
-    def _remembered(self, key: str, kind: str = APPLICATION) -> Principal | None:
-        version = self._accounts.version()
-        if version != self._version:
-            self._known.clear()
-            self._version = version
+    def _remembered(self, key: str, kind: str, version: int) -> Principal | None:
         found = self._known.get(key)
         if found is None:
             return None
-        principal, credential, since = found
-        stale = not 0 <= self._clock() - since < _REMEMBER_SECONDS
-        if stale or credential.kind != kind or not self._lasts(credential):
+        stale = not 0 <= self._clock() - found.since < _REMEMBER_SECONDS
+        if (
+            stale
+            or found.version != version
+            or found.credential.kind != kind
+            or not self._lasts(found.credential)
+        ):
             self._known.pop(key, None)
             return None
-        return principal
+        return found.principal
 
-    def _accept(self, key: str, credential: Credential) -> Principal:
+    def _accept(self, key: str, credential: Credential, version: int) -> Principal:
         if not self._lasts(credential):
             raise Unauthenticated
         user = self._user(credential)
@@ -169,7 +180,7 @@ class Authentication:
         )
         if len(self._known) >= _REMEMBER:
             self._known.clear()
-        self._known[key] = (principal, credential, self._clock())
+        self._known[key] = _Known(principal, credential, self._clock(), version)
         self._touch(credential)
         return principal
 
