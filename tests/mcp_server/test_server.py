@@ -18,7 +18,7 @@ from tests.mcp_server.conftest import talk
 def server(workspace: Workspace, agent: int = 1, *, full: bool = True) -> MemoryServer:
     """Make a server for one agent, or for all."""
     tools = operation_tools(workspace.context, full=full)
-    return MemoryServer(acting_locally(workspace, agent, 1), tools)
+    return MemoryServer(acting_locally(workspace, agent, 1, full=full), tools)
 
 
 def test_annotations_say_what_a_tool_may_do(workspace: Workspace) -> None:
@@ -102,6 +102,27 @@ def test_the_policy_of_the_agent_holds_here_too(workspace: Workspace) -> None:
             assert answer.structured_content["code"] == "tool_denied"
 
     talk(server(workspace).server, session)
+
+
+@pytest.mark.parametrize("agent", [0, 1])
+def test_identity_and_rules_are_changed_only_where_everything_was_asked_for(
+    workspace: Workspace, agent: int
+) -> None:
+    """A model that a page has talked into it does not rewrite who it is, or what all obey."""
+
+    async def session(client: Client) -> list[bool]:
+        return [
+            (
+                await client.call_tool(
+                    "append_agent_memory", {"file": file, "section": "X", "content": "y"}
+                )
+            ).is_error
+            for file in ("SOUL.md", "RULES.md", "MEMORY.md", "USER.md")
+        ]
+
+    few = talk(server(workspace, agent, full=False).server, session)
+    assert few == [True, True, False, False]
+    assert talk(server(workspace, agent).server, session) == [False] * 4
 
 
 def test_a_prompt_is_given_as_text_a_page_as_itself_and_data_as_json(workspace: Workspace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.groups import DefaultGroup, Entry, Group
+from looseleaf.cli.groups import Entry, Group
 from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
 from looseleaf.cli.words import arranged, wants_json
 
@@ -84,13 +84,8 @@ AUDIT = {
     "list": Entry("audit", "list_audit", "List what was done, newest first."),
     "verify": Entry("audit", "verify", "Check that nothing in the audit was changed."),
 }
-MCP = {
-    "serve": Entry("mcp", "serve", "Serve one client; this is meant where none is named."),
-    "install": Entry("mcp", "install", "Tell a program how to start this server."),
-    "uninstall": Entry("mcp", "uninstall", "Take our entry out of a program's configuration."),
-}
 TOOLS = {
-    "export": Entry("tools", "export", "Print every tool as providers declare it."),
+    "export": Entry("tools", "export", "Print every tool as JSON."),
 }
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
@@ -104,7 +99,7 @@ TOP = {
     "settings": Entry("commands", "settings", "What is set, and from where."),
     "audit": Entry("commands", "audit", "Who did what."),
     "serve": Entry("serve", "serve", "Run the server: REST, and a way in for people."),
-    "mcp": Entry("commands", "mcp", "Memory for programs that speak MCP."),
+    "mcp": Entry("mcp", "mcp", "Memory for programs that speak MCP."),
     "tools": Entry("commands", "tools", "What models may do, as tools."),
     "doctor": Entry("doctor", "doctor", "Check the workspace, and say what to do."),
     "completion": Entry(
@@ -138,7 +133,6 @@ grants = Group("grants", GRANTS, "Who has which role on which agent.")
 tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
 settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
-mcp = DefaultGroup("mcp", MCP, "Memory for programs that speak MCP, the Model Context Protocol.")
 tools = Group("tools", TOOLS, "What models may do, as tools.")
 
 

@@ -7,11 +7,21 @@ import os
 import click
 
 from looseleaf.cli.arguments import Asked, confirmed, shared
-from looseleaf.cli.groups import command
+from looseleaf.cli.groups import DefaultGroup, Entry, command
 from looseleaf.cli.output import print_text, say
 from looseleaf.mcp_server import clients
 from looseleaf.workspace import Workspace
 
+MCP = {
+    "serve": Entry("mcp", "serve", "Serve one client over standard input and output."),
+    "install": Entry("mcp", "install", "Tell a program how to start this server."),
+    "uninstall": Entry("mcp", "uninstall", "Take our entry out of a program's configuration."),
+}
+mcp = DefaultGroup(
+    "mcp",
+    MCP,
+    "Memory for programs that speak MCP. `looseleaf mcp` alone is `looseleaf mcp serve`.",
+)
 tools_option = click.option(
     "--tools",
     type=click.Choice(["small", "full"]),
@@ -33,7 +43,7 @@ name_option = click.option(
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 
 
-@command("serve", "looseleaf mcp --agent ada", "looseleaf mcp --tools full")
+@command("serve", "looseleaf mcp serve --agent ada", "looseleaf mcp serve --tools full")
 @tools_option
 @several_option
 @shared("agent", "user")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import anyio
 from mcp.server.stdio import stdio_server
 
-from looseleaf.agents.access import LOCAL_ADMINISTRATOR, through
+from looseleaf.agents.access import AGENT_CEILING, LOCAL_ADMINISTRATOR, confined, through
 from looseleaf.mcp_server.server import MemoryServer, client_of
 from looseleaf.operations.tools import operation_tools
+from looseleaf.values import changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,16 +47,23 @@ def _server(
     record = None if several else workspace.agents.resolve(agent)
     whose = user or (record.owner if record else workspace.settings.default_user)
     tools = operation_tools(workspace.context, full=full)
-    acting = acting_locally(workspace, record.id if record else 0, whose)
+    acting = acting_locally(workspace, record.id if record else 0, whose, full=full)
     return MemoryServer(acting, tools, tell_of_lists=True)
 
 
-def acting_locally(workspace: Workspace, agent_id: int, user: int) -> Acting:
-    """Let the client act for the operator, under its own name."""
+def acting_locally(workspace: Workspace, agent_id: int, user: int, *, full: bool = False) -> Acting:
+    """Let the client act for the operator, under its own name.
+
+    Who an agent is and what all must obey, it may change only where everything is asked for.
+    """
 
     def acting(asking: Asking) -> Context:
         name = client_of(asking)
         principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=name)
+        if not full:
+            principal = confined(principal)
+        if not agent_id and principal.ceiling is not None:
+            principal = changed(principal, ceiling=AGENT_CEILING | {"manage_agents"})
         return workspace.acting(principal=principal, surface="mcp")
 
     return acting

@@ -1,0 +1,106 @@
+"""What one can do, one can do everywhere: every operation has a command, a tool and a route.
+
+Or it stands on a short list, with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.operations.catalog import CATALOG
+from looseleaf.operations.tools import NOT_OFFERED, operation_tools, tools_of, why_not
+from looseleaf.web.abilities import ABILITIES, all_operations
+from looseleaf.web.app import HANDLERS
+
+CLI = Path(__file__).parent.parent / "src" / "looseleaf" / "cli"
+OPERATIONS = "looseleaf.operations"
+
+_SEED = "another name, by which agents know what `memory` and `memory daily` do"
+NO_COMMAND = {
+    "datamachine/daily-memory-read": "`daily read` gives the bytes, which need not be text",
+    "datamachine/get-agent-file": "`memory read` and `memory files` give the same in two parts",
+    "datamachine/scaffold-memory-file": "`init` and `agents create` start what is missing",
+    "datamachine/upload-agent-file": "`memory write --from-file` needs no base64",
+    "looseleaf/compose-prompt": "`prompt show` lays out the same assembly in more ways",
+    "memory_long_term_add": _SEED,
+    "memory_long_term_delete": _SEED,
+    "memory_long_term_read": _SEED,
+    "memory_long_term_update": _SEED,
+    "memory_short_term_add": _SEED,
+    "memory_short_term_delete": _SEED,
+    "memory_short_term_read": _SEED,
+    "memory_short_term_update": _SEED,
+}
+
+
+def reached(source: str) -> Iterator[str]:
+    """Give everything a module of the command line names: functions of rooms, operations."""
+    tree = ast.parse(source)
+    rooms: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == OPERATIONS:
+            rooms |= {one.asname or one.name: one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(OPERATIONS):
+            room = (node.module or "").rpartition(".")[2]
+            yield from (f"{room}.{one.name}" for one in node.names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(ast.Name(room), name) if room in rooms:
+                yield f"{rooms[room]}.{name}"
+            case ast.Constant(str(text)) if text in CATALOG:
+                yield text
+
+
+@pytest.fixture(scope="module")
+def commanded() -> set[str]:
+    """Collect what the command line reaches."""
+    modules = sorted(CLI.glob("*.py"))
+    return {name for module in modules for name in reached(module.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_an_operation_has_a_command(name: str, commanded: set[str]) -> None:
+    """The command line calls its function, or names it."""
+    function = inspect.unwrap(CATALOG[name].run)
+    room = function.__module__.rpartition(".")[2]
+    has_one = bool({name, f"{room}.{function.__name__}"} & commanded)
+    assert has_one is not (name in NO_COMMAND), NO_COMMAND.get(name, f"{name} needs a command")
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_an_operation_has_a_tool(name: str, workspace: Workspace) -> None:
+    """Or there is a reason why models do not get one."""
+    tools = tools_of(CATALOG[name])
+    listed = {tool.name for tool in operation_tools(workspace.context)}
+    assert {tool.name for tool in tools} <= listed
+    assert bool(tools) is (why_not(CATALOG[name]) is None)
+
+
+def test_an_operation_has_a_route(workspace: Workspace) -> None:
+    """All of them by their own names, at the address that runs abilities."""
+    assert f"{ABILITIES}/{{name:path}}/run" in HANDLERS
+    assert {one.name for one in all_operations(workspace.context)} >= set(CATALOG)
+
+
+def test_no_reason_is_stale() -> None:
+    """What stands on a list is an operation."""
+    assert set(NO_COMMAND) | set(NOT_OFFERED) <= set(CATALOG)
+    assert all((*NO_COMMAND.values(), *NOT_OFFERED.values()))
+
+
+def test_a_command_that_calls_no_operation_is_noticed() -> None:
+    """The scan sees all three ways to reach one, and no other."""
+    ways = (
+        "from looseleaf.operations.memory import read_memory",
+        "from looseleaf.operations import memory as m\nm.read_memory()",
+        "invoke(context, 'datamachine/get-agent-memory', {})",
+    )
+    names = {"memory.read_memory", "datamachine/get-agent-memory"}
+    assert all(names & set(reached(way)) for way in ways)
+    assert not set(reached("import looseleaf\nmemory.read_memory()"))
