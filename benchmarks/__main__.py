@@ -10,7 +10,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import composing, crowding, growing, reading, searching, starting, workload, writing
+from benchmarks import (
+    composing,
+    crowding,
+    growing,
+    reading,
+    searching,
+    serving,
+    starting,
+    workload,
+    writing,
+)
 from benchmarks.bench import Bench
 from benchmarks.table import Row, amount, drawn, plain
 
@@ -20,6 +30,7 @@ MEASUREMENTS = {
     "composing": composing.measure,
     "searching": searching.measure,
     "starting": starting.measure,
+    "serving": serving.measure,
     "growing": growing.measure,
     "crowding": crowding.measure,
 }

@@ -71,8 +71,7 @@ class Agents:
             return self._default()
         text = str(reference)
         if text.isdigit():
-            slug = self._slug_of(int(text))
-            record = self._files.read(slug) if slug else None
+            record = self._by_id(int(text))
         else:
             record = self._files.read(text) if why_not(text) is None else None
         if record is not None:
@@ -96,15 +95,23 @@ class Agents:
 
     def folder(self, agent_id: int) -> str:
         """Name the folder of an agent below `agents/`, making sure that it is still its own."""
-        known = self._slugs.get(agent_id)
-        if known is not None and self._files.unchanged(known, agent_id):
-            return known
         slug = self._slug_of(agent_id)
         if slug is None:
             raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
         return slug
 
+    def _by_id(self, agent_id: int) -> AgentRecord | None:
+        known = self._slugs.get(agent_id)
+        record = self._files.read(known) if known is not None else None
+        if record is not None and record.id == agent_id:
+            return record
+        slug = self._slug_of(agent_id)
+        return self._files.read(slug) if slug else None
+
     def _slug_of(self, agent_id: int) -> str | None:
+        known = self._slugs.get(agent_id)
+        if known is not None and self._files.unchanged(known, agent_id):
+            return known
         hinted = self._hint(str(agent_id))
         if why_not(hinted) is None and self._has(hinted, agent_id):
             return hinted

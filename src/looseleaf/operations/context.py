@@ -77,7 +77,8 @@ class Context:
 
     def during(self, permission: str) -> Context:
         """Give the same context to an operation that has this permission."""
-        return self if self.principal.is_local else changed(self, permission=permission)
+        same = self.principal.is_local or self.permission == permission
+        return self if same else changed(self, permission=permission)
 
     def allow(self) -> None:
         """Raise `Forbidden` unless the operation is allowed on the whole workspace."""

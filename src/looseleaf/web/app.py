@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
+from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
 from looseleaf.web.calls import respond
 from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
 from looseleaf.web.guard import Guard
 from looseleaf.web.health import Trouble
+from looseleaf.web.hot import HotPages
 from looseleaf.web.metrics import ROUTE, Metrics
 from looseleaf.web.problems import Problem
 from looseleaf.web.reception import Reception
@@ -30,23 +34,41 @@ if TYPE_CHECKING:
 
     Handler = Callable[[Request], Awaitable[Response]]
 
-METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
-PAGE = f"{NAMESPACE}/files/agent/{{file:path}}"
+
+class PageName(Convertor[str]):
+    """A part of an address that ends as the names of pages do."""
+
+    regex = rf".+(?i:{'|'.join(map(re.escape, PAGE_SUFFIXES))})"
+
+    def convert(self, value: str) -> str:
+        """Take the name as it is; the operation judges it."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Write the name as it is."""
+        return value
+
+
+register_url_convertor("page", PageName())
+PAGE = f"{NAMESPACE}/files/agent/{{file:page}}"
+NO_PAGE = f"{NAMESPACE}/files/agent/{{file:path}}"  # what ends otherwise: refused by its name
 DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"
 WRITING = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
 
-# Handlers by address and method; addresses without a name in them are tried first.
+pages_methods: dict[str, Handler] = {
+    "GET": pages.read_page,
+    **dict.fromkeys(WRITING, pages.write_page),
+    "DELETE": pages.delete_page,
+}
+# Handlers by address and method.
 HANDLERS: dict[str, dict[str, Handler]] = {
     DAY: {
         "GET": pages.read_day,
         **dict.fromkeys(WRITING, pages.write_day),
         "DELETE": pages.delete_day,
     },
-    PAGE: {
-        "GET": pages.read_page,
-        **dict.fromkeys(WRITING, pages.write_page),
-        "DELETE": pages.delete_page,
-    },
+    PAGE: pages_methods,
+    NO_PAGE: pages_methods,
     abilities.ABILITIES: {"GET": abilities.list_abilities},
     f"{abilities.ABILITIES}/{{name:path}}/run": {
         "GET": abilities.run_ability,
@@ -83,20 +105,18 @@ def application(workspace: Workspace) -> ASGIApp:
         },
     )
     app.router.redirect_slashes = False
-    app.state.reception = Reception(workspace)
+    reception = app.state.reception = Reception(workspace)
     app.state.metrics, app.state.trouble = figures, trouble
-    return Guard(app, hosts=workspace.settings.allowed_hosts, metrics=figures)
+    return Guard(HotPages(app, reception), hosts=workspace.settings.allowed_hosts, metrics=figures)
 
 
 def routes() -> list[Route]:
-    """Give a route for every address, those without names first, the pages' last of all."""
+    """Give a route for every address, in the order in which they are tried."""
     table: dict[str, dict[str, Handler]] = {path: dict(found) for path, found in HANDLERS.items()}
     for endpoint in ENDPOINTS:
         table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = _calling(endpoint)
-    # The hot one early: only the addresses that it would swallow stand before it.
-    order = sorted(
-        table, key=lambda path: (not path.startswith(PAGE[:-12]), path == PAGE, "{" in path)
-    )
+    # Pages first, since they are asked for most; then addresses without names in them.
+    order = sorted(table, key=lambda path: (path != PAGE, path == NO_PAGE, "{" in path))
     return [Route(path, Resource(path, table[path])) for path in order]
 
 

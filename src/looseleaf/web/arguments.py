@@ -10,7 +10,7 @@ from looseleaf.operations.schema import SYNONYMS, schema
 from looseleaf.web.problems import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from looseleaf.operations.catalog import Operation
 
@@ -36,10 +36,12 @@ def _kinds(wanted: Mapping[str, Any]) -> tuple[frozenset[str], str]:
     return frozenset(kinds), items
 
 
-def from_query(operation: Operation, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def from_query(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Give the arguments that a query says, each as the kind that the operation takes."""
-    kinds = kinds_of(operation)
     found: dict[str, Any] = {}
+    if not query:
+        return found
+    kinds = kinds_of(operation)
     for told, text in query:
         name = told.removesuffix("[]")
         takes, _ = kinds.get(SYNONYMS.get(name, name), (frozenset(), ""))

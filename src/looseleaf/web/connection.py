@@ -21,12 +21,12 @@ class PatientConnection(HttpToolsProtocol):
 
     _waiting: asyncio.TimerHandle | None = None
     _head_bytes = 0
-    _in_head = True
+    _in_head = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._wait()
+        self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -35,29 +35,26 @@ class PatientConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what has come, unless the head has grown too large."""
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._waiting is None:
-                self._wait()
         super().data_received(data)
-        if self._in_head and self._head_bytes > MOST_HEAD_BYTES:
+        if not self._in_head:
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > MOST_HEAD_BYTES:
             self.send_400_response("The head of the request is too large.")
+        elif self._waiting is None:
+            self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def on_message_begin(self) -> None:
         """Note that a head has begun."""
-        self._in_head = True
+        self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Note that the head is complete."""
-        self._in_head, self._head_bytes = False, 0
-        self._stop_waiting()
+        """Note that the head is complete; mostly it is so at once, and no time was measured."""
+        self._in_head = False
+        if self._waiting is not None:
+            self._stop_waiting()
         super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        """Expect the head of the next request."""
-        super().on_message_complete()
-        self._in_head, self._head_bytes = True, 0
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP in the words and with the headers that all answers have."""
@@ -73,10 +70,6 @@ class PatientConnection(HttpToolsProtocol):
         if not self.transport.is_closing():
             self.transport.write(b"\r\n".join([*lines, b"", body]))
             self.transport.close()
-
-    def _wait(self) -> None:
-        self._stop_waiting()
-        self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:

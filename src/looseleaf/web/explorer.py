@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.calls import reception_of
+from looseleaf.web.guard import OWN_POLICY
 from looseleaf.web.openapi import document
 
 if TYPE_CHECKING:
@@ -35,19 +36,20 @@ def _file(name: str) -> bytes:
     return (FOLDER / name).read_bytes()
 
 
-def _shown(name: str) -> Response:
-    headers = {"content-security-policy": POLICY}
+def _shown(request: Request, name: str) -> Response:
+    request.scope[OWN_POLICY] = POLICY
+    headers = {"content-security-policy": POLICY, "cross-origin-opener-policy": "same-origin"}
     return Response(_file(name), headers=headers, media_type=TYPES[name])
 
 
-async def docs_page(_request: Request) -> Response:
+async def docs_page(request: Request) -> Response:
     """Give the page that lists every operation; it reads /openapi.json."""
-    return _shown("docs.html")
+    return _shown(request, "docs.html")
 
 
-async def login_page(_request: Request) -> Response:
+async def login_page(request: Request) -> Response:
     """Give the page that signs in; what a link carries after # never reaches a log."""
-    return _shown("login.html")
+    return _shown(request, "login.html")
 
 
 async def static_file(request: Request) -> Response:
@@ -55,7 +57,7 @@ async def static_file(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in TYPES or name.endswith(".html"):
         raise HTTPException(404)
-    return _shown(name)
+    return _shown(request, name)
 
 
 async def openapi(request: Request) -> Response:

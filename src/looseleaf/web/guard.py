@@ -25,11 +25,12 @@ HEADERS = (
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
 _POLICY = (b"content-security-policy", POLICY)
 EVERY_HEADER = (*HEADERS, _POLICY)
+OWN_POLICY = "looseleaf.policy"  # set where an answer brings its own Content-Security-Policy
+HEADERS_BY_NAME = "looseleaf.headers"  # where the headers of a request are, for who is in a hurry
 _OWN_SITES = (b"same-origin", b"none")
 
 
@@ -53,7 +54,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = message["headers"] = [*message.get("headers", ()), *HEADERS]
-                if not any(name == b"content-security-policy" for name, _ in headers):
+                if scope.get(OWN_POLICY) is None:
                     headers.append(_POLICY)
             await send(message)
 
@@ -75,6 +76,7 @@ class Guard:
             if name == b"host" and b"host" in found:
                 return refusal(400, "host_not_allowed", "There is more than one Host.")
             found[name] = told
+        scope[HEADERS_BY_NAME] = found
         host = found.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self.hosts:
             message = "This server does not answer to that name. Its operator can allow it."

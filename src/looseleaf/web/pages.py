@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from starlette.concurrency import run_in_threadpool
 
@@ -16,7 +16,7 @@ from looseleaf.web.bodies import media_type, page_content
 from looseleaf.web.calls import body_of, invoke, reception_of, require_version
 from looseleaf.web.preconditions import etag, is_conditional, wanted_version
 from looseleaf.web.problems import Problem, precondition_failed
-from looseleaf.web.representation import raw_type, represented, with_old_names
+from looseleaf.web.representation import represented, with_old_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,27 +43,28 @@ READ_DAY, WRITE_DAY, DELETE_DAY = (
 async def read_page(request: Request) -> Response:
     """Give a page; from memory or with one small read, so no thread is worth its price."""
     context = reception_of(request).context(request)
-    query = request.query_params.multi_items() if request.scope["query_string"] else ()
-    given = from_query(run.find(context, READ), query)
+    operation = run.find(context, READ)
+    if not request.scope["query_string"]:
+        # Most requests: a page of one's own, with nothing to read from an address.
+        return _page(request, run.act(context, operation, {"file": request.path_params["file"]}))
+    query = from_query(operation, request.query_params.multi_items())
+    given = combined(request.path_params, query)
     if "as_of" in given:
-        return _page(request, await run_in_threadpool(_read, context, request, given))
-    return _page(request, _read(context, request, given))
+        return _page(request, await run_in_threadpool(run.perform, context, READ, given))
+    return _page(request, run.perform(context, READ, given))
 
 
-def _read(context: Context, request: Request, given: Mapping[str, Any]) -> PageText:
-    return run.perform(context, READ, combined(request.path_params, given))  # type: ignore[return-value]
+def _page(request: Request, found: object) -> Response:
+    page = cast("PageText", found)
+    return represented(request, page.page.hash, lambda: page.raw, lambda: _document(page))
 
 
-def _page(request: Request, page: PageText) -> Response:
-    version = page.page.hash
-    if raw_type(request.headers.get("accept", "")):
-        return represented(request, version, page.raw, {})
+def _document(page: PageText) -> dict[str, Any]:
     try:
-        document = with_old_names(plain(page))
+        return with_old_names(plain(page))
     except NotText as error:
         message = f"{error} JSON cannot hold it; ask for it with Accept: text/plain."
         raise Problem(406, error.code, message) from None
-    return represented(request, version, b"", document)
 
 
 async def write_page(request: Request) -> Response:
@@ -89,7 +90,7 @@ async def read_day(request: Request) -> Response:
     content = day["content"].encode()
     version = day["hash"] or content_hash(content)
     document = {**day, "hash": version, "bytes": len(content)}
-    return represented(request, version, content, with_old_names(document))
+    return represented(request, version, lambda: content, lambda: with_old_names(document))
 
 
 async def write_day(request: Request) -> Response:

@@ -39,6 +39,7 @@ class Reception:
         )
         self.failures = Failures()
         self._contexts: dict[str, Context] = {}
+        self._reading: dict[str, Context] = {}  # the same, ready for an operation that reads
 
     def context(self, connection: HTTPConnection, surface: str = SURFACE) -> Context:
         """Give the rooms to whoever sends the request, or raise `Unauthenticated`."""
@@ -80,6 +81,21 @@ class Reception:
         if connection.scope["method"] not in SAFE_METHODS:
             check_csrf(connection, told)
         return principal
+
+    def by_token(self, header: bytes) -> Context | None:
+        """Give the context of a plain `Bearer` header, to read with; None where that is not all."""
+        if not header.startswith(b"Bearer "):
+            return None
+        try:
+            principal = self.authentication.bearer(header[7:].decode("ascii"))
+        except (Unauthenticated, UnicodeDecodeError):
+            return None
+        known = self._reading.get(principal.credential)
+        if known is None or known.principal is not principal:
+            if len(self._reading) >= _REMEMBER:
+                self._reading.clear()
+            known = self._reading[principal.credential] = self._context(principal).during("read")
+        return known
 
     def _context(self, principal: Principal) -> Context:
         """Give a context again while its principal is the same, which any change ends."""

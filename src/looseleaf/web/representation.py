@@ -7,18 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from looseleaf.operations.schema import plain
 from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.preconditions import check_read, etag, unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
 
+    from looseleaf.operations.memory import PageText
+
+    Document = dict[str, Any]
+
+_BODIES: dict[tuple[str, str, str, float], bytes] = {}
+_KEEP, _KEEP_BYTES = 256, 65_536
 RAW = ("text/markdown", "text/plain")
 
 
 def raw_type(accept: str) -> str:
     """Choose text over JSON where the reader prefers it; "" means JSON."""
-    if not accept or accept == "*/*" or "text/" not in accept:
+    if accept in RAW:
+        return accept
+    if accept == "*/*" or "text/" not in accept:
         return ""
     best, chosen = _weight(accept, JSON), ""
     for kind in RAW:
@@ -48,16 +59,31 @@ def _first(accept: str) -> str:
     return accept.lower().partition(",")[0].partition(";")[0].strip()
 
 
-def represented(request: Request, version: str, raw: bytes, document: dict[str, Any]) -> Response:
+def represented(
+    request: Request, version: str, raw: Callable[[], bytes], document: Callable[[], Document]
+) -> Response:
     """Give a page as the reader wants it, or say that it has not changed."""
     headers = {"etag": etag(version), "vary": "accept"}
     check_read(request.headers, version)
     if unchanged(request.headers, version):
         return Response(None, 304, headers)
-    kind = raw_type(request.headers.get("accept", ""))
+    kind = raw_type(request.headers.get("accept", "*/*"))
     if kind:
-        return Response(raw, 200, headers, kind)
-    return Response(encoded({"success": True, "data": document}), 200, headers, JSON)
+        return Response(raw(), 200, headers, kind)
+    return Response(encoded({"success": True, "data": document()}), 200, headers, JSON)
+
+
+def json_body(page: PageText) -> bytes:
+    """Write a whole page as JSON; what was written is kept for the next reader."""
+    key = (page.file, page.layer, page.page.hash, page.page.updated)
+    kept = _BODIES.get(key)
+    if kept is None:
+        kept = encoded({"success": True, "data": with_old_names(plain(page))})
+        if len(_BODIES) >= _KEEP:
+            _BODIES.clear()
+        if len(kept) <= _KEEP_BYTES:
+            _BODIES[key] = kept
+    return kept
 
 
 def with_old_names(info: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import ipaddress
 import logging
 import os
@@ -32,7 +33,11 @@ BACKLOG = 2048
 
 def open_application(root: str) -> ASGIApp:
     """Open a workspace and make its application; every worker process does."""
-    return application(Workspace.open(root, surface="rest"))
+    made = application(Workspace.open(root, surface="rest"))
+    # What is there now stays for good; looking through it for garbage would only take time.
+    gc.collect()
+    gc.freeze()
+    return made
 
 
 def listen(settings: Settings) -> socket.socket:
