@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from looseleaf.agents.access import Principal
     from looseleaf.agents.accounts import Accounts
     from looseleaf.agents.authentication import Authentication
+    from looseleaf.chat.session import Chats
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.elsewhere import Shelves
     from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.search import Index
     from looseleaf.memory.store import Store
+    from looseleaf.models.opening import Models
     from looseleaf.operations.registry import Operations
     from looseleaf.plugins.hooks import Plugin
     from looseleaf.prompt.assembly import Assembly
@@ -82,6 +84,8 @@ class Workspace:
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._index: Index | None = None
         self._accounts: Accounts | None = None
+        self._chats: Chats | None = None
+        self._models: Models | None = None
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
         self._made = (-1, chosen)
@@ -97,6 +101,9 @@ class Workspace:
             chain=self.rooms.chain,
             operations=self.rooms.operations,
             accounts=self.accounts,
+            chats=self.chats,
+            models=self.models,
+            model_for=self.model_for,
             report=report,
             progress=self._tell_progress,
             actor=chosen.actor,
@@ -237,6 +244,24 @@ class Workspace:
                     mode = self.store.modes[0]
                     self._accounts = open_accounts(self.settings, mode=mode, clock=self.clock)
         return self._accounts
+
+    def chats(self) -> Chats:
+        """Give the conversations, which lie beside the accounts."""
+        if self._chats is None:
+            from looseleaf.stores.chat import open_chats
+
+            self._chats = open_chats(self.accounts(), clock=self.clock)
+        return self._chats
+
+    def models(self) -> Models:
+        """Give the models, each opened when it is first asked."""
+        if self._models is None:
+            from looseleaf.models.opening import open_models
+
+            with self._opening:
+                if self._models is None:
+                    self._models = open_models(self.settings)
+        return self._models
 
     def authentication(self) -> Authentication:
         """Give the one who knows credentials, and remembers those it has seen."""

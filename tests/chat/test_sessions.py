@@ -198,7 +198,7 @@ def test_sessions_are_listed_by_what_was_said_last(chats: SqlChats, clock: Clock
     assert ([one.id for one in listed], total) == ([first, second], 2)
     assert [one.id for one in chats.sessions.list(limit=1, offset=1)[0]] == [second]
     assert chats.sessions.list(owner=9) == ([], 0)
-    assert chats.sessions.list(agent=1, mode="chat")[1] == 2
+    assert chats.sessions.list(agents=[1], mode="chat")[1] == 2
     assert chats.sessions.list(mode="pipeline")[1] == 0
 
 

@@ -100,6 +100,12 @@ def check_config(agent: str, config: Mapping[str, Any]) -> dict[str, Any]:
     models = config.get("models", {})
     if not isinstance(models, dict) or not all(isinstance(name, str) for name in models.values()):
         raise InvalidAgent(agent, 'models maps a mode, or "default", to provider:model')
+    if not _chat_fits(config.get("chat", {})):
+        raise InvalidAgent(
+            agent,
+            "chat takes journal (true or false), turn_limit (from 1) and compaction (enabled, "
+            "max_messages and recent_messages)",
+        )
     import json
 
     try:
@@ -107,6 +113,26 @@ def check_config(agent: str, config: Mapping[str, Any]) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise InvalidAgent(agent, f"its configuration is not JSON ({error})") from error
     return dict(config)
+
+
+def _chat_fits(chat: object) -> bool:
+    """Say whether an agent's conversations could be so."""
+    if not isinstance(chat, dict) or not chat.keys() <= {"journal", "turn_limit", "compaction"}:
+        return False
+    rule = chat.get("compaction", {})
+    if not isinstance(rule, dict):
+        return False
+    flags = (chat.get("journal", False), rule.get("enabled", False))
+    numbers = (
+        chat.get("turn_limit", 1),
+        rule.get("max_messages", 1),
+        rule.get("recent_messages", 1),
+    )
+    return (
+        rule.keys() <= {"enabled", "max_messages", "recent_messages"}
+        and all(type(one) is bool for one in flags)
+        and all(type(one) is int and one > 0 for one in numbers)
+    )
 
 
 def why_not(slug: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.chat.transcript import as_text
-from looseleaf.errors import InvalidAgent, ModelFailed
+from looseleaf.errors import ModelFailed
 from looseleaf.models.model import Message, Question, answer
 from looseleaf.values import value
 
@@ -43,11 +43,9 @@ class Compaction:
 OFF = Compaction()
 
 
-def compaction_of(agent: str, config: Mapping[str, Any]) -> Compaction:
-    """Read `chat.compaction` of an agent's configuration."""
+def compaction_of(config: Mapping[str, Any]) -> Compaction:
+    """Read `chat.compaction` of an agent's configuration, which was checked when it was set."""
     told = config.get("chat", {}).get("compaction", {})
-    if not isinstance(told, dict) or not told.keys() <= set(Compaction.__match_args__):
-        raise InvalidAgent(agent, "chat.compaction takes enabled, max_messages, recent_messages")
     return Compaction(**told) if told else OFF
 
 

@@ -170,7 +170,7 @@ class Sessions(Protocol):
         self,
         *,
         owner: int = 0,
-        agent: int = 0,
+        agents: Sequence[int] | None = None,
         mode: str = "",
         limit: int = 20,
         offset: int = 0,
@@ -178,7 +178,7 @@ class Sessions(Protocol):
         """List sessions, what was last said first, and count how many there are in all."""
 
     def search(
-        self, query: str, *, owner: int = 0, agent: int = 0, limit: int = 50
+        self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
     ) -> Sequence[Hit]:
         """Find a text in what was said, newest first."""
 

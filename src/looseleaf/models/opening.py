@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from looseleaf.models.model import Model
     from looseleaf.models.providers import Providers
+    from looseleaf.settings import Settings
 
 ECHO = "echo"
 
@@ -69,3 +70,12 @@ class Models:
                 raise InvalidModel(name, why) from None
             self._providers = Providers(self._timeout, self._retries)
         return self._providers.open(name, self._configured.get(provider, Provider()))
+
+
+def open_models(settings: Settings) -> Models:
+    """Open the models that the settings know how to reach."""
+    return Models(
+        {one.name: one for one in settings.providers},
+        timeout=settings.model_timeout,
+        retries=settings.model_retries,
+    )

@@ -108,6 +108,13 @@ def accounts_of(context: Context) -> Accounts:
     return context.accounts()
 
 
+def chats_of(context: Context) -> Chats:
+    """Open the conversations of the workspace."""
+    if context.chats is None:
+        raise Unavailable("The database", "this workspace was opened without one")
+    return context.chats()
+
+
 def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
     """Find an agent that the one who acts may see and do this to.
 

@@ -11,8 +11,8 @@ import json
 from looseleaf.agents.access import confined, through
 from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
 from looseleaf.memory.policy import decide_tool, tool_policy
+from looseleaf.operations.door import invoke
 from looseleaf.operations.memory import MAIN
-from looseleaf.operations.run import invoke
 from looseleaf.operations.tools import (
     bounded,
     call_tool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from looseleaf.errors import AssembledText, InvalidArgument, ToolMissing
-from looseleaf.operations.run import invoke
+from looseleaf.operations.door import invoke
 from looseleaf.operations.schema import schema
 from looseleaf.prompt.blocks import holds_block
 from looseleaf.values import value
@@ -35,6 +35,7 @@ SMALL = (
 _RIGHTS = "who may do what is decided by people"
 _NOT_FOR_MODELS = {  # by permission
     "audit": "the audit is kept of models, not for them",
+    "chat": "a model that talks to models is paid for twice",
     "grants": _RIGHTS,
     "list_tokens": _RIGHTS,
     "operate": "what is gone for good is a person's decision",

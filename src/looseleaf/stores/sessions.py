@@ -47,13 +47,13 @@ class SqlSessions:
         self,
         *,
         owner: int = 0,
-        agent: int = 0,
+        agents: Sequence[int] | None = None,
         mode: str = "",
         limit: int = 20,
         offset: int = 0,
     ) -> tuple[list[Session], int]:
         """List sessions, what was last said first, and count how many there are in all."""
-        wanted = _wanted(owner, agent, mode)
+        wanted = _wanted(owner, agents, mode)
         newest = (sessions.c.updated.desc(), sessions.c.id)
         query = sa.select(sessions).where(*wanted).order_by(*newest).limit(limit).offset(offset)
         count = sa.select(sa.func.count()).select_from(sessions).where(*wanted)
@@ -62,7 +62,7 @@ class SqlSessions:
             return found, connection.execute(count).scalar_one()
 
     def search(
-        self, query: str, *, owner: int = 0, agent: int = 0, limit: int = 50
+        self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
     ) -> Sequence[Hit]:
         """Find a text in what was said, newest first; titles are the first words or found so."""
         sought = storable(query).casefold()
@@ -76,7 +76,7 @@ class SqlSessions:
         chosen = (
             sa.select(*_ENTRY, sessions)
             .join(sessions, sessions.c.id == messages.c.session)
-            .where(found, messages.c.role != "tool", *_wanted(owner, agent, ""))
+            .where(found, messages.c.role != "tool", *_wanted(owner, agents, ""))
             .order_by(messages.c.time.desc(), messages.c.number.desc())
             .limit(limit)
         )
@@ -133,9 +133,10 @@ class SqlSessions:
         return round(self._clock() * MICRO)
 
 
-def _wanted(owner: int, agent: int, mode: str) -> list[sa.ColumnElement[bool]]:
-    told = {"owner": owner, "agent": agent, "mode": mode}
-    return [sessions.c[name] == one for name, one in told.items() if one]
+def _wanted(owner: int, agents: Sequence[int] | None, mode: str) -> list[sa.ColumnElement[bool]]:
+    told = {"owner": owner, "mode": mode}
+    wanted = [sessions.c[name] == one for name, one in told.items() if one]
+    return wanted if agents is None else [*wanted, sessions.c.agent.in_(agents)]
 
 
 def session_of(row: Any, now: int) -> Session:  # noqa: ANN401 - a row of the table

@@ -1,0 +1,83 @@
+"""The one door for surfaces: an operation by name, with JSON arguments, for whoever acts."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Forbidden, OperationMissing, Unavailable
+from looseleaf.operations.audit import event
+from looseleaf.operations.catalog import CATALOG
+from looseleaf.operations.schema import arguments, plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.operations.catalog import Operation
+    from looseleaf.operations.context import Context
+
+# Changes of accounts go into the audit together with what they change.
+KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
+_TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session")
+
+
+def invoke(context: Context, name: str, given: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+    """Run an operation with JSON arguments as the one who acts; give its result as JSON."""
+    return plain(perform(context, name, given))
+
+
+def perform(context: Context, name: str, given: Mapping[str, Any] | None = None) -> object:
+    """Run an operation with JSON arguments as the one who acts; changes go into the audit."""
+    operation = find(context, name)
+    return act(context, operation, arguments(operation, given or {}))
+
+
+def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> object:
+    """Run an operation with arguments as its function takes them; changes go into the audit."""
+    try:
+        result: object = operation.run(context, **chosen)
+    except Forbidden as refusal:
+        record(context, operation, chosen, refusal)
+        raise
+    if not operation.read_only:
+        record(context, operation, chosen)
+    return result
+
+
+def find(context: Context, name: str) -> Operation:
+    """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
+    if context.operations is not None:
+        return context.operations().find(name)
+    found = CATALOG.get(name)
+    if found is None:
+        raise OperationMissing(name)
+    return found
+
+
+def record(
+    context: Context,
+    operation: Operation,
+    chosen: Mapping[str, Any],
+    refusal: Forbidden | None = None,
+) -> None:
+    """Let the audit know what was done or refused; what is done locally stands in the history."""
+    if context.accounts is None or context.principal.is_local:
+        return
+    if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
+        return
+    outcome = "refused" if refusal else "done"
+    told = event(context, operation.name, _target(chosen), outcome=outcome)
+    try:
+        context.accounts().audit.add(told)
+    except Unavailable as error:
+        # The change is done and stands in the page's history; whoever is told that it failed
+        # would do it twice.
+        context.report(f"the audit has no entry for {told.action} ({told.target})", error)
+
+
+def _target(chosen: Mapping[str, Any]) -> str:
+    """Name what was meant, never what was written."""
+    where = chosen.get("where")
+    named = {name: chosen[name] for name in _TARGET if chosen.get(name) is not None}
+    if where is not None:
+        named |= {"agent": where.agent, "user": where.user, "layer": where.layer}
+    return " ".join(f"{name}={one}" for name, one in named.items() if one is not None)
