@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FILE = "looseleaf.toml"
+TOOL_SETS = ("small", "full")
 INCLUDES = ("inline", "imports")
+REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to ask
 _KEY = "LOOSELEAF_KEY_"  # and the name of a provider
 
 
@@ -68,6 +70,7 @@ class Settings:
     host: str = "127.0.0.1"  # where the server listens
     port: int = 8765
     workers: int = 1  # processes of the server
+    mcp_tools: str = "small"  # or full: which tools the server offers over MCP
     allowed_hosts: tuple[str, ...] = ()  # names the server answers to, besides this machine's own
     trusted_proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded-For and -Proto are believed
     max_request_bytes: int = 20_000_000
@@ -94,6 +97,7 @@ _STARTER = """\
 # prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
 # allowed_hosts = []            # names the server answers to, needed where others can reach it
 # workers = 1                   # processes of the server
+# mcp_tools = "small"           # or "full": which tools the server offers over MCP
 # default_model = ""            # who answers: provider:model, or "echo" to try it out
 """
 
@@ -132,6 +136,11 @@ def _data_folder(environ: Mapping[str, str]) -> str:
         return os.path.join(home, "Library", "Application Support", "looseleaf")
     data = environ.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(data, "looseleaf")
+
+
+def variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
+    """Give a variable of the environment that is no setting of a workspace; "" if nobody set it."""
+    return environ.get(name, "")
 
 
 def folder_of(variable: str, otherwise: str, *, environ: Mapping[str, str] = os.environ) -> str:
@@ -291,8 +300,9 @@ def _checked_plain(found: dict[str, object]) -> dict[str, object]:
             raise InvalidSetting(name, f"it must be {_kind(default)}, not {given!r}")
         if isinstance(given, int | float) and given < 0:
             raise InvalidSetting(name, "it cannot be negative")
-    if found.get("agents_md_include", "inline") not in INCLUDES:
-        raise InvalidSetting("agents_md_include", f"it is one of {', '.join(INCLUDES)}")
+    for name, choices in (("agents_md_include", INCLUDES), ("mcp_tools", TOOL_SETS)):
+        if found.get(name, choices[0]) not in choices:
+            raise InvalidSetting(name, f"it is one of {', '.join(choices)}")
     return found
 
 

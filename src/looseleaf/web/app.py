@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
+from looseleaf.mcp_server.http import HttpServer
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
 from looseleaf.web.calls import respond
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from looseleaf.agents.access import Principal
     from looseleaf.web.endpoints import Endpoint
     from looseleaf.workspace import Workspace
 
@@ -53,6 +55,7 @@ register_url_convertor("page", PageName())
 PAGE = f"{NAMESPACE}/files/agent/{{file:page}}"
 NO_PAGE = f"{NAMESPACE}/files/agent/{{file:path}}"  # what ends otherwise: refused by its name
 DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"
+MCP = "/mcp"
 WRITING = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
 
 pages_methods: dict[str, Handler] = {
@@ -87,16 +90,18 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 }
 
 
-def application(workspace: Workspace) -> ASGIApp:
-    """Make the server's application over a workspace."""
-    figures, trouble = Metrics(), Trouble()
+def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
+    """Make the server's application over a workspace; stateless where several processes do."""
+    figures, trouble, reception = Metrics(), Trouble(), Reception(workspace)
+    memory = mcp_server(workspace, reception, stateless=stateless)
 
     def of_error(request: Request, error: Exception) -> Response:
         trouble.note(error)
         return answers.of_error(request, error)
 
     app = Starlette(
-        routes=routes(),
+        routes=[*routes(), Route(MCP, memory)],
+        lifespan=lambda _app: memory.running(),
         exception_handlers={
             Problem: answers.of_problem,
             LooseleafError: of_error,
@@ -105,9 +110,20 @@ def application(workspace: Workspace) -> ASGIApp:
         },
     )
     app.router.redirect_slashes = False
-    reception = app.state.reception = Reception(workspace)
+    app.state.reception = reception
     app.state.metrics, app.state.trouble = figures, trouble
     return Guard(HotPages(app, reception), hosts=workspace.settings.allowed_hosts, metrics=figures)
+
+
+def mcp_server(workspace: Workspace, reception: Reception, *, stateless: bool) -> HttpServer:
+    """Make the MCP server, for whoever the reception knows."""
+
+    def principal_of(scope: Scope) -> Principal:
+        scope[ROUTE] = MCP
+        return reception.principal(HTTPConnection(scope))
+
+    full = workspace.settings.mcp_tools == "full"
+    return HttpServer(workspace, principal_of, full=full, stateless=stateless)
 
 
 def routes() -> list[Route]:

@@ -31,9 +31,9 @@ GRACE_SECONDS = 10
 BACKLOG = 2048
 
 
-def open_application(root: str) -> ASGIApp:
+def open_application(root: str, *, stateless: bool = False) -> ASGIApp:
     """Open a workspace and make its application; every worker process does."""
-    made = application(Workspace.open(root, surface="rest"))
+    made = application(Workspace.open(root, surface="rest"), stateless=stateless)
     # What is there now stays for good; looking through it for garbage would only take time.
     gc.collect()
     gc.freeze()
@@ -107,7 +107,7 @@ def run(root: str, settings: Settings, taken: socket.socket) -> None:
     """Serve until told to stop; requests under way are finished first."""
     logging.basicConfig(level=logging.WARNING, format="looseleaf: %(message)s")
     config = uvicorn.Config(
-        partial(open_application, os.path.abspath(root)),
+        partial(open_application, os.path.abspath(root), stateless=settings.workers > 1),
         factory=True,
         http=PatientConnection,
         ws="none",
