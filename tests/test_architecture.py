@@ -85,7 +85,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/groups.py", "difflib"): "only a misspelled word needs it",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
-    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "the protocol is slower to import than to set up",
+    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "the protocol takes most of a second to import",
     ("cli/serve.py", "looseleaf.*"): "--help needs no web framework and no database",
     ("cli/output.py", "looseleaf.cli.formats.*"): "a plain read needs no JSON",
 }
