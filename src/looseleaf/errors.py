@@ -199,7 +199,7 @@ class ModelMissing(Invalid):
         super().__init__(
             f"No model is named for {agent} in mode {mode}. Name one: default_model = "
             '"provider:model" in looseleaf.toml (or "echo" to try it out), or for this agent: '
-            f"looseleaf agents configure {agent} models.{mode}=provider:model"
+            f"""looseleaf agents configure {agent} 'models={{"{mode}": "provider:model"}}'"""
         )
 
 

@@ -6,7 +6,7 @@ import click
 
 from looseleaf.cli.groups import Entry, Group
 from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
-from looseleaf.cli.words import arranged, wants_json
+from looseleaf.cli.words import DEFAULTS, arranged, wants_json
 
 HELP_WIDTH = 80
 MEMORY = {
@@ -87,10 +87,22 @@ AUDIT = {
 TOOLS = {
     "export": Entry("tools", "export", "Print every tool as JSON."),
 }
+CHAT = {
+    "talk": Entry("talk", "talk", "Talk to an agent, line by line or one message."),
+    "list": Entry("chat", "list_sessions", "List the sessions, newest first."),
+    "show": Entry("chat", "show_session", "Print what was said in a session."),
+    "search": Entry("chat", "search", "Find a text in what was said."),
+    "rename": Entry("chat", "rename", "Give a session another title."),
+    "finish": Entry("chat", "finish", "End a session; the journal may tell of it."),
+    "cancel": Entry("chat", "cancel", "Stop the answer that is being given."),
+    "export": Entry("chat", "export", "Print a session as a page or as JSON."),
+    "delete": Entry("chat", "delete", "Delete a session for good."),
+}
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
     "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
+    "chat": Entry("commands", "chat", "Talk to an agent, and find what was said."),
     "agents": Entry("commands", "agents", "The agents of the workspace."),
     "plugins": Entry("commands", "plugins", "Who extends this workspace, and by what."),
     "users": Entry("commands", "users", "The people who may act here."),
@@ -132,6 +144,7 @@ users = Group("users", USERS, "The people who may act here, and what they may do
 grants = Group("grants", GRANTS, "Who has which role on which agent.")
 tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
 settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
+chat = Group("chat", CHAT, "Talk to an agent; `looseleaf chat` alone begins to.")
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
 tools = Group("tools", TOOLS, "What models may do, as tools.")
 
@@ -147,6 +160,8 @@ class Top(Group):
 looseleaf_command = Top(
     "looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES
 )
+        if ctx.resilient_parsing and tuple(args) in DEFAULTS:
+            return super().parse_args(ctx, args)  # the commands of the group are asked for
 
 
 def run(words: list[str]) -> int:

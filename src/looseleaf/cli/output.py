@@ -13,6 +13,8 @@ from looseleaf.errors import (
     LooseleafError,
     NotFound,
     Refused,
+    SessionBusy,
+    TurnLost,
     Unavailable,
 )
 
@@ -27,6 +29,8 @@ EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
     (Ambiguous, 3),
     (Refused, 4),
     (Conflicted, 5),
+    (SessionBusy, 5),
+    (TurnLost, 5),
     (Unavailable, 6),
 )
 
@@ -76,6 +80,11 @@ def complain(message: str, *, error: LooseleafError | None = None, as_json: bool
 def warn(message: str) -> None:
     """Say on standard error what is not wrong, but should be known."""
     _to_stderr(f"looseleaf: warning: {escaped_line(message)}\n")
+
+
+def note(message: str) -> None:
+    """Say on standard error what happens meanwhile."""
+    _to_stderr(f"{escaped_line(message)}\n")
 
 
 def show_progress(what: str, done: int, total: int) -> None:

@@ -1,0 +1,197 @@
+"""`looseleaf chat`: talking to an agent at the terminal, line by line or one message."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
+from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.formats import print_document
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import complain, escaped, note, print_text
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.operations import sessions
+from looseleaf.operations.chat import Saying, converse, replied
+from looseleaf.operations.context import agent_of
+from looseleaf.operations.finishing import finish_session
+from looseleaf.operations.schema import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.chat.events import Event
+    from looseleaf.operations.context import Context, Where
+
+HELP = """\
+/new     begin a new session
+/finish  end this session; it may be summed up in the journal
+/quit    leave (or Ctrl-D); Ctrl-C stops an answer"""
+_SHOWN = 120  # characters of a tool's arguments
+
+
+@command(
+    "talk",
+    "looseleaf chat talk",
+    'looseleaf chat talk --agent ada --message "What do you know about the shop?"',
+    "looseleaf chat talk --last",
+)
+@click.option("--message", metavar="TEXT", help="Say this, print the answer, and leave.")
+@click.option("--session", default="", metavar="ID", help="Go on with this session.")
+@click.option("--last", is_flag=True, help="Go on with the last session.")
+@click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
+@click.option("--model", default="", metavar="NAME", help="provider:model, instead of the set one.")
+@shared("agent", "user", "format")
+def talk(
+    asked: Asked, *, message: str | None, session: str, last: bool, mode: str, model: str
+) -> None:
+    """Talk to an agent, line by line or one message.
+
+    `looseleaf chat` without a command does this. The answer is printed as it comes; which tools the
+    agent used, and which pages it wrote, is told on standard error.
+    """
+    context = asked.open()
+    if last:
+        session = _newest(context, asked.where)
+    saying = Saying(message, session, mode, model=model)
+    try:
+        _talk(context, asked, saying)
+    finally:
+        if context.models is not None:
+            context.models().close()
+
+
+def _talk(context: Context, asked: Asked, saying: Saying) -> None:
+    message = saying.message
+    if message is not None and asked.json:
+        print_document(plain(replied(context, converse(context, saying, asked.where))))
+    elif message is not None:
+        _told(converse(context, saying, asked.where))
+    elif asked.json:
+        raise click.UsageError("--format json needs --message: one question, one document.")
+    else:
+        _line_by_line(context, saying, asked.where)
+
+
+def _newest(context: Context, where: Where) -> str:
+    found = sessions.list_sessions(context, where=where, limit=1).sessions
+    if not found:
+        raise Invalid("There is no session yet to go on with.")
+    return found[0].session_id
+
+
+def _line_by_line(context: Context, saying: Saying, where: Where) -> None:
+    session = sessions.own_session(context, saying.session) if saying.session else None
+    agent = agent_of(context, session.agent if session else where.agent)
+    person = sys.stdin is not None and sys.stdin.isatty()
+    if person:
+        _remember_lines(context, saying.session)
+        about = f", {session.title!r}" if session else ""
+        note(f"Talking to {agent.slug}{about}. /help says what else one can do.")
+    current = saying.session
+    for line in _lines(person):
+        if line in ("/quit", "/exit"):
+            return
+        if line == "/help":
+            print_text(HELP + "\n")
+        elif line == "/new":
+            current = ""
+        elif line == "/finish":
+            current = _finished(context, current)
+        elif line:
+            now = Saying(line, current, saying.mode, model=saying.model)
+            current = _answered(context, now, where) or current
+
+
+def _lines(person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
+    while True:
+        try:
+            line = input("you> ") if person else sys.stdin.readline()
+        except EOFError:
+            print_text("\n")
+            return
+        if not person and not line:
+            return
+        yield line.strip()
+
+
+def _remember_lines(context: Context, session: str) -> None:
+    """Let the arrow keys bring back what was said before in this session."""
+    try:
+        import readline
+    except ImportError:
+        return  # some Pythons have none; then lines are plain
+    readline.clear_history()
+    for entry in sessions.show_session(context, session).messages if session else ():
+        if entry["role"] == "user" and "\n" not in entry["content"]:
+            readline.add_history(entry["content"])
+
+
+def _finished(context: Context, session: str) -> str:
+    if session:
+        try:
+            done = finish_session(context, session)
+        except LooseleafError as error:
+            complain(str(error), error=error)
+            return session
+        note(f"Finished; told in {done.file}." if done.file else "Finished.")
+    return ""
+
+
+def _answered(context: Context, saying: Saying, where: Where) -> str:
+    """Say one line; what goes wrong is told, and the conversation goes on."""
+    try:
+        return _told(converse(context, saying, where))
+    except LooseleafError as error:
+        complain(str(error), error=error)
+    except KeyboardInterrupt:
+        note("(stopped)")
+    found = sessions.list_sessions(context, where=where, limit=1).sessions
+    return saying.session or (found[0].session_id if found else "")
+
+
+def _told(events: Iterator[Event]) -> str:
+    """Print an answer as it comes; give the session."""
+    session, said = "", False
+    for event in events:
+        if isinstance(event, Began):
+            session = event.session
+        elif isinstance(event, Said):
+            print_text(escaped(event.text))
+            said = True
+        elif isinstance(event, Ended):
+            session = event.session
+            _end(event, said=said)
+        else:
+            if said:
+                print_text("\n")
+                said = False
+            _note(event)
+    return session
+
+
+def _end(event: Ended, *, said: bool) -> None:
+    if not said and event.text:
+        print_text(escaped(event.text))  # asked for again
+    if said or event.text:
+        print_text("\n")
+    if event.warning:
+        note(event.warning)
+    elif event.status == "cancelled":
+        note("(stopped)")
+
+
+def _note(event: Event) -> None:
+    if isinstance(event, Called):
+        note(f"[{event.tool} {event.arguments[:_SHOWN]}]")
+    elif isinstance(event, Returned):
+        for one in event.written:
+            note(f"[wrote {one.file}, revision {one.revision}]")
+        if event.failed:
+            note(f"[{event.tool} failed: {event.text[:_SHOWN]}]")
+    elif isinstance(event, Waiting):
+        note(f"[{event.why}; asking again in {event.seconds:.1f} s]")
+    elif isinstance(event, Compacted) and not event.error:
+        note(f"[summed up the first {event.through} messages]")
