@@ -188,7 +188,8 @@ def test_a_conflict_tells_both_versions(site: Site, token: str) -> None:
     assert by_header.json()["data"] == {"status": 412, "expected": old, "actual": mine}
     by_argument = site.ask("PUT", MEMORY, token, json={"content": "x", "if_match": old})
     assert by_argument.status_code == 409
-    assert by_argument.json()["data"] == {"status": 409, "expected": old, "actual": mine}
+    told = {"status": 409, "filename": "MEMORY.md", "expected": old, "actual": mine}
+    assert by_argument.json()["data"] == told
 
 
 def test_a_setting_makes_versions_mandatory(opens: Opens) -> None:

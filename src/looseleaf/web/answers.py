@@ -48,8 +48,6 @@ STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
     (DiskFull, 507),
     (Unavailable, 503),
 )
-# What an error knows besides its message, and a program may want to know too.
-_TOLD = ("expected", "actual", "available", "candidates", "positions", "size", "limit", "needed")
 CHALLENGE = {"www-authenticate": 'Bearer realm="looseleaf"'}
 
 
@@ -99,16 +97,20 @@ def of_error(request: Request, error: Exception) -> Response:
         return of_failure(request, error)
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
-    data = {name: getattr(error, name) for name in _TOLD if hasattr(error, name)}
-    return refusal(status, error.code, _message(error), data, headers)
-
-
-def _message(error: LooseleafError) -> str:
     if isinstance(error, Unavailable) and not isinstance(error, Locked | DiskFull):
         # Why may name folders and addresses, which are the operator's business.
         sys.stderr.write(f"looseleaf: {error}\n")
-        return f"{error.what} is not available now. The server's operator can see why."
-    return str(error)
+        message = f"{error.what} is not available now. The server's operator can see why."
+        return refusal(status, error.code, message, headers=headers)
+    # What it was made of, which its message says too, is easier to read for a program.
+    known = {name: _plain(one) for name, one in vars(error).items()}
+    return refusal(status, error.code, str(error), known, headers)
+
+
+def _plain(known: object) -> object:
+    if isinstance(known, tuple):
+        return [_plain(one) for one in known]
+    return known if isinstance(known, str | int | float | None) else str(known)
 
 
 def of_failure(_request: Request, _error: Exception) -> Response:

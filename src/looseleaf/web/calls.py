@@ -13,6 +13,7 @@ from looseleaf.web.arguments import combined, from_query, kinds_of
 from looseleaf.web.bodies import as_object, media_type, read_body
 from looseleaf.web.listing import paged
 from looseleaf.web.problems import Problem
+from looseleaf.web.representation import with_old_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,18 +48,17 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     context = reception_of(request).context(request)
     operation = run.find(context, endpoint.operation)
     query, window = paged(request)
-    told = from_query(operation, query)
+    asked = from_query(operation, query)
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
         media_type(request)
         body = as_object(await body_of(request))
-    given = combined(dict(request.path_params), dict(endpoint.fixed), told, body)
+    given = combined(dict(request.path_params), dict(endpoint.fixed), asked, body)
     result = await invoke(context, operation, given)
-    return (
-        window.answer(result, endpoint.status)
-        if isinstance(result, list)
-        else answer(result, endpoint.status)
-    )
+    if isinstance(result, list):
+        told = [with_old_names(one) if isinstance(one, dict) else one for one in result]
+        return window.answer(told, endpoint.status)
+    return answer(result, endpoint.status)
 
 
 async def invoke(context: Context, operation: Operation, given: Mapping[str, Any]) -> Any:  # noqa: ANN401

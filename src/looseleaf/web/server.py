@@ -7,11 +7,14 @@ import gc
 import ipaddress
 import logging
 import os
+import signal
 import socket
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.server import HANDLED_SIGNALS
 from uvicorn.supervisors import Multiprocess
 
 from looseleaf.agents.accounts import APPLICATION, SESSION, TOKEN
@@ -22,6 +25,8 @@ from looseleaf.web.connection import PatientConnection
 from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.types import ASGIApp
 
     from looseleaf.operations.context import Context
@@ -103,6 +108,20 @@ def login_link(context: Context, base: str) -> str:
     return f"{base}/login#{create_login_link(context).token}"
 
 
+class StoppableServer(uvicorn.Server):
+    """Ends well when it is told to end; uvicorn itself would finish and then die by the signal."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take note of signals while serving."""
+        before = {one: signal.signal(one, self.handle_exit) for one in HANDLED_SIGNALS}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
 def run(root: str, settings: Settings, taken: socket.socket) -> None:
     """Serve until told to stop; requests under way are finished first."""
     logging.basicConfig(level=logging.WARNING, format="looseleaf: %(message)s")
@@ -126,6 +145,6 @@ def run(root: str, settings: Settings, taken: socket.socket) -> None:
         if settings.workers > 1:
             Multiprocess(config, sockets=[taken]).run()
         else:
-            uvicorn.Server(config).run(sockets=[taken])
+            StoppableServer(config).run(sockets=[taken])
     finally:
         taken.close()

@@ -1,0 +1,175 @@
+"""Limits: bodies too large or too slow, heads too large, slow clients, many at once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from looseleaf.web import connection
+from tests.web.conftest import API, PAGE, Opens, Site
+
+MEMORY = f"{PAGE}/MEMORY.md"
+
+
+def raw(site: Site, sent: bytes, *, wait: float = 10.0) -> bytes:
+    """Send bytes as they are; give all that comes back until the server closes."""
+    with socket.create_connection(("127.0.0.1", site.port), timeout=wait) as one:
+        one.sendall(sent)
+        found = b""
+        while part := one.recv(65_536):
+            found += part
+        return found
+
+
+def head(method: str, path: str, *lines: str) -> bytes:
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "host: localhost", *lines, "", ""]).encode()
+
+
+def test_a_body_that_says_it_is_too_large_is_not_read(opens: Opens) -> None:
+    """It is 413 at once, and the connection is closed."""
+    site = opens(max_request_bytes=1000)
+    lines = (f"authorization: Bearer {site.token()}", "content-length: 1000000000000")
+    answer = raw(site, head("PUT", MEMORY, *lines))
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in answer
+
+
+def test_a_body_without_a_length_is_stopped_at_the_limit(opens: Opens) -> None:
+    """Counted while it comes, before anything is parsed."""
+    site = opens(max_request_bytes=1000)
+    lines = (f"authorization: Bearer {site.token()}", "transfer-encoding: chunked")
+    chunk = b"400\r\n" + b"x" * 0x400 + b"\r\n"
+    answer = raw(site, head("PUT", MEMORY, *lines) + chunk)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_page_too_large_is_413(opens: Opens) -> None:
+    """The limit of a page is another one than that of a request; nothing is written."""
+    site = opens(max_page_bytes=100)
+    answer = site.ask("PUT", MEMORY, site.token(), content=b"x" * 101)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert answer.json()["data"]["limit"] == 100
+
+
+def test_a_body_that_does_not_come_is_given_up(opens: Opens) -> None:
+    """408, so that nobody holds a request open for ever."""
+    site = opens(request_seconds=0.2)
+    lines = (f"authorization: Bearer {site.token()}", "content-length: 100")
+    answer = raw(site, head("PUT", MEMORY, *lines) + b"some")
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_head_that_does_not_come_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that says nothing, or drips, is closed."""
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
+    start = time.monotonic()
+    assert raw(site, b"") == b""
+    assert raw(site, b"GET /health HT") == b""
+    assert time.monotonic() - start < 5
+
+
+def test_a_head_that_is_too_large_is_refused(site: Site) -> None:
+    """In the words and with the headers of every answer."""
+    answer = raw(site, b"GET /health HTTP/1.1\r\nx: " + b"y" * 70_000)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"x-content-type-options: nosniff" in answer
+
+
+def test_what_is_not_http_is_refused(site: Site) -> None:
+    """With the same headers, and without a trace of the server's insides."""
+    answer = raw(site, b"\x16\x03\x01 hello\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy" in answer
+    assert b'"code":"invalid_request"' in answer
+
+
+def test_two_hosts_are_refused(site: Site) -> None:
+    """Whichever a proxy looked at."""
+    sent = b"GET /health HTTP/1.1\r\nhost: localhost\r\nhost: evil\r\nconnection: close\r\n\r\n"
+    assert raw(site, sent).startswith(b"HTTP/1.1 400 ")
+
+
+def test_slow_clients_do_not_stop_the_others(site: Site, token: str) -> None:
+    """With 200 requests that never end, health is answered within a second."""
+    slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(200)]
+    try:
+        lines = (f"authorization: Bearer {token}", "content-length: 1000")
+        for place, one in enumerate(slow):
+            one.sendall(head("PUT", MEMORY, *lines) if place % 2 else b"GET /health HTTP/1.1\r\n")
+        start = time.monotonic()
+        assert site.client.get("/health").status_code == 200
+        assert site.ask("GET", MEMORY, token).status_code == 200
+        assert time.monotonic() - start < 1
+    finally:
+        for one in slow:
+            one.close()
+
+
+def test_slow_writes_do_not_stop_reading(site: Site, token: str) -> None:
+    """A page that another program holds is waited for in a thread."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold(_page: bytes | None) -> bytes:
+        held.set()
+        done.wait(10)
+        return b"held"
+
+    store = site.workspace.store
+    scope = site.workspace.agents.resolve("ada").shelf.page("notes.md")
+    change = site.workspace.context.change("test")
+    with ThreadPoolExecutor() as pool:
+        holding = pool.submit(store.edit, scope, hold, change=change)
+        held.wait(10)
+        writing = pool.submit(
+            site.client.put,
+            f"{PAGE}/notes.md",
+            content=b"x",
+            headers={"authorization": f"Bearer {token}"},
+        )
+        time.sleep(0.2)
+        start = time.monotonic()
+        assert site.ask("GET", MEMORY, token).status_code == 200
+        assert time.monotonic() - start < 1
+        done.set()
+        holding.result(timeout=20)
+        assert writing.result(timeout=20).status_code == 200
+
+
+def test_concurrent_writers_of_one_version_have_one_winner(site: Site, token: str) -> None:
+    """And appends of all of them are kept."""
+    current = site.ask("GET", MEMORY, token).headers["etag"]
+
+    def put(number: int) -> int:
+        headers = {"authorization": f"Bearer {token}", "if-match": current}
+        return site.client.put(MEMORY, content=b"%d" % number, headers=headers).status_code
+
+    def add(number: int) -> int:
+        given = {"file": "log.md", "content": f"- {number}"}
+        return site.ask("POST", f"{API}/files/append", token, json=given).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(put, range(8))) == [200] + [412] * 7
+        assert set(pool.map(add, range(20))) == {200}
+    text = site.ask("GET", f"{PAGE}/log.md", token).json()["data"]["content"]
+    assert sorted(text.splitlines()) == sorted(f"- {number}" for number in range(20))
+
+
+def test_a_degraded_server_says_so(site: Site, token: str) -> None:
+    """Health is 503 while the folder of pages is gone, and a request says no more than it must."""
+    root = site.workspace.root
+    os.rename(root, f"{root}-gone")
+    try:
+        health = site.client.get("/health")
+        assert health.status_code == 503
+        assert health.json()["status"] == "degraded"
+        answer = site.ask("GET", f"{PAGE}/other.md", token)
+        assert answer.status_code >= 400
+        assert str(root) not in answer.text
+    finally:
+        os.rename(f"{root}-gone", root)
+    assert site.ask("GET", MEMORY, token).status_code == 200

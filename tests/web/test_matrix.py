@@ -1,0 +1,136 @@
+"""The matrix over HTTP: real credentials try every operation, by the table of the operations.
+
+What each may do stands in tests/operations/test_matrix.py, by hand and apart from the code; here
+the same is asked of a server, by sessions and by a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from looseleaf.operations.catalog import CATALOG
+from tests.operations.test_matrix import (
+    ABOUT,
+    ALLOWED,
+    EVERYONE,
+    NOBODY,
+    OTHER,
+    OWNER,
+    SPOILS,
+    World,
+    arguments,
+)
+from tests.web.conftest import Opens, Site
+
+RUN = "/wp-abilities/v1/abilities"
+# Refusals of permission; what else may be wrong comes after it.
+REFUSED = {"forbidden", "agent_missing", "credential_missing"}
+CAPABILITIES = {
+    "chatter": "chat",
+    "setter": "manage_settings",
+    "auditor": "view_logs",
+    "manager": "manage_agents",
+    "everything": "manage_options",
+}
+GRANTED = ("viewer", "operator", "admin")
+
+Ask = Callable[[str, dict[str, object]], httpx2.Response]
+
+
+class People:
+    """A server, with everyone of the table signed in."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        for who in ("owner", "other", "stranger"):
+            site.user(f"the-{who}")
+        record = Path(site.workspace.root, "agents/ada/agent.json")
+        record.write_text(record.read_text().replace('"owner": 1', f'"owner": {OWNER}'))
+        site.run("looseleaf/create-agent", slug="bobs", owner=OTHER)
+        for role in GRANTED:
+            site.user(f"the-{role}")
+            site.run("looseleaf/grant-role", agent="ada", user=f"the-{role}", role=role)
+        for who, capability in CAPABILITIES.items():
+            site.user(f"the-{who}", capabilities=[capability])
+        tokens = {slug: site.run("looseleaf/create-token", agent=slug) for slug in ("ada", "bobs")}
+        world = {slug: one["id"] for slug, one in tokens.items()}
+        self.world = World(site.workspace, world)
+        self.asking: dict[str, Ask] = {
+            who: self.by_session(f"the-{who}") for who in sorted(EVERYONE - {"reading", "token"})
+        }
+        self.asking["token"] = self.by_token(tokens["ada"]["token"])
+
+    def by_session(self, login: str) -> Ask:
+        """Sign in as a user, and ask as a page of ours would."""
+        browser, csrf = self.site.sign_in(login)
+
+        def ask(name: str, given: dict[str, object]) -> httpx2.Response:
+            headers = {"x-csrf-token": csrf}
+            return browser.post(f"{RUN}/{name}/run", json={"input": given}, headers=headers)
+
+        return ask
+
+    def by_token(self, token: str) -> Ask:
+        """Ask as a program would."""
+        return lambda name, given: self.site.ask("POST", f"{RUN}/{name}/run", token, json=given)
+
+    def pages(self) -> dict[str, bytes]:
+        """Give every page of the workspace."""
+        root = Path(self.site.workspace.root)
+        found = [path for path in root.rglob("*.md") if ".looseleaf" not in path.parts]
+        return {str(path): path.read_bytes() for path in found}
+
+
+@pytest.fixture
+def people(opens: Opens) -> People:
+    """Serve a workspace, with everyone signed in."""
+    return People(opens(daily_memory_enabled=True))
+
+
+def expected(name: str, target: str, who: str) -> bool:
+    return who in ALLOWED[CATALOG[name].permission].get(target, NOBODY)
+
+
+def test_over_http_nobody_gets_further_than_allowed(people: People) -> None:
+    """Whoever may not is refused and changes nothing; whoever may is not refused; no one gets 5xx.
+
+    What would change the rights of others is tried only by those who may not.
+    """
+    tried = 0
+    for name, targets in sorted(ABOUT.items(), key=lambda row: not CATALOG[row[0]].read_only):
+        permission = CATALOG[name].permission
+        for target in targets:
+            given = arguments(name, target, people.world)
+            before = people.pages()
+            for who, ask in people.asking.items():
+                allowed = expected(name, target, who)
+                spoils = permission in SPOILS and not CATALOG[name].read_only
+                # The owner of this token has no capability, unlike the one of the table.
+                unlike = who == "token" and permission in ("chat", "list_tokens", "tokens")
+                if (allowed and spoils) or unlike:
+                    continue
+                answer = ask(name, given)
+                tried += 1
+                refused = answer.json().get("code") in REFUSED
+                row = f"{who}: {name} on {target}: {answer.status_code} {answer.text[:200]}"
+                assert answer.status_code < 500, row
+                assert refused is not allowed, row
+                if refused:
+                    assert answer.status_code in (403, 404), row
+                    assert people.pages() == before, row
+                else:
+                    before = people.pages()
+    assert tried > 1000
+
+
+def test_nobody_runs_anything_without_a_credential(people: People) -> None:
+    """Every operation, every target: 401."""
+    for name, targets in ABOUT.items():
+        for target in targets:
+            given = arguments(name, target, people.world)
+            answer = people.site.client.post(f"{RUN}/{name}/run", json=given)
+            assert answer.status_code == 401, name
