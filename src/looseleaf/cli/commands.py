@@ -138,13 +138,13 @@ Exit codes:
 daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
 memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
 prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
+chat = Group("chat", CHAT, "Talk to an agent; `looseleaf chat` alone begins to.")
 agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
 plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
 users = Group("users", USERS, "The people who may act here, and what they may do.")
 grants = Group("grants", GRANTS, "Who has which role on which agent.")
 tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
 settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
-chat = Group("chat", CHAT, "Talk to an agent; `looseleaf chat` alone begins to.")
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
 tools = Group("tools", TOOLS, "What models may do, as tools.")
 
@@ -154,14 +154,14 @@ class Top(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let shared options stand before the command, when completing too."""
+        if ctx.resilient_parsing and tuple(args) in DEFAULTS:
+            return super().parse_args(ctx, args)  # the commands of the group are asked for
         return super().parse_args(ctx, arranged(args))
 
 
 looseleaf_command = Top(
     "looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES
 )
-        if ctx.resilient_parsing and tuple(args) in DEFAULTS:
-            return super().parse_args(ctx, args)  # the commands of the group are asked for
 
 
 def run(words: list[str]) -> int:

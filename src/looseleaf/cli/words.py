@@ -40,11 +40,11 @@ def arranged(argv: list[str]) -> list[str]:
         else:
             break
     command, rest = argv[at : at + 1], argv[at + 1 :]
-    if not command or command[0].startswith("-"):
-        early = []  # --help and --version, which groups answer, need none of them
     default = DEFAULTS.get(tuple(path))
     if default and (not command or command[0].startswith("--")) and command[:1] not in _OF_GROUPS:
         command, rest = [default], argv[at:]
+    if not command or command[0].startswith("-"):
+        early = []  # --help and --version, which groups answer, need none of them
     return [*path, *command, *early, *rest]
 
 
