@@ -98,7 +98,13 @@ def run(*arguments: str) -> int:
 
 
 def serve(*arguments: str) -> int:
-    """Run the server on ./my-memory."""
+    """Run the server on ./my-memory, made first where it is not there."""
+    if code := setup():
+        return code
+    root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
+    new = not Path(root, "looseleaf.toml").exists()
+    if new and (code := _call([str(VENV / "bin" / "looseleaf"), "init"])):
+        return code
     return run("serve", *arguments)
 
 
