@@ -13,7 +13,7 @@ from looseleaf.cli.memory import from_file_option, if_match_option, raw_option, 
 from looseleaf.cli.output import say, show
 from looseleaf.cli.search import context_option, tell_results
 from looseleaf.errors import AgentAmbiguous, AgentMissing, PageMissing
-from looseleaf.memory.daily import day_of
+from looseleaf.memory.daily import day_named, day_of
 from looseleaf.operations import daily as operations
 from looseleaf.operations.agents import list_agents
 from looseleaf.operations.context import Where
@@ -66,7 +66,7 @@ def read(asked: Asked, date: str, as_of: str, *, raw: bool) -> None:
     Days are UTC.
     """
     context, where = _opened(asked)
-    day = operations.journal(context, where).day(date)
+    day = day_named(date, context.clock())
     try:
         page = read_memory(context, day.filename, where=where, as_of=as_of)
     except PageMissing:
@@ -78,7 +78,7 @@ def read(asked: Asked, date: str, as_of: str, *, raw: bool) -> None:
                 "date": str(day),
                 "file": day.filename,
                 "content": page.content,
-                "hash": page.page.hash,
+                "hash": page.hash,
             }
         )
     else:

@@ -80,9 +80,9 @@ def read(
             "position": position,
             "as_of": as_of or None,
             "content": page.content,
-            "hash": page.page.hash,
-            "bytes": len(page.page.content),
-            "updated": iso(page.page.updated) if page.page.updated else None,
+            "hash": page.hash,
+            "bytes": page.size,
+            "updated": iso(page.updated) if page.updated else None,
         }
     )
 

@@ -18,8 +18,8 @@ from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-    from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.budget import Overrun
     from looseleaf.prompt.compare import Comparison
     from looseleaf.prompt.explain import Candidate, Explanation, Prefix
@@ -78,25 +78,26 @@ def show_prompt(
     told in that JSON, and the session starts without memory.
     """
 
-    def composed() -> Assembly:
-        return operations.assemble(
+    def composed(shape: str) -> dict[str, Any]:
+        return operations.compose_prompt(
             asked.open(),
             mode,
             where=asked.where,
             as_of=as_of,
+            format=shape,
             deny=deny,
             allow_only=allow_only or None,
         )
 
     if hook:
         try:
-            print_document(formats.hook(composed(), hook))
+            print_document(formats.hook(composed("text")["text"], hook))
         except LooseleafError as error:
             print_document({"systemMessage": f"looseleaf: {error}"})
     elif shape == "text":
-        show(composed().text.encode() + b"\n", exact=raw)
+        show(composed(shape)["text"].encode() + b"\n", exact=raw)
     else:
-        print_document(formats.document(composed(), shape))
+        print_document(composed(shape))
 
 
 @command(

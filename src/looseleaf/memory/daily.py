@@ -62,6 +62,17 @@ def day_of(filename: str) -> Day | None:
     return parse_date(filename[len(FOLDER) + 1 : -3].replace("/", "-"))
 
 
+def day_named(text: str | None, now: float) -> Day:
+    """Read a date, or raise `InvalidDate`; None and "" are the day of now, in UTC."""
+    if not text:
+        today = datetime.fromtimestamp(now, UTC)
+        return Day(f"{today.year:04}", f"{today.month:02}", f"{today.day:02}")
+    found = parse_date(text)
+    if found is None:
+        raise InvalidDate(text)
+    return found
+
+
 class DailyMemory:
     """What happened, day by day. Dates are YYYY-MM-DD; without one, today in UTC is meant."""
 
@@ -80,15 +91,11 @@ class DailyMemory:
 
     def today(self) -> Day:
         """Give the present day in UTC."""
-        now = datetime.fromtimestamp(self.clock(), UTC)
-        return Day(f"{now.year:04}", f"{now.month:02}", f"{now.day:02}")
+        return day_named(None, self.clock())
 
     def day(self, text: str | None) -> Day:
         """Read a date, or raise `InvalidDate`; None and "" are today."""
-        found = parse_date(text) if text else self.today()
-        if found is None:
-            raise InvalidDate(text)
-        return found
+        return day_named(text, self.clock())
 
     def scope(self, text: str | None = None) -> Scope:
         """Name the page of a day."""

@@ -43,6 +43,21 @@ class PageText:
         """The same as bytes, which a page need not share with any text."""
         return self.part.encode() if self.part is not None else self.page.content
 
+    @property
+    def hash(self) -> str:
+        """The version of the whole page."""
+        return self.page.hash
+
+    @property
+    def size(self) -> int:
+        """How many bytes the whole page has."""
+        return len(self.page.content)
+
+    @property
+    def updated(self) -> float:
+        """When the page last changed; 0 for one of the past."""
+        return self.page.updated
+
 
 @operation("datamachine/get-agent-memory", permission="read", read_only=True)
 def read_memory(

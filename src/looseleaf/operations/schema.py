@@ -276,9 +276,9 @@ def plain(result: object) -> Any:  # noqa: ANN401 - whatever JSON can say
             "layer": result.layer,
             "section": result.section,
             "content": result.content,
-            "hash": result.page.hash,
-            "bytes": len(result.page.content),
-            "updated": result.page.updated,
+            "hash": result.hash,
+            "bytes": result.size,
+            "updated": result.updated,
         }
     if isinstance(result, Found):
         raise TypeError("a page leaves as PageText")

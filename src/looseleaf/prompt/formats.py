@@ -63,9 +63,9 @@ def anthropic(assembly: Assembly) -> dict[str, Any]:
     return {"system": blocks}
 
 
-def hook(assembly: Assembly, event: str) -> Mapping[str, Any]:
+def hook(text: str, event: str) -> Mapping[str, Any]:
     """Give what Claude Code and Codex read from a hook's standard output."""
     name = HOOKS.get(event)
     if name is None:
         raise Invalid(f"There is no hook {event!r}; there are {', '.join(HOOKS)}.")
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": assembly.text}}
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
