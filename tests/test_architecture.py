@@ -32,7 +32,7 @@ LINES = (
     "plugins",
     "workspace",
     "__init__",
-    "mcp_server dialects",
+    "mcp_server dialects remote",
     "web",
     "cli",
     "__main__",
@@ -45,6 +45,7 @@ STANDARD_LIBRARY_ONLY = {"errors", "values", "atomic", "folders", "memory", "age
 KEPT_IN = {
     "alembic": {"stores"},
     "fastapi": {"web"},
+    "httpx2": {"remote"},
     "mcp": {"mcp_server"},
     "pluggy": {"plugins", "workspace"},
     "pydantic_ai": {"models"},

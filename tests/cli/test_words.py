@@ -72,6 +72,7 @@ def test_content_behind_two_dashes_comes_through_unchanged(content: list[str]) -
         ("--root /x --help", "--help"),
         ("memory --agent a --help", "memory --help"),
         ("agents --reason r delete ada", "agents delete --reason r ada"),
+        ("--insecure memory read x", "memory read --insecure x"),
         ("--bogus memory read", "--bogus memory read"),
         ("init agents", "init agents"),
     ],
@@ -98,7 +99,8 @@ def test_the_groups_are_those_of_the_table() -> None:
 def test_the_options_that_may_stand_anywhere_are_listed() -> None:
     """Adding one is a decision, since a command that lacks it must say so."""
     assert sorted(EVERYWHERE) == [
-        "--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user",
+        "--actor", "--agent", "--format", "--insecure", "--layer", "--reason", "--remote", "--root",
+        "--token", "--token-file", "--user",
     ]  # fmt: skip
 
 

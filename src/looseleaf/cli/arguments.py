@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from looseleaf import settings
 from looseleaf.cli.output import show_progress
 from looseleaf.cli.words import is_page
 from looseleaf.errors import Invalid, LooseleafError, NotText
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     Names = Callable[[Context, "Asked"], list[str]]
 
 
+_PATIENCE = 2.0  # whoever presses a key does not wait longer
+
+
 class Asked:
     """What the options that many commands share were set to."""
 
@@ -37,6 +41,11 @@ class Asked:
     format: str = "table"
     actor: str | None = None
     reason: str | None = None
+    remote: str | None = None
+    token: str | None = None
+    token_file: str | None = None
+    insecure: bool = False
+    patience: float | None = None  # how many seconds a server may take; else as set
 
     @property
     def json(self) -> bool:
@@ -48,6 +57,15 @@ class Asked:
         """Whose pages are meant."""
         return Where(self.agent, self.user, self.layer)
 
+    @property
+    def server(self) -> str:
+        """The address of the server that is meant; "" for a workspace on this machine."""
+        if self.remote is not None and self.root is not None:
+            raise click.UsageError("--remote and --root name two places. Leave one out.")
+        if self.remote is None and self.root is not None:
+            return ""
+        return settings.variable(settings.REMOTE) if self.remote is None else self.remote
+
     def workspace(self) -> Workspace:
         """Open the workspace that is meant."""
         from looseleaf.workspace import Workspace
@@ -57,7 +75,13 @@ class Asked:
         return workspace
 
     def open(self) -> Context:
-        """Open the workspace that is meant, acting as the operator."""
+        """Open the workspace that is meant, as its operator, or the way to a server."""
+        if self.server or self.remote is not None:
+            from looseleaf.cli.remote import open_remote
+
+            return open_remote(self)
+        if self.token is not None or self.token_file is not None:
+            raise click.UsageError("A token is for a server: name it by --remote.")
         return self.workspace().acting(actor=self.actor or "", reason=self.reason or "")
 
 
@@ -65,6 +89,7 @@ def _offered(ctx: click.Context, incomplete: str, names: Names) -> list[Completi
     from click.shell_completion import CompletionItem
 
     asked = ctx.ensure_object(Asked)
+    asked.patience = _PATIENCE
     try:
         found = names(asked.open(), asked)
     except LooseleafError:
@@ -117,21 +142,43 @@ _OPTIONS = {
     "root": _option(
         "--root", metavar="FOLDER", type=click.Path(), help="The workspace; else found from here."
     ),
+    "remote": _option("--remote", metavar="URL", help="A server instead; see looseleaf --help."),
+    "token": _option("--token", metavar="TOKEN", hidden=True, help="What to show the server."),
+    "token_file": _option(
+        "--token-file", metavar="FILE", type=click.Path(), hidden=True, help="Where the token is."
+    ),
+    "insecure": _option(
+        "--insecure", is_flag=True, hidden=True, help="Plain http to another machine, too."
+    ),
 }
+_PLACE = ("root", "remote", "token", "token_file", "insecure")
 PAGE = ("agent", "user", "layer", "format")
 CHANGE = (*PAGE, "actor", "reason")
 
 
 def shared(*names: str) -> Callable[[Function], Function]:
-    """Give a command some of the shared options, --root always, and what they were set to."""
+    """Give a command some of the shared options, those of the place always, and what they say."""
 
     def decorate(function: Function) -> Function:
         decorated: Function = click.make_pass_decorator(Asked, ensure=True)(function)
-        for name in reversed((*names, "root")):
+        for name in reversed((*names, *_PLACE)):
             decorated = _OPTIONS[name](decorated)
         return decorated
 
     return decorate
+
+
+def local(asked: Asked, why: str, *, named: bool = False) -> None:
+    """Refuse a command that can only be local where a server is meant, or only where it is named.
+
+    What needs no workspace to be found goes by the option alone.
+    """
+    if asked.remote if named else asked.server:
+        command = click.get_current_context().command_path
+        raise Invalid(
+            f"{command} is for a workspace on this machine, not for a server (--remote, "
+            f"{settings.REMOTE}): {why}."
+        )
 
 
 class Target(NamedTuple):
@@ -199,9 +246,17 @@ def with_content(
     return words, (_from_stdin if from_file == "-" else lambda: _from_file(from_file))
 
 
-def _from_stdin() -> str:
+def take_stdin(what: str) -> None:
+    """Claim standard input for one thing; it cannot be two."""
     if sys.stdin is None:
-        raise Invalid("Standard input is closed, so there is no content to read from it.")
+        raise Invalid(f"Standard input is closed, so there is no {what} to read from it.")
+    taken = click.get_current_context().meta.setdefault("looseleaf.stdin", what)
+    if taken != what:
+        raise click.UsageError(f"Standard input cannot be both the {taken} and the {what}.")
+
+
+def _from_stdin() -> str:
+    take_stdin("content")
     if sys.stdin.isatty():
         click.echo("Reading from the terminal; end with Ctrl-D on a line of its own.", err=True)
     return _decoded("Standard input", sys.stdin.buffer.read())

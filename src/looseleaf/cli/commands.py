@@ -125,6 +125,12 @@ Before or after any command that takes them:
 --format json    one JSON document instead of text for people
 --help           what a command does, with examples
 
+On a server instead of in a folder of this machine:
+--remote URL       where it is; else LOOSELEAF_REMOTE
+--token-file FILE  what to show it, - is standard input; else LOOSELEAF_TOKEN
+--token TOKEN      the same, seen by all who can list this machine's processes
+--insecure         allow plain http to another machine
+
 Exit codes:
 0    done
 1    failed for another reason than these

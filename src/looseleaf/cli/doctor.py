@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
@@ -30,6 +30,7 @@ def doctor(asked: Asked, *, verify: bool) -> None:
     The folder, its disk and permissions, locks, index, database, agents. Exits with 1 where there
     is a fault; warnings alone are no failure.
     """
+    local(asked, "it looks at the disk; run it where the workspace lies")
     try:
         found = check_workspace(asked.open(), verify=verify)
     except WorkspaceMissing:

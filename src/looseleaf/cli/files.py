@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import PAGE, Asked, complete_pages, shared
+from looseleaf.cli.arguments import PAGE, Asked, complete_pages, local, shared
 from looseleaf.cli.formats import counted, iso, minute, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -80,6 +80,7 @@ def paths(asked: Asked, *, relative: bool) -> None:
 
     In the order they are injected, whether or not they are there yet.
     """
+    local(asked, "paths mean something only on the machine where the pages lie")
     context = asked.open()
     found = operations.list_paths(context, where=asked.where)
     root = os.path.realpath(context.settings.root)
@@ -133,6 +134,7 @@ def compose(asked: Asked, file: str, *, listing: bool) -> None:
 
     All of them, or the one that is named, with the copies that other tools read.
     """
+    local(asked, "generated pages have copies in a project's folder; run it where that lies")
     if listing:
         _list_composed(asked, file)
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.words import EVERYWHERE, separate
+from looseleaf.cli.words import EVERYWHERE, FLAGS, separate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -128,7 +128,7 @@ class DefaultGroup(Group):
         """Find the command behind the options that may stand before it."""
         at = 0
         while at < len(args) and args[at].partition("=")[0] in EVERYWHERE:
-            at += 1 if "=" in args[at] else 2
+            at += 1 if "=" in args[at] or args[at] in FLAGS else 2
         named = args[at] if at < len(args) else ""
         if named in self.entries:
             args = [named, *args[:at], *args[at + 1 :]]

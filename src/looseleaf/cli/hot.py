@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf import settings
 from looseleaf.cli.output import answered, show
 from looseleaf.cli.words import named, separate
 from looseleaf.memory.scope import LAYERS
@@ -20,6 +21,8 @@ def read(words: list[str]) -> int | None:
     given = dict(option.partition("=")[::2] for option in options)
     if not _plain(options, given) or len(names) > 2 or words == ["-h"]:
         return None
+    if settings.variable(settings.REMOTE) and "--root" not in given:
+        return None  # a server is meant
     position, user = (int(given[name]) if name in given else None for name in _NUMBERS)
     where = Where(given.get("--agent"), user, given.get("--layer"))
 

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from looseleaf.cli.arguments import Asked, confirmed, shared
+from looseleaf.cli.arguments import Asked, confirmed, local, shared
 from looseleaf.cli.groups import DefaultGroup, Entry, command
 from looseleaf.cli.output import print_text, say
 from looseleaf.mcp_server import clients
@@ -41,6 +41,7 @@ name_option = click.option(
     "--name", default=clients.NAME, metavar="WORD", help="What the program calls the server."
 )
 yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+_NOT_REMOTE = "a server speaks MCP itself, at /mcp"
 
 
 @command("serve", "looseleaf mcp serve --agent ada", "looseleaf mcp serve --tools full")
@@ -53,6 +54,7 @@ def serve(asked: Asked, tools: str, *, several: bool) -> None:
     Programs start this by themselves, once `looseleaf mcp install` has told them. Whatever it is
     asked to do is done for one agent, under the program's name.
     """
+    local(asked, _NOT_REMOTE)
     from looseleaf.mcp_server.stdio import serve as serve_stdio
 
     serve_stdio(
@@ -86,6 +88,7 @@ def install(
 
     Shows the change to the program's configuration first, and asks.
     """
+    local(asked, _NOT_REMOTE)
     words = _command(asked, tools, several=several)
     chosen = clients.CLIENTS[client]
     if only_print:
@@ -105,11 +108,12 @@ def install(
 @name_option
 @yes_option
 @shared()
-def uninstall(_asked: Asked, client: str, name: str, *, project: bool, yes: bool) -> None:
+def uninstall(asked: Asked, client: str, name: str, *, project: bool, yes: bool) -> None:
     """Take our entry out of a program's configuration.
 
     Shows the change first, and asks. Nothing else in the file is touched.
     """
+    local(asked, _NOT_REMOTE)
     chosen = clients.CLIENTS[client]
     edit = clients.planned(chosen, _path(chosen, project=project), name, None)
     if edit.after == (edit.before or b""):

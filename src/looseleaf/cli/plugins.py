@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from looseleaf import __version__
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @shared("format")
 def list_plugins(asked: Asked) -> None:
     """List the plugins, and what each registered."""
+    local(asked, "plugins are packages on the machine where the workspace lies")
     found = asked.workspace().plugins()
     if asked.json:
         print_document({"plugins": [{**as_dict(one), "version": _version(one)} for one in found]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
@@ -26,6 +26,7 @@ def serve(
     machine can reach the server, unless --host and allowed_hosts say otherwise. Ctrl-C stops it:
     requests under way are finished first.
     """
+    local(asked, "it is what makes a server", named=True)
     from looseleaf.web import server
     from looseleaf.workspace import Workspace
 

@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from looseleaf import settings
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say, warn
@@ -29,6 +29,7 @@ def init(asked: Asked, folder: str | None, name: str, agent: str) -> None:
     Without a folder: --root, LOOSELEAF_ROOT or the current folder. What is there already stays as
     it is, so it can be run again, and on a folder of pages from elsewhere.
     """
+    local(asked, "it makes a folder", named=True)
     root = os.path.abspath(os.path.expanduser(asked.root or folder or os.getcwd()))
     before = _snapshot(root)
     workspace = Workspace.create(root, name=name, agent=agent, surface="cli")
@@ -79,7 +80,7 @@ def _snapshot(root: str) -> dict[str, int]:
 @command("completion", "looseleaf completion bash", "looseleaf completion fish")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @shared()
-def completion(_asked: Asked, shell: str) -> None:
+def completion(asked: Asked, shell: str) -> None:
     """Print the script that completes commands in a shell.
 
     \b
@@ -92,6 +93,7 @@ def completion(_asked: Asked, shell: str) -> None:
 
     It completes commands, options, agents and pages.
     """
+    local(asked, "it prints a script for this shell", named=True)
     complete = get_completion_class(shell)
     if complete is None:
         raise click.UsageError(f"There is no completion for {shell}.")

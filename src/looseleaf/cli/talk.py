@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import complain, escaped, note, print_text
@@ -52,6 +52,7 @@ def talk(
     `looseleaf chat` without a command does this. The answer is printed as it comes; which tools the
     agent used, and which pages it wrote, is told on standard error.
     """
+    local(asked, "an answer is printed as it comes, and a server gives it whole")
     context = asked.open()
     if last:
         session = _newest(context, asked.where)

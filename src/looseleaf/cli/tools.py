@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.operations.context import agent_of
@@ -23,6 +23,7 @@ def export(asked: Asked, shape: str) -> None:
 
     With --agent, the tools that its policy allows.
     """
+    local(asked, "a server offers its tools itself, at /mcp and /wp-abilities/v1/abilities")
     context = asked.open()
     agent = agent_of(context, asked.agent) if asked.agent else None
     print_document({"tools": declared(all_tools(context, agent), shape)})

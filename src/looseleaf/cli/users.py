@@ -9,11 +9,10 @@ import click
 
 from looseleaf.agents.access import CAPABILITIES, ROLES
 from looseleaf.agents.accounts import USER_STATUSES
-from looseleaf.cli.arguments import Asked, complete_agents, shared
+from looseleaf.cli.arguments import Asked, complete_agents, shared, take_stdin
 from looseleaf.cli.formats import minute, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
-from looseleaf.errors import Invalid
 from looseleaf.operations import users as operations
 from looseleaf.operations.schema import plain
 
@@ -190,8 +189,7 @@ def take(asked: Asked, agent: str, user: str) -> None:
 
 
 def _password() -> str:
-    if sys.stdin is None:
-        raise Invalid("Standard input is closed, so there is no password to read from it.")
+    take_stdin("password")
     if sys.stdin.isatty():
         typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return typed

@@ -21,6 +21,8 @@ DEFAULTS: dict[tuple[str, ...], str] = {("chat",): "talk"}
 _OF_GROUPS = (["--help"], ["--version"])
 # The options that many commands take; they may stand before the command too.
 EVERYWHERE = {"--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user"}
+EVERYWHERE |= {"--remote", "--token", "--token-file", "--insecure"}
+FLAGS = {"--insecure"}  # those of them that take no value
 
 
 def arranged(argv: list[str]) -> list[str]:
@@ -31,7 +33,7 @@ def arranged(argv: list[str]) -> list[str]:
     while at < len(argv):
         name, equals, _ = argv[at].partition("=")
         if name in EVERYWHERE:
-            width = 1 if equals else 2
+            width = 1 if equals or name in FLAGS else 2
             early += argv[at : at + width]
             at += width
         elif (*path, name) in GROUPS and not equals:

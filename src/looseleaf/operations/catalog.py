@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from looseleaf.operations.context import Context
+    from looseleaf.operations.context import Context, Elsewhere
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -49,7 +49,7 @@ def operation(
     def enter(function: Function) -> Function:
         if name in CATALOG:
             raise ValueError(f"there are two operations called {name}")
-        run = running(function, permission)
+        run = running(name, function, permission)
         CATALOG[name] = Operation(
             name, run, permission, read_only, destructive, idempotent or read_only
         )
@@ -58,10 +58,12 @@ def operation(
     return enter
 
 
-def running(function: Function, permission: str) -> Function:
+def running(name: str, function: Function, permission: str) -> Function:
     """Give the function of an operation as it is run: under its permission, looking the same."""
 
-    def run(context: Context, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    def run(context: Context | Elsewhere, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if context.is_remote:
+            return context.call(name, run, given, named)
         # Whoever calls it, and from where: what it touches is allowed by its permission.
         return function(context.during(permission), *given, **named)
 

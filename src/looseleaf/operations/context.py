@@ -19,7 +19,7 @@ from looseleaf.values import changed, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, Literal, Protocol, TypeVar
 
     from looseleaf.agents.access import Principal
     from looseleaf.agents.accounts import Accounts
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
 
     Outcome = TypeVar("Outcome")
+else:
+    Protocol = object
 
 
 def unheard(_what: str, _error: Exception) -> None:
@@ -46,6 +48,17 @@ def unheard(_what: str, _error: Exception) -> None:
 
 def unseen(_what: str, _done: int, _total: int) -> None:
     """Show nobody how far it is."""
+
+
+class Elsewhere(Protocol):
+    """What operations take instead of a `Context` where the workspace lies on a server."""
+
+    is_remote: Literal[True]
+
+    def call(
+        self, name: str, run: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:  # noqa: ANN401 - whatever the operation gives
+        """Run an operation there, and give its result or raise its error."""
 
 
 @value
@@ -74,6 +87,11 @@ class Context:
     report: Callable[[str, Exception], None] = unheard
     progress: Callable[[str, int, int], None] = unseen
     configured: Settings | None = None  # as the file has them, where others were made while running
+
+    @property
+    def is_remote(self) -> Literal[False]:
+        """Whether operations are to be run on a server instead."""
+        return False
 
     def during(self, permission: str) -> Context:
         """Give the same context to an operation that has this permission."""

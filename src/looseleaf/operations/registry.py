@@ -40,7 +40,7 @@ class Operations:
         if permission not in PERMISSIONS:
             known = ", ".join(PERMISSIONS)
             raise InvalidOperation(name, f"its permission is one of {known}, not {permission!r}")
-        run = running(function, permission)
+        run = running(name, function, permission)
         run.__signature__ = _written(inspect.signature(function))  # type: ignore[attr-defined]
         kind = (read_only, destructive, idempotent or read_only)
         made = Operation(name, run, permission, *kind, owner)

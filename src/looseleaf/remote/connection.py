@@ -1,0 +1,149 @@
+"""Asking a server: one request at a time, within a time, to that server and no other."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from looseleaf.errors import Unauthenticated, Unavailable
+from looseleaf.remote.failures import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from looseleaf.remote.address import Address
+    from looseleaf.values import Secret
+
+ABILITIES = "/wp-abilities/v1/abilities"
+PAGES = "/datamachine/v1/files/agent"
+SECONDS = 90.0  # the server itself gives up reading after 60
+_CONNECT_SECONDS = 10.0
+_MOST_BYTES = 256_000_000
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Connection:
+    """A way to a server for whoever holds the token, which nobody else gets to see."""
+
+    def __init__(self, address: Address, token: Secret, *, seconds: float = SECONDS) -> None:
+        text = token.reveal()
+        if not (text.isascii() and text.isprintable() and " " not in text and text):
+            # An HTTP library would quote the header that it cannot send.
+            raise Unauthenticated("What was given as the token is no token: it is one plain word")
+        self.address = address
+        self.seconds = seconds
+        self._token = token
+
+    def run(self, name: str, given: Mapping[str, object], *, reason: str = "") -> Any:  # noqa: ANN401
+        """Run an operation there with JSON arguments; give its result as JSON has it."""
+        # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
+        body = json.dumps(given, ensure_ascii=False, allow_nan=False)
+        headers = {"accept": "application/json", "content-type": "application/json"}
+        if reason:
+            headers["x-looseleaf-reason"] = quote(reason, errors="replace")
+        answer = self._ask(
+            "POST",
+            f"{ABILITIES}/{quote(name)}/run",
+            headers=headers,
+            content=body.encode("utf-8", "backslashreplace"),
+        )
+        if answer.status != 200:
+            self._refuse(answer)
+        return self._document(answer)["data"]
+
+    def page(self, file: str, place: Mapping[str, str]) -> tuple[bytes, str]:
+        """Give the bytes of a page, which need not be text, and their hash."""
+        path = f"{PAGES}/{quote(file)}"
+        answer = self._ask("GET", path, headers={"accept": "text/plain"}, params=place)
+        if answer.status != 200:
+            self._refuse(answer)
+        return answer.body, answer.headers.get("etag", "").strip('"')
+
+    def _ask(self, method: str, path: str, *, headers: dict[str, str], **more: Any) -> _Answer:  # noqa: ANN401
+        told = {**headers, "authorization": f"Bearer {self._token.reveal()}"}
+        limits = httpx2.Timeout(self.seconds, connect=min(self.seconds, _CONNECT_SECONDS))
+        try:
+            with (
+                # Over plain http a proxy that the environment names would see the token.
+                httpx2.Client(trust_env=self.address.encrypted, timeout=limits) as client,
+                client.stream(method, self.address.base + path, headers=told, **more) as answer,
+            ):
+                return _Answer(answer.status_code, answer.headers, self._read(answer))
+        except httpx2.TimeoutException as error:
+            self._give_up(error)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise self._gone(_said(error)) from None
+
+    def _read(self, answer: httpx2.Response) -> bytes:
+        end = time.monotonic() + self.seconds
+        parts, size = [], 0
+        for part in answer.iter_bytes():
+            parts.append(part)
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise self._gone(f"its answer has more than {_MOST_BYTES} bytes; ask for less")
+            if time.monotonic() > end:
+                self._give_up(None)
+        return b"".join(parts)
+
+    def _give_up(self, error: Exception | None) -> NoReturn:
+        if isinstance(error, httpx2.ConnectTimeout):
+            raise self._gone("nobody answers at this address; check it, and the network") from None
+        raise self._gone(
+            f"it did not answer within {self.seconds:g} seconds; if this was a change, look "
+            "whether it was made before you repeat it (LOOSELEAF_TIMEOUT waits longer)"
+        ) from None
+
+    def _refuse(self, answer: _Answer) -> NoReturn:
+        if 300 <= answer.status < 400:
+            parts = urlsplit(answer.headers.get("location", ""))
+            where = f" to {parts.scheme}://{parts.hostname}" if parts.hostname else ""
+            raise self._gone(
+                f"it sends us on{where}, and a token goes nowhere but where it was meant to; if "
+                "that is the right place, give its address"
+            )
+        told = self._document(answer)
+        code, message, data = (told.get(name) for name in ("code", "message", "data"))
+        if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
+            raise self._strange(answer)
+        raise failure(answer.status, code, message, data if isinstance(data, dict) else {})
+
+    def _document(self, answer: _Answer) -> dict[str, Any]:
+        try:
+            told = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            raise self._strange(answer) from None
+        if not isinstance(told, dict) or (answer.status == 200 and "data" not in told):
+            raise self._strange(answer)
+        return told
+
+    def _strange(self, answer: _Answer) -> Unavailable:
+        return self._gone(
+            f"it answers (status {answer.status}) as no Looseleaf server does; check the address"
+        )
+
+    def _gone(self, why: str) -> Unavailable:
+        return Unavailable(f"The server {self.address.site}", why)
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, httpx2.ConnectError):
+        return (
+            f"there is no connection ({error}); check the address, and that the server runs "
+            "(looseleaf serve)"
+        )
+    if isinstance(error, httpx2.RemoteProtocolError | httpx2.ReadError | httpx2.WriteError):
+        return (
+            "the connection broke; if this was a change, look whether it was made before you "
+            "repeat it"
+        )
+    return f"it cannot be asked ({type(error).__name__}); check the address"
