@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import (
+    chatting,
     composing,
     crowding,
     growing,
@@ -31,6 +32,7 @@ MEASUREMENTS = {
     "searching": searching.measure,
     "starting": starting.measure,
     "serving": serving.measure,
+    "chatting": chatting.measure,
     "growing": growing.measure,
     "crowding": crowding.measure,
 }

@@ -12,9 +12,9 @@ from looseleaf.chat.session import Outcome, Written
 from looseleaf.errors import SessionBusy, SessionMissing, TurnLost
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
 from looseleaf.stores import tables
+from looseleaf.stores.beginnings import LEASE_SECONDS
 from looseleaf.stores.chat import SqlChats
 from looseleaf.stores.database import Database
-from looseleaf.stores.turns import LEASE_SECONDS
 from tests.chat.conftest import ME, lease_of, opening
 from tests.conftest import Clock
 

@@ -22,8 +22,8 @@ from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, whole
 from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
 from looseleaf.errors import ModelFailed, TurnLost
 from looseleaf.models.model import Message, ToolCall, never
+from looseleaf.stores.beginnings import LEASE_SECONDS
 from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.turns import LEASE_SECONDS
 from tests.chat.conftest import Script, lease_of, opening
 from tests.conftest import Clock
 

@@ -57,7 +57,7 @@ class ProvidedModel:
         self._bridge = bridge
         self._retries = retries
         # Silence ends an answer, not length: a long one may take its time as long as it comes.
-        self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout, max_retries=0)
+        self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout)
 
     def ask(
         self, question: Question, stopped: Callable[[], bool]

@@ -63,6 +63,10 @@ class Providers:
     def _made(self, provider: str, configured: Provider) -> NativeProvider[Any]:
         if provider not in self._known:
             made = _provider(provider, configured)
+            # A client's own retries would multiply with ours; told with each request instead, it
+            # would be copied for each, which costs more than the rest of asking.
+            if hasattr(made.client, "max_retries"):
+                made.client.max_retries = 0
             self._bridge.run(made.__aenter__())
             self._known[provider] = made
         return self._known[provider]

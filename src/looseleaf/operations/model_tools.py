@@ -157,7 +157,9 @@ def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
         for one in MODEL_TOOLS.values()
         if _decision(request, one.name, one.categories).allowed
     ]
-    for tool in operation_tools(context):
+    # Without an allow list none is named, and a turn need not look through all of them.
+    allows = tool_policy(request.agent.config.get("tool_policy")).mode == "allow"
+    for tool in operation_tools(context) if allows or request.tool_allow_only else ():
         if _is_named(request, tool) and _decision(request, tool.name, tool.categories).allowed:
             parameters = json.dumps(tool.parameters(scoped=True))
             offered.append(Tool(tool.name, tool.summary, parameters, tool.categories))

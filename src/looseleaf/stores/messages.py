@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 
+import sqlalchemy as sa
+
 from looseleaf.chat.session import Entry
 from looseleaf.models.model import Attachment, Message, ToolCall
+from looseleaf.stores.tables import chat_messages
 from looseleaf.values import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 MICRO = 1_000_000
+_ADD = chat_messages.insert()
 VERSION = 1  # of how a message's JSON is laid out; an older one stays readable
 
 
@@ -60,3 +65,15 @@ def storable(text: str) -> str:
     if "\0" in text:
         text = text.replace("\0", "\u2400")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def add_messages(
+    connection: sa.Connection, place: tuple[str, int, int], said: Sequence[Message], now: int
+) -> None:
+    """Save messages of a session and turn, numbered from the first."""
+    session, turn, first = place
+    rows = [
+        {"session": session, "turn": turn, "number": first + at, "time": now, **message_row(one)}
+        for at, one in enumerate(said)
+    ]
+    connection.execute(_ADD, rows)

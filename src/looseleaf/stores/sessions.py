@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _SHOWN = ("number", "turn", "time", "role", "text", "more", "native")
 _ENTRY = [messages.c[name] for name in _SHOWN]
+# Made once: to build a statement takes longer than to run it.
+_OF = (messages.c.session == sa.bindparam("session")) & (messages.c.number > sa.bindparam("after"))
+_ALL = sa.select(*_ENTRY).where(_OF).order_by(messages.c.number)
+_LAST = _ALL.order_by(None).order_by(messages.c.number.desc()).limit(sa.bindparam("last"))
 _COPIED: list[str] = [name for name in Session.__match_args__ if name != "running"]
 _TIMES = ("created", "updated", "finished")
 _ESCAPE = "\\"
@@ -87,13 +91,12 @@ class SqlSessions:
 
     def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
         """Give messages in order: the last so many, those after a number, or all."""
-        query = sa.select(*_ENTRY).where(messages.c.session == session)
-        if after:
-            query = query.where(messages.c.number > after)
-        number = messages.c.number
-        query = query.order_by(number.desc()).limit(last) if last else query.order_by(number)
+        chosen = {"session": session, "after": after}
+        query = _ALL
+        if last:
+            query, chosen = _LAST, {**chosen, "last": last}
         with self._database.reading() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(query, chosen).all()
         found = [entry_of(row) for row in rows]
         return found[::-1] if last else found
 
