@@ -114,6 +114,8 @@ def test_sessions_are_found_renamed_exported_and_deleted(run: Run) -> None:
     )
     assert run("chat", "export", session).text.startswith("# The move\n")
     assert json.loads(run("chat", "export", session, "--as", "json").out)["schema"] == 1
+    assert run("chat", "title", session).text == "The move\n"
+    assert run("chat", "prune").text == "Deleted 0 sessions.\n"
     assert run("chat", "cancel", session).text == "Nothing is running.\n"
     assert run("chat", "finish", session).text == "Finished.\n"
     assert run("chat", "delete", session).code == 2
@@ -130,6 +132,27 @@ def test_a_failing_provider_is_told_and_the_talk_goes_on(run: Run, server: Scrip
     shown = run("chat", "show", session_of(run)).text
     assert "You: One" in shown
     assert "Turn 1 failed" in shown
+
+
+def test_what_was_left_unanswered_is_answered(run: Run, server: Scripted) -> None:
+    """Without saying it again."""
+    server.script(Reply(status=400), Reply("Here I am."))
+    assert run("chat", "--message", "Are you there?").code == 6
+    assert run("chat", "--last", "--retry").text == "Here I am.\n"
+    assert run("chat", "--last", "--retry", "--format", "json").json["response"] == "Here I am."
+    assert run("chat", "--retry").code == 2
+
+
+def test_what_was_shown_was_read(run: Run) -> None:
+    """Unless a program asked."""
+    run("chat", "--message", "Hi")
+    session = session_of(run)
+    unread = [run("chat", "list", "--format", "json").json["sessions"][0]["unread_count"]]
+    run("chat", "show", session, "--format", "json")
+    unread += [run("chat", "list", "--format", "json").json["sessions"][0]["unread_count"]]
+    run("chat", "show", session)
+    unread += [run("chat", "list", "--format", "json").json["sessions"][0]["unread_count"]]
+    assert unread == [1, 1, 0]
 
 
 def test_an_answer_on_a_terminal_takes_no_control_of_it(on_terminal: Run, server: Scripted) -> None:

@@ -59,12 +59,14 @@ def list_sessions(asked: Asked, mode: str, limit: int, offset: int) -> None:
 def show_session(asked: Asked, session: str, last: int) -> None:
     """Print what was said in a session.
 
-    With how each turn ended, and what the agent wrote to its memory.
+    With how each turn ended, and what the agent wrote to its memory. Who sees it has read it.
     """
-    found = operations.show_session(asked.open(), session, limit=last)
+    context = asked.open()
+    found = operations.show_session(context, session, limit=last)
     if asked.json:
         print_document(plain(found))
         return
+    operations.mark_read(context, session)
     about = found.session
     count = counted(about.message_count, "message")
     say(f"{about.title} ({about.agent_slug}, {about.mode}, {count})")
@@ -123,6 +125,36 @@ def rename(asked: Asked, session: str, title: str) -> None:
         print_document(as_dict(found))
     else:
         say(f"The session is now called {found.title}.")
+
+
+@command("title", "looseleaf chat title 3f0c…", "looseleaf chat title 3f0c… --force")
+@session_argument
+@click.option("--force", is_flag=True, help="Even if it has one that is not its first words.")
+@shared("format")
+def title(asked: Asked, session: str, *, force: bool) -> None:
+    """Have the model give a session a title.
+
+    Where none answers, its first words are the title.
+    """
+    made = finishing.generate_title(asked.open(), session, force=force)
+    if asked.json:
+        print_document(as_dict(made))
+    else:
+        say(made.title)
+
+
+@command("prune", "looseleaf chat prune")
+@shared("format")
+def prune(asked: Asked) -> None:
+    """Delete the sessions that need not be kept.
+
+    Those in which nothing was said for chat_retention_days, and empty ones.
+    """
+    done = operations.prune_sessions(asked.open())
+    if asked.json:
+        print_document(done)
+    else:
+        say(f"Deleted {counted(done['deleted'], 'session')}.")
 
 
 @command("finish", "looseleaf chat finish 3f0c…")

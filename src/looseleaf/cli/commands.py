@@ -93,10 +93,12 @@ CHAT = {
     "show": Entry("chat", "show_session", "Print what was said in a session."),
     "search": Entry("chat", "search", "Find a text in what was said."),
     "rename": Entry("chat", "rename", "Give a session another title."),
+    "title": Entry("chat", "title", "Have the model give a session a title."),
     "finish": Entry("chat", "finish", "End a session; the journal may tell of it."),
     "cancel": Entry("chat", "cancel", "Stop the answer that is being given."),
     "export": Entry("chat", "export", "Print a session as a page or as JSON."),
     "delete": Entry("chat", "delete", "Delete a session for good."),
+    "prune": Entry("chat", "prune", "Delete the sessions that need not be kept."),
 }
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),

@@ -13,8 +13,8 @@ from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import complain, escaped, note, print_text
 from looseleaf.errors import Invalid, LooseleafError
-from looseleaf.operations import sessions
-from looseleaf.operations.chat import Saying, converse, replied
+from looseleaf.operations import chat, sessions
+from looseleaf.operations.chat import Saying, converse
 from looseleaf.operations.context import agent_of
 from looseleaf.operations.finishing import finish_session
 from looseleaf.operations.schema import plain
@@ -41,11 +41,19 @@ _SHOWN = 120  # characters of a tool's arguments
 @click.option("--message", metavar="TEXT", help="Say this, print the answer, and leave.")
 @click.option("--session", default="", metavar="ID", help="Go on with this session.")
 @click.option("--last", is_flag=True, help="Go on with the last session.")
+@click.option("--retry", is_flag=True, help="Have the last message answered that was not.")
 @click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
 @click.option("--model", default="", metavar="NAME", help="provider:model, instead of the set one.")
 @shared("agent", "user", "format")
 def talk(
-    asked: Asked, *, message: str | None, session: str, last: bool, mode: str, model: str
+    asked: Asked,
+    *,
+    message: str | None,
+    session: str,
+    last: bool,
+    retry: bool,
+    mode: str,
+    model: str,
 ) -> None:
     """Talk to an agent, line by line or one message.
 
@@ -56,19 +64,26 @@ def talk(
     context = asked.open()
     if last:
         session = _newest(context, asked.where)
+    if retry and (message is not None or not session):
+        raise click.UsageError("--retry needs --session or --last, and no --message.")
     saying = Saying(message, session, mode, model=model)
     try:
-        _talk(context, asked, saying)
+        _talk(context, asked, saying, retry=retry)
     finally:
         if context.models is not None:
             context.models().close()
 
 
-def _talk(context: Context, asked: Asked, saying: Saying) -> None:
-    message = saying.message
+def _talk(context: Context, asked: Asked, saying: Saying, *, retry: bool) -> None:
+    message, session, model = saying.message, saying.session, saying.model
     if message is not None and asked.json:
-        print_document(plain(replied(context, converse(context, saying, asked.where))))
-    elif message is not None:
+        reply = chat.send_message(
+            context, message, session=session, mode=saying.mode, model=model, where=asked.where
+        )
+        print_document(plain(reply))
+    elif retry and asked.json:
+        print_document(plain(chat.continue_chat(context, session, model=model)))
+    elif message is not None or retry:
         _told(converse(context, saying, asked.where))
     elif asked.json:
         raise click.UsageError("--format json needs --message: one question, one document.")
