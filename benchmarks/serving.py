@@ -66,6 +66,9 @@ def measure(bench: Bench) -> Iterator[Row]:
         yield from _compared(bench, (ours, bare), request, "GET MEMORY.md", wrong=wrong)
         as_json = _request("GET", {"authorization": f"Bearer {token}"})
         yield from _compared(bench, (ours, bare), as_json, "the same as JSON")
+        asking = _request("GET", {**reading, "if-none-match": "*"})
+        usual = _compared(bench, (ours, bare), asking, "304, by the usual way", target=None)
+        yield from usual
         yield from _writing(bench, ours, root, reading)
 
 
@@ -96,7 +99,13 @@ class Served:
 
 
 def _compared(
-    bench: Bench, servers: tuple[Served, Served], request: bytes, what: str, *, wrong: str = ""
+    bench: Bench,
+    servers: tuple[Served, Served],
+    request: bytes,
+    what: str,
+    *,
+    wrong: str = "",
+    target: float | None = TARGET,
 ) -> Iterator[Row]:
     work: list[Laps] = [[], []]
     clock: list[Laps] = [[], []]
@@ -111,7 +120,7 @@ def _compared(
             work[place].append([(server.busy_seconds() - busy) / count])
             clock[place].append([(time.perf_counter() - start) / count])
     yield compared(
-        GROUP, f"{what}, work of the server", work[0], BARE, work[1], target=TARGET, wrong=wrong
+        GROUP, f"{what}, work of the server", work[0], BARE, work[1], target=target, wrong=wrong
     )
     yield compared(GROUP, f"{what}, 16 at a time", clock[0], BARE, clock[1])
 
@@ -199,9 +208,8 @@ def _answer(connection: socket.socket) -> bytes:
     while b"\r\n\r\n" not in received:
         received += connection.recv(65_536)
     head, _, body = received.partition(b"\r\n\r\n")
-    lower = head.lower()
-    at = lower.index(b"content-length:") + 15
-    size = int(lower[at:].split(b"\r\n", 1)[0])
+    _, told, rest = head.lower().partition(b"content-length:")
+    size = int(rest.split(b"\r\n", 1)[0]) if told else 0
     while len(body) < size:
         body += connection.recv(65_536)
     return head + b"\r\n\r\n" + body

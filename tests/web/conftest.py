@@ -18,6 +18,7 @@ from looseleaf.operations.run import invoke
 from looseleaf.values import changed
 from looseleaf.web.app import application
 from looseleaf.web.connection import PatientConnection
+from looseleaf.web.hot import DECIDED_SECONDS
 from looseleaf.workspace import Workspace as Opened
 
 API = "/datamachine/v1"
@@ -99,6 +100,11 @@ class Site:
         headers = {"authorization": f"Bearer {token}"} if token else {}
         headers |= more.pop("headers", {})
         return self.client.request(method, path, headers=headers, **more)
+
+    @staticmethod
+    def wait_for_decisions() -> None:
+        """Let the moment pass for which it stays decided who may read a page."""
+        time.sleep(DECIDED_SECONDS * 1.1)
 
     def sign_in(self, user: str | None = None) -> tuple[httpx2.Client, str]:
         """Sign in by a login link; give a browser with the session, and its CSRF token."""

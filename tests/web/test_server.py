@@ -20,6 +20,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.operations.run import invoke
+from looseleaf.web.hot import DECIDED_SECONDS
 from tests.web.conftest import API, PAGE
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -196,6 +197,7 @@ def test_two_servers_and_their_workers_share_one_root(root: Path, serve: Serve) 
         page = httpx2.get(base + MEMORY, headers=headers, trust_env=False)
         assert page.json()["data"]["content"] == "edited by hand"
     local(root, "looseleaf/revoke-token", id=made["id"])
+    time.sleep(2 * DECIDED_SECONDS)
     for base in bases * 3:
         assert httpx2.get(base + MEMORY, headers=headers, trust_env=False).status_code == 401
     assert first.stop() == 0

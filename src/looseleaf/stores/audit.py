@@ -23,6 +23,15 @@ _FIELDS: tuple[str, ...] = Event.__match_args__
 _PAGE = 1000
 
 
+# Made once: building a statement takes longer than running it, and every write of a page does.
+_ONLY = tables.state.c.name == "audit"
+_END = sa.select(tables.state.c.number, tables.state.c.text).where(_ONLY).with_for_update()
+_ADD = tables.audit.insert()
+_MOVE = (
+    tables.state.update().where(_ONLY).values(number=sa.bindparam("to"), text=sa.bindparam("with"))
+)
+
+
 class SqlAudit:
     """The audit of one database."""
 
@@ -37,19 +46,13 @@ class SqlAudit:
 
     def append(self, connection: sa.Connection, event: Event) -> None:
         """Add an event to the transaction that does what it tells."""
-        end = tables.state.c.name == "audit"
-        last = connection.execute(
-            sa.select(tables.state.c.number, tables.state.c.text).where(end).with_for_update()
-        ).one()
+        last = connection.execute(_END).one()
         fields = {name: _clean(one) for name, one in as_dict(event).items()}
         number, time = last.number + 1, round(self.clock() * MICRO)
         made = _hash(last.text, number, time, fields)
-        connection.execute(
-            tables.audit.insert().values(
-                number=number, time=time, previous=last.text, hash=made, **fields
-            )
-        )
-        connection.execute(tables.state.update().where(end).values(number=number, text=made))
+        entry = {"number": number, "time": time, "previous": last.text, "hash": made, **fields}
+        connection.execute(_ADD, entry)
+        connection.execute(_MOVE, {"to": number, "with": made})
 
     def list(self, *, limit: int = 50, before: int = 0) -> Sequence[AuditEntry]:
         """List entries, newest first; with `before`, those of lower numbers."""

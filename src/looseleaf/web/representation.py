@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from looseleaf.operations.memory import PageText
 from looseleaf.operations.schema import plain
 from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.preconditions import check_read, etag, unchanged
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from looseleaf.operations.memory import PageText
+    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.store import Found
 
     Document = dict[str, Any]
 
@@ -73,12 +75,13 @@ def represented(
     return Response(encoded({"success": True, "data": document()}), 200, headers, JSON)
 
 
-def json_body(page: PageText) -> bytes:
+def json_body(scope: Scope, page: Found) -> bytes:
     """Write a whole page as JSON; what was written is kept for the next reader."""
-    key = (page.file, page.layer, page.page.hash, page.page.updated)
+    key = (scope.filename, scope.layer, page.hash, page.updated)
     kept = _BODIES.get(key)
     if kept is None:
-        kept = encoded({"success": True, "data": with_old_names(plain(page))})
+        text = PageText(scope.filename, page, scope.layer)
+        kept = encoded({"success": True, "data": with_old_names(plain(text))})
         if len(_BODIES) >= _KEEP:
             _BODIES.clear()
         if len(kept) <= _KEEP_BYTES:
