@@ -22,7 +22,7 @@ NOT_THERE = {"/", "/docs", "/static/{name}"}  # pages for people, in docs/server
 @pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl here")
 def test_the_commands_of_the_page_run(opens: Opens, tmp_path: Path) -> None:
     """Block by block, each line must succeed."""
-    site = opens(daily_memory_enabled=True)
+    site = opens(daily_memory_enabled=True, default_model="echo")
     site.user("boss", capabilities=["manage_options"])
     environment = {
         "PATH": os.environ["PATH"],

@@ -20,7 +20,7 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
@@ -196,9 +196,9 @@ def send_message(
     where: Where = HERE,
 ) -> Reply:
     """Say something to an agent and wait for its answer; without a session, a new one begins."""
-    attached = tuple(_attachment(one) for one in attachments)
-    saying = Saying(message, session, mode, request, model, attached)
-    return replied(context, converse(context, saying, where))
+    given = {"message": message, "session": session, "mode": mode, "request": request}
+    events = begun(context, {**given, "model": model, "attachments": attachments}, where)
+    return replied(context, events)
 
 
 @operation("looseleaf/continue-chat", permission="chat")
@@ -214,6 +214,16 @@ def cancel_chat(context: Context, session: str) -> dict[str, bool]:
     return {"cancelled": chats_of(context).turns.cancel(found.id)}
 
 
+def begun(
+    context: Context, given: Mapping[str, Any], where: Where | None = None
+) -> Iterator[Event]:
+    """Begin a turn by the arguments of `send_message` or `continue_chat`."""
+    attached = tuple(_attachment(one) for one in given.get("attachments", ()))
+    told = {name: one for name, one in given.items() if name != "attachments"}
+    saying = Saying(**{"message": None, **told, "attachments": attached})
+    return converse(context, saying, where or HERE)
+
+
 def replied(context: Context, events: Iterator[Event]) -> Reply:
     """Wait for the end of a turn."""
     calls: list[Called] = []
@@ -225,10 +235,10 @@ def replied(context: Context, events: Iterator[Event]) -> Reply:
             end = event
     if end is None:
         raise ValueError("a turn ended without saying so")
-    return reply_of(context, end, calls)
+    return _reply(context.during("chat"), end, calls)
 
 
-def reply_of(context: Context, end: Ended, calls: list[Called]) -> Reply:
+def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
     """Sum up a turn."""
     session = own_session(context, end.session)
     agent = agent_of(context, session.agent)

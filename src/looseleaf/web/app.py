@@ -16,6 +16,7 @@ from looseleaf.mcp_server.http import HttpServer
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
 from looseleaf.web.calls import respond
+from looseleaf.web.chat import TALKING
 from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
 from looseleaf.web.guard import Guard
 from looseleaf.web.health import Trouble
@@ -130,7 +131,8 @@ def routes() -> list[Route]:
     """Give a route for every address, in the order in which they are tried."""
     table: dict[str, dict[str, Handler]] = {path: dict(found) for path, found in HANDLERS.items()}
     for endpoint in ENDPOINTS:
-        table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = _calling(endpoint)
+        handler = TALKING.get(endpoint.operation) or _calling(endpoint)
+        table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = handler
     # Pages first, since they are asked for most; then addresses without names in them.
     order = sorted(table, key=lambda path: (path != PAGE, path == NO_PAGE, "{" in path))
     return [Route(path, Resource(path, table[path])) for path in order]

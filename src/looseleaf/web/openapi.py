@@ -77,6 +77,7 @@ ERROR: Document = {
 
 def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
     wanted = schema(operation)
+    more = (502,) if operation.permission == "chat" else ()
     in_path = {part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")}
     fixed = {name for name, _ in endpoint.fixed}
     rest = {
@@ -91,7 +92,7 @@ def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
         "summary": operation.summary,
         "description": f"The operation `{operation.name}`; it takes `{operation.permission}`.",
         "tags": [endpoint.path.split("/")[1]],
-        "responses": {str(endpoint.status): success(), **failures(endpoint.method)},
+        "responses": {str(endpoint.status): success(), **failures(endpoint.method, *more)},
     }
     if endpoint.method in ("GET", "DELETE"):
         parameters += [
@@ -156,12 +157,13 @@ def body(properties: Document, needed: list[str]) -> Document:
 
 def _ability(operation: Operation) -> Document:
     wanted = schema(operation)
+    more = (502,) if operation.permission == "chat" else ()
     described: Document = {
         "operationId": f"run-{operation.name.replace('/', '-')}",
         "summary": operation.summary,
         "description": f"It takes `{operation.permission}`.",
         "tags": ["abilities"],
         "requestBody": body(wanted["properties"], wanted["required"]),
-        "responses": {"200": success(), **failures("POST")},
+        "responses": {"200": success(), **failures("POST", *more)},
     }
     return {"post": described}
