@@ -234,3 +234,10 @@ def test_agents_made_at_the_same_time_get_different_ids(workspace: Workspace) ->
         ids = pool.starmap(make, [(workspace.root, f"bot-{n}") for n in range(16)])
     assert len(set(ids)) == 16
     assert len(workspace.agents.records()) == 17
+
+
+@pytest.mark.parametrize("reference", ["²", "٣", "9" * 30, "9" * 5000, "-1", "1.0"])
+def test_what_only_looks_like_an_id_is_no_agent(workspace: Workspace, reference: str) -> None:
+    """Digits of other scripts, and numbers that no agent can have."""
+    with pytest.raises(AgentMissing):
+        workspace.agents.resolve(reference)

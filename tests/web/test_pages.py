@@ -315,3 +315,12 @@ def test_the_curl_commands_of_the_seeds_work_as_written(
     assert '"success":true' in typed(update)
     assert Path(site.workspace.root, "agents/ada/MEMORY.md").read_bytes() == text
     assert "## State" in typed(read)
+
+
+@pytest.mark.parametrize("text", ["²", "٣", "9" * 400])
+def test_digits_of_other_scripts_are_no_numbers(site: Site, token: str, text: str) -> None:
+    """Wherever a number may stand, they are refused and break nothing."""
+    names = ("agent", "agent_id", "user_id", "position", "as_of")
+    for name in names:
+        assert site.ask("GET", MEMORY, token, params={name: text}).status_code in (400, 404), name
+    assert site.ask("DELETE", f"{API}/agents/{text}", token).status_code in (403, 404)

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 HINTS = ".looseleaf/agents"  # the next id, and for each id where to look first
 
+_MOST_DIGITS = 19  # of an id; "²" is a digit to Python, too, and no number
+
 
 class Agents:
     """The agents of a workspace; every call sees what is on disk now."""
@@ -70,7 +72,7 @@ class Agents:
         if reference is None or reference == "":
             return self._default()
         text = str(reference)
-        if text.isdigit():
+        if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
             record = self._by_id(int(text))
         else:
             record = self._files.read(text) if why_not(text) is None else None

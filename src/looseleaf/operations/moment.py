@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def parse_moment(text: str) -> int | float:
     """Read a revision number, or a UTC time or day (meaning its end) as seconds."""
-    if text.isdigit() and len(text) < 10:
+    if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     from datetime import UTC, date, datetime
 

@@ -20,7 +20,7 @@ _UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
 async def read_body(request: Request, *, limit: int, seconds: float) -> bytes:
     """Read the body, or stop as soon as it is too large or too slow."""
     told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > limit:
+    if told.isascii() and told.isdigit() and int(told[:20]) > limit:
         raise too_large(limit)
     parts, size = [], 0
     try:
