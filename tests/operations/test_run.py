@@ -84,6 +84,7 @@ def test_the_names_of_the_seeds_are_understood(mine: Context) -> None:
         ({"file": None}, "it is string"),
         ({"position": True}, r"it is \['integer', 'null'\]"),
         ({"position": "1"}, "integer"),
+        ({"position": 2**53}, "integer"),
         ({"layer": "attic"}, "it is one of"),
         ({"agent": ["ada"]}, "integer"),
     ],
@@ -194,3 +195,9 @@ def test_results_are_values_for_callers_in_python(mine: Context) -> None:
     assert isinstance(
         perform(mine, "datamachine/get-agent-memory", {"file": "RULES.md"}), memory.PageText
     )
+
+
+def test_a_limit_of_any_size_is_no_failure(workspace: Workspace) -> None:
+    """From Python, where numbers have no end; JSON's are refused before that."""
+    from_python = CATALOG["looseleaf/find-pages"].run(workspace.context, "memory", limit=10**30)
+    assert from_python

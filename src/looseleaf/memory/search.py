@@ -28,6 +28,7 @@ _MARKER = b"datamachine-section-body"
 # A search through years of days asks thousands of names for their day, the same ones each time.
 _DAYS: dict[str, str] = {}
 _REMEMBER = 8192
+_MOST = 2**31  # no shelf has more pages, and no database counts much further
 
 
 @value
@@ -127,6 +128,7 @@ def ranked(
         raise InvalidQuery(words, "it has no words")
     if limit < 0:
         raise InvalidQuery(words, "limit cannot be negative")
+    limit = min(limit, _MOST)
     scores = index.ranked(shelf, terms, limit) if index is not None else None
     # A word index cuts words at spaces, which not every script has.
     if scores is None or not (scores or "".join(terms).isascii()):

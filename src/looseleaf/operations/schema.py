@@ -100,6 +100,7 @@ _WHERE = {
     "user": "int | None",
     "layer": f"Literal[{', '.join(map(repr, LAYERS))}] | None",
 }
+LARGEST = 2**53 - 1  # beyond it JSON's numbers are not exact, and databases have none
 _TYPES: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "str": ("string", str),
     "bytes": ("string", str),
@@ -254,6 +255,8 @@ def _fits(argument: object, wanted: Schema) -> bool:
         return False
     if "enum" in wanted:
         return argument in wanted["enum"]
+    if isinstance(argument, int) and abs(argument) > LARGEST:
+        return False
     if isinstance(argument, list):
         return all(_fits(one, wanted["items"]) for one in argument)
     if isinstance(argument, dict) and "properties" in wanted:
