@@ -23,6 +23,7 @@ from looseleaf import Workspace
 from looseleaf.chat.session import Opening, Outcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations.chat import Saying, converse
+from looseleaf.operations.model_tools import MODEL_TOOLS
 from looseleaf.stores.chat import SqlChats
 from looseleaf.stores.database import Database
 
@@ -192,10 +193,18 @@ def _bare(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
     pages = workspace.compose("chat", "alpha").messages
     asked: Any = [{"role": "system", "content": text} for text in pages]
     asked.append({"role": "user", "content": "Hello"})
+    tools: Any = [
+        {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}
+        for tool in MODEL_TOOLS.values()
+    ]
 
     def call() -> None:
         for _ in client.chat.completions.create(
-            model="m", messages=asked, stream=True, stream_options={"include_usage": True}
+            model="m",
+            messages=asked,
+            tools=tools,
+            stream=True,
+            stream_options={"include_usage": True},
         ):
             pass
 

@@ -1,0 +1,47 @@
+"""One who talks until the power is cut, and says which messages were acknowledged, a line each.
+
+Called as `python -m tests.chat.talk_until_dark ROOT sync|nosync`; the second is how the test shows
+that it can fail.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import sqlalchemy as sa
+
+from looseleaf.chat.session import Outcome
+from looseleaf.models.model import Message, Usage
+from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.database import Database
+from tests.chat.conftest import lease_of, opening
+
+
+def main(root: str, syncing: str) -> None:
+    """Take turns in one session, round after round."""
+    database = Database("", root)
+    if syncing == "nosync":
+        sa.event.listen(
+            sa.Engine,
+            "before_cursor_execute",
+            lambda _c, _k, statement, given, _x, _m: (
+                statement.replace("synchronous = FULL", "synchronous = OFF"),
+                given,
+            ),
+            retval=True,
+        )
+    chats = SqlChats(database)
+    session, number = "", 0
+    while True:
+        number += 1
+        begun = chats.turns.begin(opening(f"question {number}", session))
+        session = begun.session.id
+        os.write(1, f"{session} question {number}\n".encode())
+        answer = Message("assistant", f"answer {number}")
+        chats.turns.end(lease_of(begun), (answer,), Outcome("completed", Usage()))
+        os.write(1, f"{session} answer {number}\n".encode())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

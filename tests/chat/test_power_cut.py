@@ -1,0 +1,105 @@
+"""What was said is still there after a power cut, as soon as anyone was told that it is."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.database import FILE, Database
+from tests.chat.conftest import lease_of, opening
+from tests.conftest import FULL, Clock
+from tests.stores.test_power_cut import Disk, PlainDisk
+
+ROOT = Path(__file__).parent.parent.parent
+CUTS = 200 if FULL else 10
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="mounting takes Linux and root"
+)
+
+
+@pytest.fixture(params=[Disk, PlainDisk], ids=["journal", "no journal"])
+def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
+    """Give a disk with an empty workspace on it, and take it away afterwards."""
+    made: Disk = request.param(tmp_path)
+    made.begin()
+    yield made
+    subprocess.run(["umount", str(made.root)], check=False, capture_output=True)
+
+
+def stop(talker: subprocess.Popen[str]) -> None:
+    """Hold someone still, so that nothing is told between the last look at the disk and the cut."""
+    talker.send_signal(signal.SIGSTOP)
+    about = Path(f"/proc/{talker.pid}/stat")
+    while about.read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.001)
+
+
+def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
+    """Let someone talk, cut the power, and give what they were told was kept."""
+    (disk.root / ".looseleaf").mkdir(exist_ok=True)
+    Database("", str(disk.root)).close()
+    os.sync()
+    command = [sys.executable, "-m", "tests.chat.talk_until_dark", str(disk.root), syncing]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as talker:
+        assert talker.stdout
+        first = talker.stdout.readline()
+        time.sleep(seconds)
+        stop(talker)
+        disk.cut(talker)
+        talker.kill()
+        acknowledged = [first.strip(), *talker.stdout.read().splitlines()]
+    disk.unmount()
+    disk.repair()
+    disk.mount()
+    return [line for line in acknowledged if len(line.split()) == 3]
+
+
+def kept(disk: Disk) -> tuple[str, set[str]]:
+    """Say whether the database is whole, and everything that was said."""
+    with sqlite3.connect(disk.root / FILE) as sql:
+        verdict = str(sql.execute("PRAGMA integrity_check").fetchone()[0])
+        rows = sql.execute("SELECT session || ' ' || text FROM chat_messages").fetchall()
+    sql.close()
+    return verdict, {str(row[0]) for row in rows}
+
+
+def test_no_message_is_lost_in_a_power_cut(disk: Disk, seed: int, clock: Clock) -> None:
+    """The database is whole, and the last session goes on."""
+    chance = random.Random(seed)
+    for _ in range(CUTS):
+        acknowledged = talked(disk, chance.uniform(0.0, 0.3), "sync")
+        verdict, found = kept(disk)
+        assert verdict == "ok"
+        assert not sorted(set(acknowledged) - found)
+        database = Database("", str(disk.root))
+        chats = SqlChats(database, clock=clock)  # years ahead: every lease is over
+        begun = chats.turns.begin(opening("And now?", acknowledged[-1].split()[0]))
+        assert lease_of(begun).turn > 1
+        database.close()
+
+
+def test_the_test_can_fail(disk: Disk, seed: int) -> None:
+    """Without a sync, messages are lost that someone was told were kept."""
+    chance = random.Random(seed)
+    for _ in range(20):
+        acknowledged = talked(disk, chance.uniform(0.1, 0.3), "nosync")
+        try:
+            verdict, found = kept(disk)
+        except sqlite3.DatabaseError:
+            return
+        if verdict != "ok" or set(acknowledged) - found:
+            return
+    pytest.fail("twenty power cuts lost nothing, so this test shows nothing")
