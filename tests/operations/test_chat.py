@@ -12,6 +12,7 @@ from looseleaf import Workspace
 from looseleaf.agents.access import Principal
 from looseleaf.chat.events import Ended, Titled
 from looseleaf.errors import (
+    AssembledText,
     DailyMemoryOff,
     EmptyMessage,
     Forbidden,
@@ -213,6 +214,36 @@ def test_the_same_request_asks_the_model_once(talk: Talk) -> None:
     again = talk.send("Hi", request_id="r1")
     assert (again["session_id"], again["response"]) == (first["session_id"], "Hello.")
     assert len(talk.model.questions) == 1
+
+
+@pytest.mark.parametrize("request_id", ["\0", "x" * 201])
+def test_a_request_id_that_no_database_can_keep_is_refused(talk: Talk, request_id: str) -> None:
+    """Before anything is saved."""
+    with pytest.raises(InvalidArgument, match="printable"):
+        talk.send("Hi", request_id=request_id)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("datamachine/write-agent-file", "content"),
+        ("datamachine/daily-memory-write", "content"),
+        ("memory_long_term_add", "content"),
+        ("memory_long_term_update", "new"),
+    ],
+)
+def test_no_token_stores_what_a_prompt_has_shown(talk: Talk, name: str, argument: str) -> None:
+    """By whatever operation; a person who signed in may."""
+    page = next(
+        text for text in talk.workspace.compose("chat", "ada").messages if "<page file" in text
+    )
+    given = {"file": "notes.md"} if "file" in name else {}
+    given |= {"old": "x"} if argument == "new" else {}
+    token = talk.workspace.acting(principal=Principal("token", 1, "ada"))
+    with pytest.raises(AssembledText):
+        invoke(token, name, {**given, argument: page})
+    if "file" in name:
+        assert invoke(talk.acting(1), name, {**given, argument: page})["changed"] is True
 
 
 def test_a_session_of_another_is_missing(talk: Talk) -> None:

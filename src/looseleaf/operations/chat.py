@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.request import Request
 
 _MOST_STEPS = 50
+_LONGEST_REQUEST = 200
 
 
 @value
@@ -76,6 +77,8 @@ def converse(context: Context, saying: Saying, where: Where = HERE) -> Iterator[
     mode = session.mode if session else saying.mode
     if saying.message is not None and not saying.message.strip():
         raise EmptyMessage
+    if not saying.request.isprintable() or len(saying.request) > _LONGEST_REQUEST:
+        raise InvalidArgument("request", f"it has at most {_LONGEST_REQUEST} printable characters")
     model = model_of(context, agent, mode, saying.model)
     request = assemble(context.during("read"), mode, where=Where(agent.id, where.user)).request
     message = None

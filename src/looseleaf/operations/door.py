@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Forbidden, OperationMissing, Unavailable
+from looseleaf.agents.access import AGENT, TOKEN
+from looseleaf.errors import AssembledText, Forbidden, OperationMissing, Unavailable
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.schema import arguments, plain
+from looseleaf.prompt.blocks import holds_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from looseleaf.agents.access import Principal
     from looseleaf.operations.catalog import Operation
     from looseleaf.operations.context import Context
 
 # Changes of accounts go into the audit together with what they change.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
+_WRITTEN = ("content", "new")  # the arguments that end up in pages
 _TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session")
 
 
@@ -33,6 +37,8 @@ def perform(context: Context, name: str, given: Mapping[str, Any] | None = None)
 
 def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> object:
     """Run an operation with arguments as its function takes them; changes go into the audit."""
+    if not operation.read_only and _is_model(context.principal):
+        refuse_assembled(chosen)
     try:
         result: object = operation.run(context, **chosen)
     except Forbidden as refusal:
@@ -41,6 +47,20 @@ def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> ob
     if not operation.read_only:
         record(context, operation, chosen)
     return result
+
+
+def _is_model(principal: Principal) -> bool:
+    """Say whether a model may be at work: by a token, or a person's rights through an agent."""
+    return principal.kind in (TOKEN, AGENT) or bool(principal.agent_id)
+
+
+def refuse_assembled(chosen: Mapping[str, Any]) -> None:
+    """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
+    for name in _WRITTEN:
+        content = chosen.get(name)
+        text = content.decode(errors="replace") if isinstance(content, bytes) else content
+        if isinstance(text, str) and holds_block(text):
+            raise AssembledText
 
 
 def find(context: Context, name: str) -> Operation:

@@ -10,10 +10,10 @@ from looseleaf.operations.catalog import operation
 from looseleaf.operations.chat import model_of
 from looseleaf.operations.context import Where, agent_of, chats_of
 from looseleaf.operations.daily import journal, write_day
+from looseleaf.operations.door import refuse_assembled
 from looseleaf.operations.model_tools import for_agent
 from looseleaf.operations.prompt import assemble
 from looseleaf.operations.sessions import info, own_session
-from looseleaf.operations.tools import refuse_assembled
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

@@ -18,7 +18,6 @@ from looseleaf.operations.tools import (
     call_tool,
     operation_tools,
     pick_tool,
-    refuse_assembled,
 )
 from looseleaf.prompt.request import Tool
 from looseleaf.values import changed, value
@@ -219,7 +218,6 @@ def _act(context: Context, tool: ModelTool, given: Mapping[str, Any]) -> dict[st
         if not given.get(name):
             raise InvalidArgument(name, f"{named} needs it")
     chosen = {name: given[name] for name in action.takes if given.get(name) not in (None, "")}
-    refuse_assembled(chosen)
     result = bounded(invoke(context, action.operation, {**chosen, **action.fixed}))
     if not action.result:
         return dict(result)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 
-from looseleaf.errors import AssembledText, InvalidArgument, ToolMissing
+from looseleaf.errors import InvalidArgument, ToolMissing
 from looseleaf.operations.door import invoke
 from looseleaf.operations.schema import schema
-from looseleaf.prompt.blocks import holds_block
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -193,15 +192,7 @@ def call_tool(context: Context, tool: OperationTool, given: Mapping[str, Any]) -
             chosen["agent"] = bound
     for name in {*tool.fixed, *tool.hidden} & chosen.keys():
         raise InvalidArgument(name, f"{tool.name} does not take it")
-    refuse_assembled(chosen)
     return bounded(invoke(context, tool.operation.name, {**chosen, **tool.fixed}))
-
-
-def refuse_assembled(given: Mapping[str, Any]) -> None:
-    """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
-    content = given.get("content")
-    if isinstance(content, str) and holds_block(content):
-        raise AssembledText
 
 
 def bounded(result: Any) -> Any:  # noqa: ANN401 - any JSON
