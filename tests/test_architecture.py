@@ -86,9 +86,9 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/groups.py", "difflib"): "only a misspelled word needs it",
     ("cli/*.py", "click.shell_completion.*"): "only a shell that completes needs it",
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
-    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "the protocol takes most of a second to import",
     ("remote/answers.py", "*"): "what only annotations name is imported by its name",
     ("cli/talk.py", "readline"): "it changes how a terminal is read, and some Pythons have none",
+    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "the protocol takes most of a second to import",
     ("cli/serve.py", "looseleaf.*"): "--help needs no web framework and no database",
     ("cli/output.py", "looseleaf.cli.formats.*"): "a plain read needs no JSON",
 }
