@@ -44,7 +44,6 @@ STANDARD_LIBRARY_ONLY = {"errors", "values", "atomic", "folders", "memory", "age
 # Packages that one room keeps from the others, so that it alone changes when they do.
 KEPT_IN = {
     "alembic": {"stores"},
-    "fastapi": {"web"},
     "httpx2": {"remote"},
     "mcp": {"mcp_server"},
     "pluggy": {"plugins", "workspace"},
