@@ -78,7 +78,7 @@ def _first(bench: Bench, root: Path, days: list[str]) -> Iterator[Row]:
         rounds=bench.amount(40, 10),
         batch=365,
     )
-    # Everything is checked here that a later read need not check again; docs/benchmarks.md has more.
+    # A first read checks what later ones need not check again; docs/benchmarks.md has more.
     yield compared(GROUP, "4 KB, first time", first, STRICT, strict)
     yield compared(GROUP, "4 KB, first time", first, USUAL, plain, target=TARGET)
 
