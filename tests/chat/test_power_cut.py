@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from looseleaf.stores.chat import SqlChats
 from looseleaf.stores.database import FILE, Database
 from tests.chat.conftest import lease_of, opening
 from tests.conftest import FULL, Clock
-from tests.stores.test_power_cut import Disk, PlainDisk
+from tests.stores.test_power_cut import Disk, PlainDisk, hold_still
 
 ROOT = Path(__file__).parent.parent.parent
 CUTS = 200 if FULL else 10
@@ -37,14 +36,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     subprocess.run(["umount", str(made.root)], check=False, capture_output=True)
 
 
-def stop(talker: subprocess.Popen[str]) -> None:
-    """Hold someone still, so that nothing is told between the last look at the disk and the cut."""
-    talker.send_signal(signal.SIGSTOP)
-    about = Path(f"/proc/{talker.pid}/stat")
-    while about.read_text().rpartition(")")[2].split()[0] != "T":
-        time.sleep(0.001)
-
-
 def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
     """Let someone talk, cut the power, and give what they were told was kept."""
     (disk.root / ".looseleaf").mkdir(exist_ok=True)
@@ -57,7 +48,7 @@ def talked(disk: Disk, seconds: float, syncing: str) -> list[str]:
         assert talker.stdout
         first = talker.stdout.readline()
         time.sleep(seconds)
-        stop(talker)
+        hold_still(talker)
         disk.cut(talker)
         talker.kill()
         acknowledged = [first.strip(), *talker.stdout.read().splitlines()]

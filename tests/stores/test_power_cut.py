@@ -86,7 +86,7 @@ class PlainDisk(Disk):
 
     def cut(self, client: subprocess.Popen[str]) -> None:
         """Keep what has reached the disk; the file of a file system is written through."""
-        client.send_signal(signal.SIGSTOP)
+        hold_still(client)
         shutil.copyfile(self.image, self.image.with_suffix(".cut"))
 
     def repair(self) -> None:
@@ -96,6 +96,14 @@ class PlainDisk(Disk):
             ["e2fsck", "-fy", str(self.image)], check=False, capture_output=True, text=True
         )
         assert done.returncode < 4, done.stdout
+
+
+def hold_still(client: subprocess.Popen[str]) -> None:
+    """Stop a process, so that it is told nothing between the last look at the disk and the cut."""
+    client.send_signal(signal.SIGSTOP)
+    about = Path(f"/proc/{client.pid}/stat")
+    while about.read_text().rpartition(")")[2].split()[0] != "T":
+        time.sleep(0.001)
 
 
 @pytest.fixture(params=[Disk, PlainDisk], ids=["journal", "no journal"])
