@@ -38,9 +38,9 @@ def open_furniture(workspace: Workspace) -> Furniture:
     chain = workspace.chain()
     chain.furniture = changed(
         chain.furniture,
-        content_filters=Filters("content filter"),
-        file_filters=Filters("file filter"),
-        site_filters=Filters("site context"),
+        content_filters=Filters("content filter", "register_content_filters"),
+        file_filters=Filters("file filter", "register_file_filters"),
+        site_filters=Filters("site context", "register_site_context"),
     )
     return chain.furniture
 
@@ -51,10 +51,10 @@ def furniture(workspace: Workspace) -> Furniture:
     return Furniture(
         workspace.registry,
         PresentSources(workspace.pages, lambda _scope: workspace.history),
-        Filters("content filter"),
-        Filters("file filter"),
+        Filters("content filter", "register_content_filters"),
+        Filters("file filter", "register_file_filters"),
         {"name": "House"},
-        Filters("site context"),
+        Filters("site context", "register_site_context"),
     )
 
 

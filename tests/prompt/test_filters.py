@@ -15,7 +15,7 @@ from tests.prompt.conftest import left_out, open_furniture, pages
 
 def test_filters_apply_by_priority_then_by_name() -> None:
     """Whoever registered first."""
-    filters = Filters("content filter")
+    filters = Filters("content filter", "register_content_filters")
     for name, priority in (("b", 2), ("c", 1), ("a", 2)):
         filters.register(name, priority, str)
     assert [one.name for one in filters.all()] == ["c", "a", "b"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Invalid, Refused
+from looseleaf.errors import Invalid
+from looseleaf.memory.named import Named
 from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.values import value
 
@@ -34,12 +35,10 @@ class PageStarter:
     owner: str = ""
 
 
-class PageStarters:
+class PageStarters(Named):
     """The starters of one workspace; those with a lower priority are asked first."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, PageStarter] = {}
-        self._frozen = False
+    what, hook = "starter", "register_starters"
 
     def register(self, name: str, priority: int, start: Starter, *, owner: str = "") -> PageStarter:
         """Add a starter; ours has priority 50."""
@@ -49,30 +48,18 @@ class PageStarters:
             raise Invalid(f"There are two starters of the name {name}.")
         if type(priority) is not int or not callable(start):
             raise Invalid(f"The starter {name} needs a whole number and a function.")
-        self._known[name] = PageStarter(name, priority, start, owner)
-        return self._known[name]
-
-    def deregister(self, name: str) -> bool:
-        """Take a starter out; say whether it was there."""
-        self._refuse_if_frozen(name)
-        return self._known.pop(name, None) is not None
-
-    def freeze(self) -> None:
-        """End start-up."""
-        self._frozen = True
+        made = PageStarter(name, priority, start, owner)
+        self._known[name] = made
+        return made
 
     def all(self) -> tuple[PageStarter, ...]:
         """Give every starter, by priority, then by name."""
-        return tuple(sorted(self._known.values(), key=lambda one: (one.priority, one.name)))
+        return self._by_priority()
 
     @property
     def functions(self) -> Starters:
         """What `starter` asks, in order."""
         return tuple(one.start for one in self.all())
-
-    def _refuse_if_frozen(self, name: str) -> None:
-        if self._frozen:
-            raise Refused(f"The starter {name} comes too late: add it in register_starters.")
 
 
 def register_core_starters(starters: PageStarters) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 
 from looseleaf.agents.access import PERMISSIONS
-from looseleaf.errors import InvalidOperation, OperationMissing, Refused
+from looseleaf.errors import InvalidOperation, OperationMissing
+from looseleaf.memory.named import Named
 from looseleaf.memory.registry import check_word
 from looseleaf.operations.catalog import Operation, running
 from looseleaf.operations.schema import schema
@@ -16,12 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Operations:
+class Operations(Named):
     """What one can do in a workspace, by name."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Operation] = {}
-        self._frozen = False
+    what, hook = "operation", "register_operations"
 
     def register(
         self,
@@ -59,18 +58,9 @@ class Operations:
         self._known[name] = operation
         return operation
 
-    def deregister(self, name: str) -> bool:
-        """Take an operation out; say whether it was there."""
-        self._refuse_if_frozen(name)
-        return self._known.pop(name, None) is not None
-
-    def freeze(self) -> None:
-        """End start-up."""
-        self._frozen = True
-
     def find(self, name: str) -> Operation:
         """Find an operation by its name, or raise `OperationMissing`."""
-        found = self._known.get(name)
+        found: Operation | None = self._known.get(name)
         if found is None:
             raise OperationMissing(name)
         return found
@@ -81,13 +71,6 @@ class Operations:
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
-
-    def _refuse_if_frozen(self, name: str) -> None:
-        if self._frozen:
-            raise Refused(
-                f"The operation {name} comes too late: register it in a plugin's "
-                "register_operations."
-            )
 
 
 def _written(signature: inspect.Signature) -> inspect.Signature:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 
-from looseleaf.errors import BrokenDirective, Refused
+from looseleaf.errors import BrokenDirective
+from looseleaf.memory.named import Named
 from looseleaf.memory.registry import EVERY_MODE, check_word
 from looseleaf.values import value
 
@@ -48,12 +49,10 @@ class Directive:
         return EVERY_MODE in self.modes or mode in self.modes
 
 
-class Directives:
+class Directives(Named):
     """The directives of one workspace."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Directive] = {}
-        self._frozen = False
+    what, hook = "directive", "register_directives"
 
     def register(
         self,
@@ -86,25 +85,9 @@ class Directives:
         self._known[name] = directive
         return directive
 
-    def deregister(self, name: str) -> bool:
-        """Take a directive out; say whether it was there."""
-        self._refuse_if_frozen(name)
-        return self._known.pop(name, None) is not None
-
-    def freeze(self) -> None:
-        """End start-up: from now on the same request meets the same directives."""
-        self._frozen = True
-
     def all(self) -> tuple[Directive, ...]:
         """Give every directive by priority, then by name, whoever registered first."""
-        return tuple(sorted(self._known.values(), key=lambda one: (one.priority, one.name)))
-
-    def _refuse_if_frozen(self, name: str) -> None:
-        if self._frozen:
-            raise Refused(
-                f"The directive {name} comes too late: register it while the workspace opens, "
-                "in a plugin's register_directives."
-            )
+        return self._by_priority()
 
 
 def _priority(name: str, priority: int) -> int:

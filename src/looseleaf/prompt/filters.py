@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Invalid, Refused
+from looseleaf.errors import Invalid
+from looseleaf.memory.named import Named
 from looseleaf.memory.registry import check_word
 from looseleaf.values import value
 
@@ -22,13 +23,12 @@ class Filter:
     owner: str = ""
 
 
-class Filters:
+class Filters(Named):
     """A list of functions that each take a value, and what it is about, and give a value."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self._known: dict[str, Filter] = {}
-        self._frozen = False
+    def __init__(self, what: str, hook: str) -> None:
+        super().__init__()
+        self.what, self.hook = what, hook
 
     def register(
         self, name: str, priority: int, apply: Callable[..., Any], *, owner: str = ""
@@ -40,22 +40,10 @@ class Filters:
             raise Invalid(f"There are two of the name {name} among the {self.what}s.")
         if type(priority) is not int or not callable(apply):
             raise Invalid(f"The {self.what} {name} needs a whole number and a function.")
-        self._known[name] = Filter(name, priority, apply, owner)
-        return self._known[name]
-
-    def deregister(self, name: str) -> bool:
-        """Take a function out; say whether it was there."""
-        self._refuse_if_frozen(name)
-        return self._known.pop(name, None) is not None
-
-    def freeze(self) -> None:
-        """End start-up."""
-        self._frozen = True
+        made = Filter(name, priority, apply, owner)
+        self._known[name] = made
+        return made
 
     def all(self) -> tuple[Filter, ...]:
         """Give every function, by priority, then by name."""
-        return tuple(sorted(self._known.values(), key=lambda one: (one.priority, one.name)))
-
-    def _refuse_if_frozen(self, name: str) -> None:
-        if self._frozen:
-            raise Refused(f"The {self.what} {name} comes too late: add it as a plugin opens.")
+        return self._by_priority()

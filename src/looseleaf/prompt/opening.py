@@ -30,9 +30,15 @@ def open_chain(
 ) -> Chain:
     """Make a chain; `fill` gives back a registry, filled by a hook."""
     directives: Directives = fill("register_directives", directives=Directives())
-    content: Filters = fill("register_content_filters", filters=Filters("content filter"))
-    files: Filters = fill("register_file_filters", filters=Filters("file filter"))
-    context: Filters = fill("register_site_context", filters=Filters("site context"))
+    content: Filters = fill(
+        "register_content_filters", filters=Filters("content filter", "register_content_filters")
+    )
+    files: Filters = fill(
+        "register_file_filters", filters=Filters("file filter", "register_file_filters")
+    )
+    context: Filters = fill(
+        "register_site_context", filters=Filters("site context", "register_site_context")
+    )
     site = {name: text for name in SITE if (text := getattr(settings, name))}
     told = site if settings.site_context else None
     return Chain(

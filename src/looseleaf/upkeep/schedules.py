@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidSchedule, Refused
+from looseleaf.errors import InvalidSchedule
+from looseleaf.memory.named import Named
 from looseleaf.memory.registry import check_word
 from looseleaf.values import value
 
@@ -38,13 +39,14 @@ class Schedule:
         return seconds(self.when)
 
 
-class Schedules:
+class Schedules(Named):
     """The schedules of one workspace."""
 
+    what, hook = "schedule", "register_schedules"
+
     def __init__(self, operations: Container[str]) -> None:
+        super().__init__()
         self.operations = operations
-        self._known: dict[str, Schedule] = {}
-        self._frozen = False
 
     def register(
         self,
@@ -72,24 +74,9 @@ class Schedules:
         self._known[name] = schedule
         return schedule
 
-    def deregister(self, name: str) -> bool:
-        """Take a schedule out; say whether it was there."""
-        self._refuse_if_frozen(name)
-        return self._known.pop(name, None) is not None
-
-    def freeze(self) -> None:
-        """End start-up."""
-        self._frozen = True
-
     def all(self) -> tuple[Schedule, ...]:
         """Give every schedule, by name."""
         return tuple(self._known[name] for name in sorted(self._known))
-
-    def _refuse_if_frozen(self, name: str) -> None:
-        if self._frozen:
-            raise Refused(
-                f"The schedule {name} comes too late: register it in a plugin's register_schedules."
-            )
 
 
 def seconds(when: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import ipaddress
 import logging
 import os
 import signal
@@ -20,6 +19,7 @@ from uvicorn.supervisors import Multiprocess
 from looseleaf.agents.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
+from looseleaf.remote.address import is_loopback
 from looseleaf.web.app import application
 from looseleaf.web.connection import PatientConnection
 from looseleaf.workspace import Workspace
@@ -66,16 +66,6 @@ def listen(settings: Settings) -> socket.socket:
         raise Unavailable(f"{host} port {port}", error.strerror) from error
     taken.set_inheritable(True)
     return taken
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _refuse_public(host: str, allowed: tuple[str, ...]) -> None:
