@@ -34,6 +34,12 @@ def log(root: Path) -> Path:
     return history_folder(root) / "log"
 
 
+def written(path: Path) -> tuple[int, ...]:
+    """Say what only writing to a file changes; reading may change the rest of its status."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 class TestPurge:
     """A secret that got into a page can be removed for good."""
 
@@ -133,9 +139,9 @@ class TestPrune:
         """Pruning does not touch the history of a page that has outlived nothing."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"two\n")
-        before = log.stat()
+        before = written(log)
         assert history.prune(ADA, Retention()) == 0
-        assert log.stat() == before
+        assert written(log) == before
 
     def test_writing_prunes_by_itself(
         self, store: DiskStore, history: DiskHistory, root: Path, clock: Clock
