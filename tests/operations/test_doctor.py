@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-
-import pytest
 
 from looseleaf import Workspace
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.stores import condition
 from looseleaf.stores.condition import Finding
+from tests.stores.mounts import mounted
 
 
 def faults(workspace: Workspace, *, verify: bool = True) -> list[Finding]:
@@ -111,12 +109,14 @@ def test_the_file_system_is_named() -> None:
     assert condition.kind_of("/nowhere") == condition.kind_of("/")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_cannot_be_written_is_a_fault(workspace: Workspace) -> None:
+def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:
     """Found by a trial, not by the first write that matters."""
-    home = Path(workspace.root, ".looseleaf")
-    home.chmod(0o500)
-    try:
-        assert any(one.status == "fault" for one in faults(workspace, verify=False))
-    finally:
-        home.chmod(0o700)
+    with mounted(tmp_path / "small") as small:
+        workspace = Workspace.create(small / "root", agent="ada")
+        with (small / "filling").open("wb", buffering=0) as filling, suppress(OSError):
+            while True:  # until the disk is full
+                filling.write(b"x" * 4_096)
+        found = [one for one in faults(workspace, verify=False) if one.status == "fault"]
+        assert [one.check for one in found] == ["file system"]
+        assert "a trial write failed" in found[0].detail
+        assert not list(Path(workspace.root, ".looseleaf").glob("doctor-*"))
