@@ -171,7 +171,7 @@ def test_a_key_is_never_shown(models: Models, server: Scripted) -> None:
         ("gpt", "it is written provider:model"),
         ("nowhere:m", r"there is no provider nowhere; .* \[providers.nowhere\]"),
         ("openai:m", "set OPENAI_API_KEY or LOOSELEAF_KEY_OPENAI, or key under"),
-        ("google:m", r"needs a package: pip install 'pydantic-ai-slim\[google\]'"),
+        ("groq:m", r"needs a package: pip install 'pydantic-ai-slim\[groq\]'"),
     ],
 )
 def test_a_model_that_cannot_be_says_what_to_do(
