@@ -26,7 +26,7 @@ def echo(root: Path) -> None:
 @pytest.fixture
 def server(root: Path) -> Iterator[Scripted]:
     """Let a scripted server answer."""
-    with scripted.serving() as script:
+    with scripted.serving(scripted.Scripted()) as script:
         chosen = 'default_model = "local:m"\nmodel_retries = 0\n'
         provider = f'[providers.local]\nbase_url = "{script.url}"\n'
         (root / "looseleaf.toml").write_text(chosen + provider)

@@ -17,7 +17,7 @@ KEY = "sk-this-is-very-secret-indeed"
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     """Serve a script on loopback."""
-    with serving() as script:
+    with serving(Scripted()) as script:
         yield script
 
 
