@@ -10,10 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from openai import OpenAI
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from benchmarks import workload
 from benchmarks.bench import Bench, lay, settle
@@ -21,7 +24,10 @@ from benchmarks.table import Row, compared, fact
 from benchmarks.timing import Runner, race, spread
 from looseleaf import Workspace
 from looseleaf.chat.session import Opening, Outcome
+from looseleaf.models.bridge import Bridge
 from looseleaf.models.model import Message, Usage
+from looseleaf.models.patient import PatientModel
+from looseleaf.models.provided import ProvidedLine
 from looseleaf.operations.chat import Saying, converse
 from looseleaf.operations.model_tools import MODEL_TOOLS
 from looseleaf.stores.chat import SqlChats
@@ -137,8 +143,11 @@ def _turns(bench: Bench) -> Iterator[Row]:
         with _scripted(bench.folder, thinking) as url:
             root = bench.folder / f"chat-turns-{thinking}"
             workspace, client = _laid(bench, root, url), OpenAI(base_url=url, api_key="none")
-            ours, theirs = race(
+            bridge = Bridge()
+            workspace.models().register("library", partial(_native, url, bridge))
+            ours, library, theirs = race(
                 Runner(lambda w=workspace: _turn(w)),  # type: ignore[misc]
+                Runner(lambda w=workspace: _turn(w, "library:m")),  # type: ignore[misc]
                 Runner(_bare(client, workspace)),
                 rounds=bench.amount(40, 8),
                 batch=5,
@@ -146,9 +155,18 @@ def _turns(bench: Bench) -> Iterator[Row]:
             yield compared(GROUP, what, ours, SDK, theirs, target=ADDED)
             added = max(spread(ours).p95 - spread(theirs).p95, 0.0)
             yield fact(GROUP, f"{what}: added at p95", added, unit="seconds")
+            yield compared(GROUP, f"{what}, by the provider library", library, SDK, theirs)
             workspace.models().close()
+            bridge.close()
             client.close()
     yield from _alone(bench, workspace)
+
+
+def _native(url: str, bridge: Bridge, name: str) -> PatientModel:
+    """Ask the same server as those are asked that speak another language than OpenAI's."""
+    provider = OpenAICompatibleProvider("library", base_url=url, api_key="none")
+    line = ProvidedLine(name, OpenAIChatModel("m", provider=provider))
+    return PatientModel(name, line, bridge)
 
 
 def _alone(bench: Bench, workspace: Workspace) -> Iterator[Row]:
@@ -194,7 +212,14 @@ def _bare(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
     asked: Any = [{"role": "system", "content": text} for text in pages]
     asked.append({"role": "user", "content": "Hello"})
     tools: Any = [
-        {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            },
+        }
         for tool in MODEL_TOOLS.values()
     ]
 

@@ -44,7 +44,7 @@ STANDARD_LIBRARY_ONLY = {"errors", "values", "atomic", "folders", "memory", "age
 # Packages that one room keeps from the others, so that it alone changes when they do.
 KEPT_IN = {
     "alembic": {"stores"},
-    "httpx2": {"remote"},
+    "httpx2": {"models", "remote"},
     "mcp": {"mcp_server"},
     "pluggy": {"plugins", "workspace"},
     "pydantic_ai": {"models"},
@@ -63,6 +63,7 @@ FILE_WRITERS = {"atomic.py"}
 # Imports inside functions: (module, what it imports), both as patterns, and the reason.
 LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("atomic.py", "ctypes"): "3 ms that only a writing process pays",
+    ("stores/shelves.py", "ctypes"): "the same, and one that reads many pages",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",
@@ -73,6 +74,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("plugins/loader.py", "*"): "a plugin is imported by the name that someone gave it",
     ("plugins/opening.py", "looseleaf.plugins.loader.*"): "pluggy, only where there is a plugin",
     ("prompt/tokens.py", "tiktoken"): "an extra",
+    ("models/opening.py", "looseleaf.models.compatible.*"): "0.15 s, and echo needs no HTTP",
     ("models/opening.py", "looseleaf.models.providers.*"): "an extra, and a second to import",
     ("operations/memory.py", "base64.*"): "only an upload needs it, and it is no part of a read",
     ("stores/database.py", "alembic.*"): "longer to import than to open a database; rarely needed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -21,9 +21,10 @@ from looseleaf.chat.session import Written
 from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, whole
 from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
 from looseleaf.errors import ModelFailed, TurnLost
-from looseleaf.models.model import Message, ToolCall, never
+from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, never
 from looseleaf.stores.beginnings import LEASE_SECONDS
 from looseleaf.stores.chat import SqlChats
+from looseleaf.values import changed
 from tests.chat.conftest import Script, lease_of, opening
 from tests.conftest import Clock
 
@@ -80,6 +81,20 @@ def test_an_answer_is_told_as_it_comes_and_saved(chats: SqlChats) -> None:
     found = chats.sessions.find(end.session)
     assert found is not None
     assert (found.running, found.unread) == (False, 1)
+
+
+def test_an_answer_that_was_cut_off_says_so(chats: SqlChats) -> None:
+    """It is kept all the same."""
+
+    class Cut(Script):
+        def ask(
+            self, question: Question, stopped: Callable[[], bool]
+        ) -> Iterator[Delta | Retry | Answer]:
+            for said in super().ask(question, stopped):
+                yield changed(said, cut="It was too long.") if isinstance(said, Answer) else said
+
+    end = ended(turn(chats, Cut("Once upon")))
+    assert (end.status, end.text, end.warning) == ("completed", "Once upon", "It was too long.")
 
 
 def test_the_model_is_given_all_that_was_said(chats: SqlChats) -> None:
@@ -140,6 +155,7 @@ def test_a_model_that_comes_to_no_end_is_stopped(chats: SqlChats) -> None:
     model = Script(*calls, "At last.")
     end = ended(turn(chats, model, limit=3))
     assert (end.status, end.steps) == ("limit", 3)
+    assert "asked 3 times" in end.warning
     assert "asked 3 times" in end.warning
     model.replies[:] = ["At last."]
     assert ended(turn(chats, model, None, end.session)).text == "At last."

@@ -29,7 +29,8 @@ from looseleaf.models.model import (
     never,
 )
 from looseleaf.models.opening import Models
-from looseleaf.models.provided import ProvidedModel
+from looseleaf.models.patient import PatientModel
+from looseleaf.models.provided import ProvidedLine
 from looseleaf.settings import Provider, Settings, load
 from looseleaf.values import Secret
 from tests.models.conftest import KEY
@@ -220,7 +221,8 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
                 yield part.content
 
     bridge = Bridge()
-    model = ProvidedModel("f:m", FunctionModel(reply, stream_function=stream), bridge)  # type: ignore[arg-type]
+    line = ProvidedLine("f:m", FunctionModel(reply, stream_function=stream))  # type: ignore[arg-type]
+    model = PatientModel("f:m", line, bridge)
     thinking = (
         '[{"parts":[{"content":"hmm","signature":"signed","part_kind":"thinking"},'
         '{"content":"Yes","part_kind":"text"}],"kind":"response"}]'
@@ -236,7 +238,7 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
 def test_the_library_s_test_model_calls_every_tool() -> None:
     """No network is needed where the wire does not matter."""
     bridge = Bridge()
-    model = ProvidedModel("t:m", TestModel(), bridge)
+    model = PatientModel("t:m", ProvidedLine("t:m", TestModel()), bridge)
     said = answer(model, HELLO).message
     assert [one.name for one in said.calls] == ["agent_memory"]
     bridge.close()

@@ -101,7 +101,7 @@ class TurnTaker:
                 yield self._end("cancelled")
                 return
             if not answer.message.calls:
-                yield self._end("completed", answer.message)
+                yield self._end("completed", answer.message, warning=answer.cut)
                 return
             self._save(answer.message)
             for call in answer.message.calls:
@@ -110,7 +110,8 @@ class TurnTaker:
                 if self._stopped():
                     yield self._end("cancelled")
                     return
-        yield self._end("limit")
+        warning = f"The model was asked {self._steps} times and has not come to an end."
+        yield self._end("limit", warning=warning)
 
     def _ask(self) -> Generator[Event, None, Answer | None]:
         system = self._party.system()
@@ -171,7 +172,9 @@ class TurnTaker:
         self._chats.sessions.change(self._session.id, summary=summary, summarized=self._base)
         yield Compacted(self._base, "")
 
-    def _end(self, status: Status, last: Message | None = None, *, error: str = "") -> Ended:
+    def _end(
+        self, status: Status, last: Message | None = None, *, error: str = "", warning: str = ""
+    ) -> Ended:
         """Save how it ended, and half an answer too: what someone saw is not lost."""
         self._over = True
         if last is None and self._text:
@@ -179,7 +182,6 @@ class TurnTaker:
         written = tuple(self._written)
         outcome = Outcome(status, self._usage, error, written)
         self._chats.turns.end(self._lease, (last,) if last else (), outcome)
-        warning = f"The model was asked {self._steps} times and has not come to an end."
         return Ended(
             self._session.id,
             self._turn.number,
@@ -188,5 +190,5 @@ class TurnTaker:
             self._usage,
             written,
             self._steps,
-            warning if status == "limit" else "",
+            warning,
         )

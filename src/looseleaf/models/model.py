@@ -34,6 +34,12 @@ class Attachment:
     reference: str  # a page, a path or an address
     bytes: int = 0
 
+    @property
+    def line(self) -> str:
+        """What a model is told of it."""
+        size = f", {self.bytes} bytes" if self.bytes else ""
+        return f"Attached: {self.name} ({self.media_type}{size}): {self.reference}"
+
 
 @value
 class Message:
@@ -46,7 +52,12 @@ class Message:
     name: str = ""  # of a tool: which it was
     failed: bool = False  # of a tool
     attachments: tuple[Attachment, ...] = ()  # of a user
-    native: str = ""  # of an assistant: the same as the provider library writes it, JSON
+    native: str = ""  # of an assistant: what else its provider said, JSON of who asked it
+
+    @property
+    def with_attachments(self) -> str:
+        """Its text, and what is attached to it, named."""
+        return "\n\n".join((self.text, *(one.line for one in self.attachments)))
 
 
 @value
@@ -115,6 +126,7 @@ class Answer:
     message: Message
     usage: Usage
     model: str
+    cut: str = ""  # why there is less of it than the model had to say
 
 
 class Model(Protocol):
@@ -130,6 +142,15 @@ class Model(Protocol):
         `stopped` is asked now and then, while nothing comes too; once it says yes, the iteration
         ends without an answer, and so does the request when the iterator is closed.
         """
+
+
+def why_cut(finish: str | None) -> str:
+    """Say why an answer is not whole, by what its provider calls its end; "" where it is."""
+    if finish == "length":
+        return "The answer ends where the provider's limit of length is."
+    if finish == "content_filter":
+        return "The answer was ended, or withheld, by a filter of the provider's."
+    return ""
 
 
 def never() -> bool:

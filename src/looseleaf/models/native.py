@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -16,16 +17,16 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from looseleaf.models.model import Answer, Message, ToolCall, Usage
+from looseleaf.models.model import Answer, Message, ToolCall, Usage, why_cut
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
     from pydantic_ai.usage import RequestUsage
 
-    from looseleaf.models.model import Attachment, Question
+    from looseleaf.models.model import Question
 
 # What an answer may hold that our own fields do not, as it looks in the library's JSON.
-_MORE = ('"part_kind":"thinking"', 'signature":')
+_MORE = ('"part_kind":"thinking"', 'signature":', '"phase":')
 
 
 def messages_of(question: Question) -> list[ModelMessage]:
@@ -48,7 +49,7 @@ def messages_of(question: Question) -> list[ModelMessage]:
                 )
             )
         else:
-            parts.append(UserPromptPart(_with_attachments(message)))
+            parts.append(UserPromptPart(message.with_attachments))
     if parts:
         told.append(ModelRequest(parts=parts))
     return told
@@ -68,15 +69,6 @@ def _response(message: Message) -> ModelResponse:
     return ModelResponse(parts=parts)
 
 
-def _with_attachments(message: Message) -> str:
-    return "\n\n".join((message.text, *map(_line, message.attachments)))
-
-
-def _line(attachment: Attachment) -> str:
-    size = f", {attachment.bytes} bytes" if attachment.bytes else ""
-    return f"Attached: {attachment.name} ({attachment.media_type}{size}): {attachment.reference}"
-
-
 def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer:
     """Give an answer of the library as ours, with the library's own JSON beside it."""
     calls = tuple(
@@ -85,6 +77,9 @@ def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer
         if isinstance(part, ToolCallPart)
     )
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    if "@" in (response.provider_url or ""):
+        response = replace(response, provider_url=None)  # it holds a password
     native = ModelMessagesTypeAdapter.dump_json([response], exclude_none=True).decode()
     spent = Usage(1, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
-    return Answer(Message("assistant", text, calls, native=native), spent, name)
+    message = Message("assistant", text, calls, native=native)
+    return Answer(message, spent, name, cut=why_cut(response.finish_reason))

@@ -5,18 +5,33 @@ from __future__ import annotations
 import threading
 
 from looseleaf.errors import InvalidModel
+from looseleaf.models.bridge import Bridge
 from looseleaf.models.echo import EchoModel
-from looseleaf.settings import Provider
+from looseleaf.models.patient import PatientModel
+from looseleaf.settings import Provider, variable
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from looseleaf.models.compatible import Compatible
     from looseleaf.models.model import Model
     from looseleaf.models.providers import Providers
     from looseleaf.settings import Settings
 
 ECHO = "echo"
+OLLAMA = "ollama"
+_OLLAMA_ADDRESS = "http://127.0.0.1:11434/v1"
+# Who speaks another language than OpenAI's, or takes more than a key: asked through the provider
+# library at another address too. Any other name with an address speaks OpenAI's.
+OWN_LANGUAGE = frozenset(
+    {
+        "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cohere",
+        "github-copilot", "google", "google-cloud", "huggingface", "meta", "openai-chatgpt",
+        "openai-codex", "openai-responses", "snowflake", "xai",
+    }
+)  # fmt: skip
 
 
 class Models:
@@ -33,7 +48,8 @@ class Models:
         self._timeout, self._retries = timeout, retries
         self._makers: dict[str, Callable[[str], Model]] = {ECHO: EchoModel}
         self._open: dict[str, Model] = {}
-        self._providers: Providers | None = None
+        self._bridge: Bridge | None = None
+        self._ways: dict[str, Compatible | Providers] = {}
         self._lock = threading.Lock()
 
     def register(self, provider: str, make: Callable[[str], Model]) -> None:
@@ -51,9 +67,12 @@ class Models:
         """Let go of every connection."""
         with self._lock:
             self._open.clear()
-            providers, self._providers = self._providers, None
-        if providers is not None:
-            providers.close()
+            ways, self._ways = self._ways, {}
+            bridge, self._bridge = self._bridge, None
+        for way in ways.values():
+            way.close()
+        if bridge is not None:
+            bridge.close()
 
     def _made(self, name: str) -> Model:
         provider, _, model = name.partition(":")
@@ -62,14 +81,32 @@ class Models:
             return make(name)
         if not provider or not model:
             raise InvalidModel(name, "it is written provider:model, as in openai:gpt-5-mini")
-        if self._providers is None:
+        self._bridge = self._bridge or Bridge()
+        configured = self._configured.get(provider, Provider(provider))
+        if provider == OLLAMA and not configured.base_url:
+            address = variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
+            configured = changed(configured, base_url=address)
+        is_compatible = bool(configured.base_url) and provider not in OWN_LANGUAGE
+        way = self._compatible(self._bridge) if is_compatible else self._native(name, self._bridge)
+        line = way.open(name, configured, self._timeout)
+        return PatientModel(name, line, self._bridge, retries=self._retries)
+
+    def _compatible(self, bridge: Bridge) -> Compatible | Providers:
+        if "compatible" not in self._ways:
+            from looseleaf.models.compatible import Compatible
+
+            self._ways["compatible"] = Compatible(bridge)
+        return self._ways["compatible"]
+
+    def _native(self, name: str, bridge: Bridge) -> Compatible | Providers:
+        if "native" not in self._ways:
             try:
                 from looseleaf.models.providers import Providers
             except ImportError as error:
                 why = f"{error.name} is not installed; add it: pip install 'looseleaf[models]'"
                 raise InvalidModel(name, why) from None
-            self._providers = Providers(self._timeout, self._retries)
-        return self._providers.open(name, self._configured.get(provider, Provider()))
+            self._ways["native"] = Providers(bridge)
+        return self._ways["native"]
 
 
 def open_models(settings: Settings) -> Models:

@@ -1,31 +1,28 @@
-"""A model of some provider, asked through pydantic-ai; the only module that talks to providers."""
+"""A model of some provider, asked through pydantic-ai."""
 
 from __future__ import annotations
 
-import asyncio
-import random
 import re
 from typing import TYPE_CHECKING
 
 from pydantic_ai import exceptions
 from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-from pydantic_ai.models import Model as NativeModel
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from looseleaf.errors import ModelFailed
-from looseleaf.models.model import Answer, Delta, Retry
+from looseleaf.models.model import Delta
 from looseleaf.models.native import answer_of, messages_of
+from looseleaf.models.patient import NO_ANSWER, NO_KEY, Refusal, message_in, told
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator
 
-    from pydantic_ai.messages import ModelMessage, ModelResponseStreamEvent
+    from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
+    from pydantic_ai.models import Model as NativeModel
 
-    from looseleaf.models.bridge import Bridge
-    from looseleaf.models.model import Question
+    from looseleaf.models.model import Answer, Question
 
 # What goes away by itself; whatever else a provider says, it would say again.
 _PASSING = (
@@ -34,72 +31,39 @@ _PASSING = (
     exceptions.ModelServerError,
     exceptions.ModelConnectionError,
 )
-_LONGEST_WAIT = 60.0
-_FIRST_WAIT = 0.5
-_MOST_CHARACTERS = 300
-_SECRET = re.compile(r"[A-Za-z0-9_\-*.]{20,}")  # keys are long words; so is little else
 
 
-class ProvidedModel:
-    """One model of one provider."""
+class ProvidedLine:
+    """The way to one model of one provider."""
 
-    def __init__(
-        self,
-        name: str,
-        native: NativeModel,
-        bridge: Bridge,
-        *,
-        timeout: float = 120.0,
-        retries: int = 2,
-    ) -> None:
-        self.name = name
+    def __init__(self, name: str, native: NativeModel, timeout: float = 120.0) -> None:
+        self._name = name
         self._native = native
-        self._bridge = bridge
-        self._retries = retries
         # Silence ends an answer, not length: a long one may take its time as long as it comes.
         self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout)
 
-    def ask(
-        self, question: Question, stopped: Callable[[], bool]
-    ) -> Iterator[Delta | Retry | Answer]:
-        """Ask the provider, again where it is only busy, and give its answer as it comes."""
-        return self._bridge.stream(self._asked(question), stopped)
-
-    async def _asked(self, question: Question) -> AsyncIterator[Delta | Retry | Answer]:
-        native = messages_of(question), _parameters(question)
-        for attempt in range(self._retries + 1):
-            begun = False
-            try:
-                async for said in self._once(*native):
-                    begun = True
-                    yield said
-            except _PASSING as error:
-                # Half an answer that was shown already is not begun anew.
-                if begun or attempt == self._retries:
-                    raise ModelFailed(self.name, told(error)) from None
-                again = Retry(attempt + 1, waiting(error, attempt), told(error))
-            except (exceptions.AgentRunError, exceptions.UserError) as error:
-                # Without its cause, which may hold what was sent, and so the key.
-                raise ModelFailed(self.name, told(error)) from None
-            else:
-                return
-            yield again
-            await asyncio.sleep(again.seconds)
-
-    async def _once(
-        self, messages: list[ModelMessage], parameters: ModelRequestParameters
-    ) -> AsyncIterator[Delta | Answer]:
-        async with model_request_stream(
-            self._native,
-            messages,
-            model_settings=self._settings,
-            model_request_parameters=parameters,
-        ) as stream:
-            async for event in stream:
-                text = _text(event)
-                if text:
-                    yield Delta(text)
-            yield answer_of(stream.get(), stream.usage, self.name)
+    async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
+        """Ask once, and give the answer as it comes."""
+        messages, parameters = messages_of(question), _parameters(question)
+        try:
+            async with model_request_stream(
+                self._native,
+                messages,
+                model_settings=self._settings,
+                model_request_parameters=parameters,
+            ) as stream:
+                async for event in stream:
+                    text = _text(event)
+                    if text:
+                        yield Delta(text)
+                response = stream.get()
+                _be_sure_that_it_ended(response)
+                yield answer_of(response, stream.usage, self._name)
+        except Refusal:
+            raise
+        except Exception as error:  # noqa: BLE001 - libraries trip over what they do not expect
+            # Without its cause, which may hold what was sent, and so the key.
+            raise _refusal(error) from None
 
 
 def _parameters(question: Question) -> ModelRequestParameters:
@@ -123,29 +87,46 @@ def _text(event: ModelResponseStreamEvent) -> str:
     return ""
 
 
-def waiting(error: exceptions.ModelAPIError, attempt: int) -> float:
-    """Choose how long to wait: as the provider asks, within reason, else longer each time."""
-    if error.retry_after is not None:
-        return min(max(error.retry_after, 0.0), _LONGEST_WAIT)
-    return _FIRST_WAIT * float(2**attempt) * (1 + random.random() / 4)  # noqa: S311 - no secret
+def _refusal(error: Exception) -> Refusal:
+    """Give a failure of the library as ours."""
+    if isinstance(error, _PASSING):
+        return Refusal(_told(error), passing=True, seconds=_seconds(error))
+    if isinstance(error, exceptions.UnexpectedModelBehavior):
+        return Refusal(_told(error), passing=True)  # there was nothing at all in the answer
+    if isinstance(error, (exceptions.AgentRunError, exceptions.UserError)):
+        return Refusal(_told(error))
+    return Refusal(f"the provider's answer makes no sense to its library: {type(error).__name__}")
 
 
-def told(error: exceptions.AgentRunError | exceptions.UserError) -> str:
-    """Say in one line what a provider said, and nothing that could be a secret."""
+def _be_sure_that_it_ended(response: ModelResponse) -> None:
+    """Refuse what broke off without a word, which looks like an answer; each provider ends one."""
+    ending = (response.provider_details or {}).get("finish_reason")
+    if response.finish_reason == "error":
+        why = told(None, f"the provider gave up its answer: {ending}".replace("_", " ").lower())
+        raise Refusal(why, passing=True)
+    if response.provider_url and not response.finish_reason and not ending:
+        raise Refusal("the provider's answer broke off", passing=True)
+
+
+def _seconds(error: exceptions.ModelAPIError) -> float | None:
+    """Find how long to wait: in the headers, or in the details of Google's errors, as "34s"."""
+    inner = error.body.get("error") if isinstance(error.body, dict) else None
+    details = inner.get("details") if isinstance(inner, dict) else None
+    for one in details if isinstance(details, list) and error.retry_after is None else ():
+        delay = one.get("retryDelay") if isinstance(one, dict) else None
+        if isinstance(delay, str) and re.fullmatch(r"\d{1,6}(\.\d{1,9})?s", delay):
+            return float(delay[:-1])
+    return error.retry_after
+
+
+def _told(error: exceptions.AgentRunError | exceptions.UserError) -> str:
+    """Say in one line what a provider said."""
     if isinstance(error, exceptions.ModelAuthenticationError):
-        return "the provider does not accept the key"
+        return NO_KEY
     if isinstance(error, exceptions.ModelConnectionError):
-        return "the provider cannot be reached, or does not answer in time"
+        return NO_ANSWER
     status = getattr(error, "status_code", None)
-    said = _message(getattr(error, "body", None)) or (str(error) if status is None else "")
-    line = " ".join(_SECRET.sub("…", said).split())[:_MOST_CHARACTERS]
-    return ": ".join(part for part in (f"status {status}" if status else "", line) if part)
-
-
-def _message(body: object) -> str:
-    """Find the sentence in what a provider sent."""
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        found = inner.get("message") if isinstance(inner, dict) else inner
-        return found if isinstance(found, str) else ""
-    return body if isinstance(body, str) else ""
+    said = message_in(getattr(error, "body", None))
+    if not said and status is None:
+        said = error.message or "the provider reports an error, and not which"
+    return told(status, said)

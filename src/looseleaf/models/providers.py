@@ -1,64 +1,62 @@
-"""Providers as the library knows them, and any other that speaks OpenAI's language."""
+"""Providers as the library knows them."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import infer_model
-from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers import infer_provider_class
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from looseleaf.errors import InvalidModel
-from looseleaf.models.bridge import Bridge
-from looseleaf.models.provided import ProvidedModel
+from looseleaf.models.provided import ProvidedLine
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from pydantic_ai.models import Model as NativeModel
     from pydantic_ai.providers import Provider as NativeProvider
 
+    from looseleaf.models.bridge import Bridge
     from looseleaf.settings import Provider
 
-# Whose own address takes requests that other servers of that language do not know.
-_OPENAI = ("openai", "openai-chat", "openai-responses")
+_VARIABLE = re.compile(r"`([A-Z0-9_]+)` environment")  # of a provider's key, as the library says it
 
 
 class Providers:
-    """The providers in use, each with its connections, and the loop they live in."""
+    """The providers in use, each with its connections."""
 
-    def __init__(self, timeout: float, retries: int) -> None:
-        self._timeout, self._retries = timeout, retries
-        self._bridge = Bridge()
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
         self._known: dict[str, NativeProvider[Any]] = {}
 
-    def open(self, name: str, configured: Provider) -> ProvidedModel:
-        """Open a model by its whole name."""
-        provider, _, model = name.partition(":")
+    def open(self, name: str, configured: Provider, timeout: float) -> ProvidedLine:
+        """Open the line to a model by its whole name."""
+        provider = name.partition(":")[0]
         try:
-            native = self._native(provider, model, configured)
+            native = infer_model(name, lambda told: self._made(told, configured))
         except ImportError:
             why = f"the provider {provider} needs a package: pip install "
             raise InvalidModel(name, f"{why}'pydantic-ai-slim[{provider}]'") from None
         except (UserError, ValueError) as error:
             raise InvalidModel(name, _hint(provider, configured, error)) from None
-        return ProvidedModel(
-            name, native, self._bridge, timeout=self._timeout, retries=self._retries
-        )
+        except TypeError:
+            if not configured.base_url:
+                raise
+            why = f"{provider} takes no base_url; its own variables say where it is"
+            raise InvalidModel(name, why) from None
+        except Exception as error:
+            # Credentials of Google's cloud are looked for at once, and missed in a way of its own.
+            if not type(error).__module__.startswith("google.auth"):
+                raise
+            raise InvalidModel(name, str(error).partition(". ")[0].rstrip(".")) from None
+        return ProvidedLine(name, native, timeout)
 
     def close(self) -> None:
-        """Close every connection, and the loop."""
+        """Close every connection."""
         known, self._known = self._known, {}
         for provider in known.values():
             self._bridge.run(provider.__aexit__(None, None, None))
-        self._bridge.close()
-
-    def _native(self, provider: str, model: str, configured: Provider) -> NativeModel:
-        if configured.base_url and (provider in _OPENAI or not _is_known(provider)):
-            return OpenAIChatModel(model, provider=self._made(provider, configured))
-        return infer_model(f"{provider}:{model}", lambda told: self._made(told, configured))
 
     def _made(self, provider: str, configured: Provider) -> NativeProvider[Any]:
         if provider not in self._known:
@@ -74,11 +72,6 @@ class Providers:
 
 def _provider(provider: str, configured: Provider) -> NativeProvider[Any]:
     key = configured.key.reveal() if configured.key is not None else None
-    if configured.base_url and (provider in _OPENAI or not _is_known(provider)):
-        # A server of one's own often has no key, and the client insists on one.
-        return OpenAICompatibleProvider(
-            provider, base_url=configured.base_url, api_key=key or "none"
-        )
     given = {"api_key": key, "base_url": configured.base_url}
     made: NativeProvider[Any] = infer_provider_class(provider)(
         **{name: one for name, one in given.items() if one}
@@ -104,9 +97,10 @@ def _hint(provider: str, configured: Provider, error: Exception) -> str:
             f"base_url under [providers.{provider}] in looseleaf.toml"
         )
     if configured.key is None and "key" in str(error).lower():
-        variable = provider.partition("-")[0].upper()
+        own = provider.upper().replace("-", "_")
+        named = _VARIABLE.search(str(error))
         return (
-            f"there is no key; set {variable}_API_KEY or LOOSELEAF_KEY_{variable}, or key under "
-            f"[providers.{provider}] in looseleaf.toml"
+            f"there is no key; set {named[1] if named else f'{own}_API_KEY'} or "
+            f"LOOSELEAF_KEY_{own}, or key under [providers.{provider}] in looseleaf.toml"
         )
     return str(error).partition(". ")[0].rstrip(".")

@@ -1,0 +1,183 @@
+"""A model of any server that speaks OpenAI's language, asked over HTTP without its library.
+
+That library and the one on top of it take seven times as long for the same call, and two seconds
+to load (docs/why.md).
+"""
+
+from __future__ import annotations
+
+import email.utils
+import json
+import time
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from looseleaf.errors import InvalidModel
+from looseleaf.models.completions import Listener, request_of
+from looseleaf.models.model import Delta
+from looseleaf.models.patient import NO_ANSWER, NO_KEY, Refusal, message_in, told
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from looseleaf.models.bridge import Bridge
+    from looseleaf.models.model import Answer, Question
+    from looseleaf.settings import Provider
+    from looseleaf.values import Secret
+
+_CONNECT_SECONDS = 10.0
+_MOST_CONNECTIONS = 1_000
+_MOST_BYTES = 64_000_000
+_MOST_BYTES_OF_A_LINE = 8_000_000
+_MOST_BYTES_OF_AN_ERROR = 64_000
+_BUSY = (408, 409, 425, 429)
+_STRANGE = "its answer is not in OpenAI's language; check base_url"
+_BROKEN = "the answer breaks off"
+_ENDLESS = "the answer does not end"
+_DONE = b"data: [DONE]"
+
+
+class Compatible:
+    """The servers in use, each with its connections."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._clients: dict[str, httpx2.AsyncClient] = {}
+
+    def open(self, name: str, configured: Provider, timeout: float) -> CompatibleLine:
+        """Open the line to a model by its whole name."""
+        url = _url(name, configured.base_url)
+        if configured.name not in self._clients:
+            self._clients[configured.name] = httpx2.AsyncClient(
+                # Over plain http a proxy that the environment names would see the key.
+                trust_env=url.scheme == "https",
+                limits=httpx2.Limits(max_connections=_MOST_CONNECTIONS),
+            )
+        return CompatibleLine(name, url, configured.key, self._clients[configured.name], timeout)
+
+    def close(self) -> None:
+        """Close every connection."""
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            self._bridge.run(client.aclose())
+
+
+class CompatibleLine:
+    """The way to one model of such a server."""
+
+    def __init__(
+        self,
+        name: str,
+        url: httpx2.URL,
+        key: Secret | None,
+        client: httpx2.AsyncClient,
+        timeout: float,
+    ) -> None:
+        self._name, self._url, self._client = name, url, client
+        self._provider, _, self._model = name.partition(":")
+        self._silence = timeout
+        self._timeout = httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS))
+        self._headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if key is not None:
+            word = key.reveal()
+            if not (word.isascii() and word.isprintable() and " " not in word):
+                raise InvalidModel(name, "what is set as its key is no key: it is one plain word")
+            self._headers["authorization"] = f"Bearer {word}"
+
+    async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
+        """Ask once, and give the answer as it comes."""
+        listener = Listener(self._name)
+        body = request_of(self._model, self._provider, question)
+        try:
+            async with self._client.stream(
+                "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
+            ) as response:
+                if response.status_code != 200:
+                    raise await _refusal(response)
+                async for chunk in self._chunks(response):
+                    text = listener.hear(chunk)
+                    if text:
+                        yield Delta(text)
+        except httpx2.TransportError:
+            raise Refusal(NO_ANSWER, passing=True) from None
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            raise Refusal(_STRANGE) from None
+        if not listener.complete:
+            raise Refusal(_BROKEN, passing=True)
+        yield listener.answer()
+
+    async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, object]]:
+        """Read the events of a stream, or the one document of a server that does not stream."""
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            yield json.loads(await _bounded(response, _MOST_BYTES_OF_A_LINE))
+            return
+        heard = time.monotonic()
+        async for line in _lines(response):
+            if line.startswith(b"data:") and not line.startswith(_DONE):
+                heard = time.monotonic()
+                yield json.loads(line[5:])
+            # Comments keep a connection alive, and are no answer.
+            elif time.monotonic() - heard > self._silence:
+                raise Refusal(NO_ANSWER, passing=True)
+
+
+async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
+    size, rest = 0, b""
+    async for part in response.aiter_bytes():
+        size += len(part)
+        *lines, rest = (rest + part).split(b"\n")
+        for line in lines:
+            yield line
+        if size > _MOST_BYTES or len(rest) > _MOST_BYTES_OF_A_LINE:
+            raise Refusal(_ENDLESS)
+    yield rest
+
+
+async def _bounded(response: httpx2.Response, most: int) -> bytes:
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            break
+    return b"".join(parts)[:most]
+
+
+async def _refusal(response: httpx2.Response) -> Refusal:
+    """Say why there is no answer."""
+    status = response.status_code
+    body = await _bounded(response, _MOST_BYTES_OF_AN_ERROR)
+    if status == 401:
+        return Refusal(NO_KEY)
+    try:
+        said = message_in(json.loads(body))
+    except (ValueError, RecursionError):
+        said = "" if 300 <= status < 400 else body.decode("utf-8", "replace")
+    if 200 <= status < 400:
+        said = "the server sends us elsewhere, or answers as none should; check base_url"
+    busy = status in _BUSY or status >= 500
+    return Refusal(told(status, said), passing=busy, seconds=_retry_after(response.headers))
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Read how long a server wants us to wait: in ms, in seconds or until a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return float(headers["retry-after-ms"]) / 1000
+        after = headers.get("retry-after", "")
+        if after.replace(".", "", 1).isdecimal():
+            return float(after)
+        return email.utils.parsedate_to_datetime(after).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _url(name: str, base: str) -> httpx2.URL:
+    try:
+        url = httpx2.URL(base)
+    except (httpx2.InvalidURL, ValueError):
+        url = httpx2.URL("")
+    if url.scheme not in ("http", "https") or not url.host:
+        raise InvalidModel(name, "its base_url is no address; it begins with https:// or http://")
+    return url.copy_with(path=url.path.rstrip("/") + "/chat/completions")
