@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Without O_NONBLOCK, opening a named pipe that someone put in place of a page waits for ever.
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NO_FILE = -1
+# For how long what was just looked at may be taken for granted, where looking costs too much.
+MOMENT_SECONDS = 0.05
 _CHUNK = 65_536
 _GET_PATH = 50  # F_GETPATH on macOS
 
@@ -126,6 +128,35 @@ def open_page(root: int, path: str) -> int:
         os.close(folder)
 
 
+def open_page_at(root: str, path: str) -> int:
+    """Open a page below a root: in one step where that can be proved safe, else part by part."""
+    full = f"{root}/{path}"
+    try:
+        fd = os.open(full, READ)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+    else:
+        if stands_at(fd, full):
+            return fd
+        os.close(fd)
+    opened = open_root(root)
+    try:
+        return open_page(opened, path)
+    finally:
+        os.close(opened)
+
+
+def open_root(root: str) -> int:
+    """Open the folder that everything lies in; the caller closes it."""
+    try:
+        return os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise Unavailable("The workspace", f"there is no folder {root}") from None
+    except OSError as error:
+        raise explained("The workspace", error) from error
+
+
 def stands_at(fd: int, path: str) -> bool:
     """Say whether an open file is the one at this path, reached through no link.
 
@@ -154,7 +185,7 @@ def read_all(fd: int, size: int = -1) -> bytes:
 
     Where it is, that one more read is spared which tells that there is nothing more.
     """
-    first = os.read(fd, _CHUNK)
+    first = os.read(fd, size + 1 if 0 <= size < _CHUNK else _CHUNK)
     if len(first) < _CHUNK and (len(first) == size or not os.read(fd, 1)):
         return first
     os.lseek(fd, 0, os.SEEK_SET)

@@ -7,11 +7,11 @@ import sys
 import time
 from _thread import allocate_lock
 
-from looseleaf import atomic, settings
+from looseleaf import settings
 from looseleaf.agents.directory import Agents
 from looseleaf.agents.record import why_not
 from looseleaf.errors import InvalidAgent
-from looseleaf.folders import Reporting, open_folder
+from looseleaf.folders import Reporting
 from looseleaf.memory.history import Retention
 from looseleaf.memory.pages import MemoryPages
 from looseleaf.memory.registry import FileRegistry
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
     from looseleaf.upkeep.schedules import Schedules
 
-
 FIRST_AGENT = "main"
 
 
@@ -64,10 +63,12 @@ class Workspace:
         self.store = DiskStore(
             self.root,
             agent_folder=self.agents.folder,
+            is_folder_of=self.agents.is_folder_of,
             group_writable=chosen.group_writable,
             retention=Retention(chosen.retention_days, chosen.retention_versions),
             clock=clock,
         )
+        self.agents.on_move(self.store.release)
         self._hooks = open_hooks(chosen, Defaults(self.store))
         self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
@@ -134,6 +135,8 @@ class Workspace:
         surface: str = "library",
     ) -> Workspace:
         """Make a folder a workspace, or complete one; nothing that is there is overwritten."""
+        from looseleaf.stores.home import make_home
+
         folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
         why = why_not(agent) if agent else None
         if why is not None:
@@ -143,6 +146,22 @@ class Workspace:
         workspace = cls.open(folder, clock=clock, surface=surface)
         workspace.start(agent)
         return workspace
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *_outcome: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of every folder, file and connection; used again, it opens what it needs."""
+        with self._opening:
+            accounts, self._accounts = self._accounts, None
+            self._chats = self._authentication = None
+        self.store.release()
+        for opened in (self._index, self._models, accounts):
+            if opened is not None:
+                opened.close()
 
     def start(self, agent: str = "") -> None:
         """Give every folder of an agent a record, make a first agent, start the core pages."""
@@ -224,12 +243,8 @@ class Workspace:
             from looseleaf.memory.elsewhere import IndexByShelf
             from looseleaf.stores.index import SearchIndex
 
-            index = SearchIndex(
-                self.store,
-                f"{self.root}/.looseleaf/index",
-                modes=self.store.modes,
-                progress=self._tell_progress,
-            )
+            path, modes = f"{self.root}/.looseleaf/index", self.store.modes
+            index = SearchIndex(self.store, path, modes=modes, progress=self._tell_progress)
             shelves = self._shelves
             self._index = IndexByShelf(index, shelves.lies_here) if shelves else index
         return self._index
@@ -294,18 +309,6 @@ class Workspace:
 
     def _store_for(self, place: Scope | Shelf) -> Store:
         return self.store if self._shelves is None else self._shelves.store_for(place)
-
-
-def make_home(folder: str, name: str) -> None:
-    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.close(open_folder(root, (".looseleaf",), create=0o700))
-        if settings.FILE not in os.listdir(root):
-            atomic.create_durably(root, settings.FILE, settings.starter(name).encode())
-    finally:
-        os.close(root)
 
 
 def report(what: str, error: Exception) -> None:

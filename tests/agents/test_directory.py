@@ -241,3 +241,42 @@ def test_what_only_looks_like_an_id_is_no_agent(workspace: Workspace, reference:
     """Digits of other scripts, and numbers that no agent can have."""
     with pytest.raises(AgentMissing):
         workspace.agents.resolve(reference)
+
+
+def test_an_open_folder_is_the_agents_by_its_record(workspace: Workspace) -> None:
+    """Not by its name: neither another agent's, nor a copy, nor one without a record passes."""
+    agents, folders = workspace.agents, Path(workspace.root, "agents")
+    ada, bob = agents.resolve("ada"), agents.create("bob")
+    shutil.copytree(folders / "ada", folders / "copy")
+    (folders / "empty").mkdir()
+    agents.folder(ada.id)
+
+    def whose(name: str, agent_id: int) -> bool:
+        folder = os.open(folders / name, os.O_RDONLY)
+        try:
+            return agents.is_folder_of(folder, agent_id)
+        finally:
+            os.close(folder)
+
+    assert whose("ada", ada.id)
+    assert not any(whose(name, ada.id) for name in ("bob", "copy", "empty"))
+    assert not whose("ada", bob.id)
+    assert not whose("ada", 99)
+    (folders / "ada").rename(folders / "moved")
+    assert whose("moved", ada.id)
+    record_of(workspace, "moved").unlink()
+    assert not whose("moved", ada.id)
+
+
+def test_who_holds_an_agents_folder_is_told_when_it_moves(workspace: Workspace) -> None:
+    """After a rename and a removal, not after what leaves the folder where it is."""
+    agents, told = workspace.agents, []
+    agents.on_move(lambda: told.append(agents.slugs()))
+    agents.create("bob")
+    agents.rename("bob", "bob", name="Robert")
+    agents.configure("bob", {"colour": "blue"})
+    assert told == []
+    agents.rename("bob", "carl")
+    assert told == [["ada", "carl"]]
+    agents.remove("carl")
+    assert told == [["ada", "carl"], ["ada"]]

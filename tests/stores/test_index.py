@@ -592,6 +592,7 @@ def test_an_index_nobody_closed_lets_go(store: DiskStore, root: Path, ada: Path)
     for _ in range(2):
         both(store, index, "deploy")
     del index
+    store.release()
     assert len(os.listdir("/dev/fd")) == before
     assert ada.exists()
 

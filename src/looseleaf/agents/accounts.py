@@ -194,3 +194,6 @@ class Accounts(Protocol):
 
     def version(self) -> int:
         """Give a number that another one follows as soon as any account or setting changes."""
+
+    def close(self) -> None:
+        """Let go of the database."""

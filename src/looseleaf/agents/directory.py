@@ -58,6 +58,7 @@ class Agents:
         self._slugs: dict[int, str] = {}
         self._files = RecordFiles(self.root)
         self._own: dict[str, AgentRecord] = {}  # those whose id was found to be their own
+        self._listeners: list[Callable[[], None]] = []
 
     def records(self) -> list[AgentRecord]:
         """List every agent, by slug."""
@@ -101,6 +102,18 @@ class Agents:
         if slug is None:
             raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
         return slug
+
+    def is_folder_of(self, folder: int, agent_id: int) -> bool:
+        """Say whether an open folder is an agent's: the one whose record `folder` has looked at."""
+        return self._files.is_in(folder, self._slugs.get(agent_id, ""), agent_id)
+
+    def on_move(self, listener: Callable[[], None]) -> None:
+        """Tell someone whenever this process has renamed or removed an agent."""
+        self._listeners.append(listener)
+
+    def _tell_of_move(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def _by_id(self, agent_id: int) -> AgentRecord | None:
         known = self._slugs.get(agent_id)
@@ -179,6 +192,7 @@ class Agents:
                 atomic.move(agents, record.slug, agents, slug)
                 atomic.sync(agents)
                 self._note(home, str(record.id), slug)
+                self._tell_of_move()
             renamed = changed(record, slug=slug, name=name or record.name)
             self._write(agents, renamed)
         return renamed
@@ -215,6 +229,7 @@ class Agents:
             remove_empty(agents, record.slug)
             atomic.sync(agents)
         self._slugs.pop(record.id, None)
+        self._tell_of_move()
         return record
 
     def _hint(self, name: str) -> str:

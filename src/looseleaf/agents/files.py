@@ -42,6 +42,14 @@ class RecordFiles:
             return False  # moved or gone
         return (status.st_ino, status.st_ctime_ns, agent_id) == self._marks.get(slug)
 
+    def is_in(self, folder: int, slug: str, agent_id: int) -> bool:
+        """Say whether an open folder has the record of this agent that was read by that name."""
+        try:
+            status = os.stat(RECORD, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            return False
+        return (status.st_ino, status.st_ctime_ns, agent_id) == self._marks.get(slug)
+
     def read(self, slug: str) -> AgentRecord | None:
         """Read the record of a folder; None where it has none."""
         path = f"{self.root}/agents/{slug}/{RECORD}"

@@ -101,3 +101,7 @@ class IndexByShelf:
     def forget(self, shelf: Shelf) -> None:
         """Drop every text of a shelf; the next search makes it anew."""
         self.index.forget(shelf)
+
+    def close(self) -> None:
+        """Let go of every file; the next search opens them again."""
+        self.index.close()

@@ -90,6 +90,9 @@ class Index(Protocol):
     def forget(self, shelf: Shelf) -> None:
         """Drop every text of a shelf; the next search makes it anew."""
 
+    def close(self) -> None:
+        """Let go of every file; the next search opens them again."""
+
 
 def search(store: Store, shelf: Shelf, query: Query, *, index: Index | None = None) -> Results:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.

@@ -43,6 +43,10 @@ class SqlAccounts:
         """Give a number that another one follows as soon as any account or setting changes."""
         return self.database.version()
 
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
     @contextmanager
     def changing(self, event: Event) -> Iterator[sa.Connection]:
         """Change accounts: what is done, its audit entry and the new version, or nothing."""

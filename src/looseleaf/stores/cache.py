@@ -10,19 +10,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.memory.store import Found
 
+    Key = tuple[int | str, str]
+
 _BYTES = 16_000_000
 
 
 class PageCache:
-    """Pages by the path of their file, each with the time and inode it had when it was read."""
+    """Pages by shelf and name, each with the time and inode its file had when it was read.
+
+    Not by path: what one agent has read from a folder must not be given to the next one there.
+    """
 
     def __init__(self) -> None:
-        self._pages: dict[str, tuple[int, int, Found]] = {}
+        self.pages: dict[Key, tuple[int, int, Found]] = {}
         self._bytes = 0
 
-    def unchanged(self, path: str) -> Found | None:
-        """Give a page again if its file is the one that was read, untouched since."""
-        kept = self._pages.get(path)
+    def unchanged(self, key: Key, path: str) -> Found | None:
+        """Give a page again if the file at its path is the one that was read, untouched since."""
+        kept = self.pages.get(key)
         if kept is None:
             return None
         try:
@@ -31,13 +36,13 @@ class PageCache:
             return None  # reading anew tells what is wrong
         return kept[2] if (status.st_ctime_ns, status.st_ino) == kept[:2] else None
 
-    def remember(self, path: str, page: Found, *, status: os.stat_result, asked: int) -> None:
+    def remember(self, key: Key, page: Found, *, status: os.stat_result, asked: int) -> None:
         """Keep a page that was read, with the status its file had when it was asked for it."""
         # A file touched a moment ago may change again without its time changing.
         if not settled(status, asked) or len(page.content) > _BYTES // 8:
             return
         if self._bytes > _BYTES:
-            self._pages.clear()
+            self.pages.clear()
             self._bytes = 0
         self._bytes += len(page.content)
-        self._pages[path] = (status.st_ctime_ns, status.st_ino, page)
+        self.pages[key] = (status.st_ctime_ns, status.st_ino, page)

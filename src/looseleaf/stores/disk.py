@@ -8,15 +8,13 @@ import time
 from looseleaf.atomic import LOCK_SECONDS
 from looseleaf.errors import LooseleafError, Unavailable, Unsafe
 from looseleaf.folders import (
-    READ,
+    NO_FILE,
     Reporting,
     check_regular,
     explained,
-    inode_of,
     open_folder,
-    open_page,
+    open_root,
     read_all,
-    stands_at,
 )
 from looseleaf.memory.history import Retention
 from looseleaf.memory.scope import check_folder
@@ -29,11 +27,12 @@ from looseleaf.stores.page import (
     STAGING,
     HeldPage,
     history_segments,
+    is_staged,
     scope_of_staged,
-    staged_name,
 )
 from looseleaf.stores.recent import RecentWrites
 from looseleaf.stores.revisions import PageLog
+from looseleaf.stores.shelves import OpenShelves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +61,7 @@ class DiskStore:
         root: str,
         *,
         agent_folder: Callable[[int], str],
+        is_folder_of: Callable[[int, int], bool] = lambda _folder, _agent: True,
         group_writable: bool = False,
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         clock: Callable[[], float] = time.time,
@@ -73,10 +73,12 @@ class DiskStore:
         self._agent_folder = agent_folder
         self._device = -1
         self._cache = PageCache()
+        self._shelves = OpenShelves(self.root, is_folder_of)
         self.recent = RecentWrites()
 
     def folder(self, shelf: Shelf) -> str:
-        """Give the absolute path of the folder a shelf stands for."""
+        """Give the absolute path of the folder a shelf stands for, to be looked at from outside."""
+        self.release()
         return f"{self.root}/{self._relative(shelf)}"
 
     def path(self, scope: Scope) -> str:
@@ -89,50 +91,52 @@ class DiskStore:
         return f"users/{place.user_id}" if place.layer == "user" else place.layer
 
     def read(self, scope: Scope) -> Found | Missing:
-        """Read a page; one that has not changed on disk since is given again from memory."""
-        path = f"{self._relative(scope)}/{scope.filename}"
-        return self._cache.unchanged(f"{self.root}/{path}") or self._read_anew(scope, path)
+        """Read a page; one that has not changed on disk since is given again from memory.
 
-    def _read_anew(self, scope: Scope, path: str) -> Found | Missing:
+        Where many are read in a row, it is looked for the folder of their shelf once in 50 ms.
+        """
+        # Ids are positive numbers, so that one number or the layer tells which shelf is meant.
+        shelf = scope.agent_id or -scope.user_id or scope.layer
+        key = (shelf, scope.filename)
+        if key in self._cache.pages:
+            path = f"{self.root}/{self._relative(scope)}/{scope.filename}"
+            if (found := self._cache.unchanged(key, path)) is not None:
+                return found
+        fd = self._shelves.open_held(shelf, scope.filename)
+        if fd < 0:
+            fd = self._open(shelf, scope)
+            if fd < 0:
+                return Missing()
         try:
-            fd = self._open(path)
-        except FileNotFoundError:
-            self._require_root()
-            return Missing()
+            asked = time.time_ns()
+            status = os.fstat(fd)
+            if status.st_dev != self._device:  # known, unless another was mounted at the root
+                self._device = os.lstat(self.root).st_dev
+            check_regular(scope.filename, status, self._device)
+            if status.st_nlink > 1:
+                self._require_own_links(scope, fd)
+            found = Found(read_all(fd, status.st_size), status.st_mtime)
+        except LooseleafError:
+            raise
         except OSError as error:
             raise explained(scope.filename, error) from error
-        try:
-            with Reporting(scope.filename):
-                asked = time.time_ns()
-                status = os.fstat(fd)
-                if status.st_dev != self._device:  # known, unless another was mounted at the root
-                    self._device = os.lstat(self.root).st_dev
-                check_regular(scope.filename, status, self._device)
-                if status.st_nlink > 1:
-                    self._require_own_links(scope, fd)
-                found = Found(read_all(fd, status.st_size), status.st_mtime)
         finally:
             os.close(fd)
-        self._cache.remember(f"{self.root}/{path}", found, status=status, asked=asked)
+        self._cache.remember(key, found, status=status, asked=asked)
         return found
 
-    def _open(self, path: str) -> int:
-        """Open a page: in one step where that can be proved safe, else part by part."""
-        full = f"{self.root}/{path}"
+    def _open(self, shelf: int | str, scope: Scope) -> int:
+        """Open a page in the folder its shelf has now; `NO_FILE` where there is none."""
+        folder = self._relative(scope)
         try:
-            fd = os.open(full, READ)
+            return self._shelves.open(shelf, scope, folder)
+        except LooseleafError:
+            raise
+        except FileNotFoundError:
+            self._require_root()
+            return NO_FILE
         except OSError as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-        else:
-            if stands_at(fd, full):
-                return fd
-            os.close(fd)
-        root = self.open_root()
-        try:
-            return open_page(root, path)
-        finally:
-            os.close(root)
+            raise explained(scope.filename, error) from error
 
     def _require_root(self) -> None:
         if not os.path.isdir(self.root):
@@ -142,7 +146,7 @@ class DiskStore:
         """A page has one name, or a second one of ours while it is being made or replaced."""
         for _ in range(3):
             status = os.fstat(fd)
-            if status.st_nlink <= 1 or self._is_staged(scope, status.st_ino):
+            if status.st_nlink <= 1 or is_staged(self, scope, status.st_ino):
                 return
             log = self.log(scope)
             if log is not None:
@@ -153,16 +157,6 @@ class DiskStore:
                     os.close(log.folder)
         raise Unsafe(scope.filename, "it is a hard link to a file elsewhere; copy it instead")
 
-    def _is_staged(self, scope: Scope, inode: int) -> bool:
-        staging = self.open_own(*STAGING.split("/"))
-        if staging is None:
-            return False
-        try:
-            staged = staged_name(scope)
-            return inode in (inode_of(staging, staged + MAKING), inode_of(staging, staged))
-        finally:
-            os.close(staging)
-
     def log(self, scope: Scope) -> PageLog | None:
         """Open the history of a page for reading; the caller closes its folder."""
         folder = self.open_own(*history_segments(scope))
@@ -170,7 +164,7 @@ class DiskStore:
 
     def open_own(self, *segments: str) -> int | None:
         """Open a folder below the root, if it is there; the caller closes it."""
-        root = self.open_root()
+        root = open_root(self.root)
         try:
             return open_folder(root, segments)
         except FileNotFoundError:
@@ -180,14 +174,12 @@ class DiskStore:
         finally:
             os.close(root)
 
-    def open_root(self) -> int:
-        """Open the folder that everything lies in; the caller closes it."""
-        try:
-            return os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError):
-            raise Unavailable("The workspace", f"there is no folder {self.root}") from None
-        except OSError as error:
-            raise explained("The workspace", error) from error
+    def release(self) -> None:
+        """Hold no folder: what is read from now on lies where its shelf is from now on.
+
+        So does whatever looks for a folder by its path, and sees the same pages as later reads.
+        """
+        self._shelves.forget()
 
     def exists(self, scope: Scope) -> bool:
         """Say whether there is such a page."""
@@ -292,6 +284,7 @@ class DiskStore:
         return self._listed(shelf, prefix, deep=True)
 
     def _listed(self, shelf: Shelf, prefix: str, *, deep: bool) -> list[Entry]:
+        self.release()
         relative = self._relative(shelf)
         if prefix:
             relative = f"{relative}/{check_folder(prefix)}"

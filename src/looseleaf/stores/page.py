@@ -12,6 +12,7 @@ from looseleaf.folders import (
     check_regular,
     inode_of,
     open_folder,
+    open_root,
     open_straight,
     read_all,
 )
@@ -47,6 +48,18 @@ def scope_of_staged(name: str) -> Scope | None:
         return Shelf(layer, number, number).page(rest.replace(":", "/"))  # type: ignore[arg-type]
     except LooseleafError:
         return None
+
+
+def is_staged(store: DiskStore, scope: Scope, inode: int) -> bool:
+    """Say whether a file is the staged one of a page, finished or not."""
+    staging = store.open_own(*STAGING.split("/"))
+    if staging is None:
+        return False
+    try:
+        staged = staged_name(scope)
+        return inode in (inode_of(staging, staged + MAKING), inode_of(staging, staged))
+    finally:
+        os.close(staging)
 
 
 def history_segments(scope: Scope) -> tuple[str, ...]:
@@ -91,6 +104,7 @@ class HeldPage:
 
     def __exit__(self, *_outcome: object) -> None:
         self.close()
+        self.store.release()  # what was written to a folder is to be read from that one
 
     def close(self) -> None:
         """Let go of the page."""
@@ -109,7 +123,7 @@ class HeldPage:
         straight = open_straight(f"{self.store.root}/{path}")
         if straight is not None:
             return straight
-        root = self.store.open_root()
+        root = open_root(self.store.root)
         try:
             return open_folder(root, path.split("/"), create=create, twins=twins)
         finally:

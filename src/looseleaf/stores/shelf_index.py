@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         def folder(self, shelf: Shelf) -> str:
             """Give the absolute path of the folder a shelf stands for."""
 
+        def release(self) -> None:
+            """Look for folders anew from now on."""
+
 
 _BATCH = 500
 _ATTEMPTS = 5
@@ -216,6 +219,8 @@ class ShelfIndex:
         return True
 
     def _content(self, name: str) -> bytes | None:
+        # A text older than its signature, from a folder that has been moved since, would stay.
+        self._store.release()
         try:
             page = self._store.read(self._shelf.page(name))
         except Unsafe:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from looseleaf.errors import LooseleafError
+from looseleaf.folders import MOMENT_SECONDS
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.memory.store import Found
 from looseleaf.operations import run
@@ -25,7 +26,7 @@ READ = "datamachine/get-agent-memory"
 PREFIX = f"{NAMESPACE}/files/agent/"
 TEMPLATE = f"{PREFIX}{{file:page}}"
 # How long it stays decided that a token may read a page; the page itself is read every time.
-DECIDED_SECONDS = 0.05
+DECIDED_SECONDS = MOMENT_SECONDS
 _DECISIONS = 4096
 # Whoever sends one of these wants more than the page as it is.
 _MORE = frozenset((b"if-none-match", b"if-match", b"x-looseleaf-reason"))
