@@ -94,7 +94,8 @@ def serve(root: Path) -> Iterator[Serve]:
 
 
 def local(root: Path, name: str, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
-    return invoke(Workspace.open(root).context, name, given)
+    with Workspace.open(root) as workspace:
+        return invoke(workspace.context, name, given)
 
 
 def test_the_first_start_shows_a_way_in(serve: Serve) -> None:
@@ -169,6 +170,7 @@ def test_a_request_under_way_is_finished_before_the_end(
     assert process.popen.wait(timeout=30) == 0
     assert (root / "agents/ada/MEMORY.md").read_bytes() == b"last"
     assert "Traceback" not in process.text
+    assert not (root / ".looseleaf/looseleaf.db-wal").exists(), "the database was not closed"
 
 
 def test_two_servers_and_their_workers_share_one_root(root: Path, serve: Serve) -> None:

@@ -30,19 +30,19 @@ def serve(
     from looseleaf.web import server
     from looseleaf.workspace import Workspace
 
-    workspace = Workspace.open(asked.root, surface="cli")
-    told = {"host": host, "port": port, "workers": workers}
-    chosen = changed(
-        workspace.settings, **{name: one for name, one in told.items() if one is not None}
-    )
-    if chosen.workers < 1:
-        raise Invalid("workers is at least 1.")
-    taken = server.listen(chosen)
-    base = server.address(taken)
-    workspace.accounts()
-    if login_link or server.is_new(workspace.context):
-        say("Sign in once, within the hour:")
-        say(f"  {server.login_link(workspace.context, base)}")
+    with Workspace.open(asked.root, surface="cli") as workspace:
+        told = {"host": host, "port": port, "workers": workers}
+        chosen = changed(
+            workspace.settings, **{name: one for name, one in told.items() if one is not None}
+        )
+        if chosen.workers < 1:
+            raise Invalid("workers is at least 1.")
+        taken = server.listen(chosen)
+        base = server.address(taken)
+        workspace.accounts()
+        if login_link or server.is_new(workspace.context):
+            say("Sign in once, within the hour:")
+            say(f"  {server.login_link(workspace.context, base)}")
     say(f"Serving {workspace.root}")
     say(f"  at {base} (its API: {base}/docs). Stop with Ctrl-C.")
     server.run(workspace.root, chosen, taken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -26,7 +27,7 @@ from looseleaf.web.problems import Problem
 from looseleaf.web.reception import Reception
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -96,13 +97,19 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
     figures, trouble, reception = Metrics(), Trouble(), Reception(workspace)
     memory = mcp_server(workspace, reception, stateless=stateless)
 
+    @asynccontextmanager
+    async def running(_app: Starlette) -> AsyncIterator[None]:
+        async with memory.running():
+            yield
+        workspace.close()
+
     def of_error(request: Request, error: Exception) -> Response:
         trouble.note(error)
         return answers.of_error(request, error)
 
     app = Starlette(
         routes=[*routes(), Route(MCP, memory)],
-        lifespan=lambda _app: memory.running(),
+        lifespan=running,
         exception_handlers={
             Problem: answers.of_problem,
             LooseleafError: of_error,
