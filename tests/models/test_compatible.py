@@ -100,6 +100,21 @@ def test_an_answer_is_heard_however_its_bytes_are_cut() -> None:
     assert asked(STREAM + "|pause|".join((*bits, ended)), pause=0.01).message.text == "Hé!"
 
 
+def test_an_end_needs_no_reason() -> None:
+    """Some servers only say that they are done."""
+    assert asked(events(chunk(content="Hello"), "[DONE]")).message.text == "Hello"
+
+
+def test_a_short_key_is_not_shown_either() -> None:
+    """Though it looks like any word."""
+    said = "HTTP/1.1 400 No\r\nconnection: close\r\n\r\nthe key tiny is not known"
+    with raw(said) as url:
+        models = Models({"local": Provider("local", url, Secret("tiny"))}, timeout=5)
+        with pytest.raises(ModelFailed, match="status 400: the key … is not known"):
+            answer(models.open("local:m"), HELLO)
+        models.close()
+
+
 def test_a_server_that_does_not_stream_is_heard_too() -> None:
     """The whole answer as one document."""
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -186,6 +201,9 @@ def test_an_answer_that_is_not_whole_says_so(finish: str, told: str) -> None:
     ("said", "why"),
     [
         (events(chunk(content="Hel")), "the answer breaks off"),
+        (events("[DONE]"), "the answer breaks off"),
+        ("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n{}",
+         "the answer breaks off"),
         (events('{"error": {"message": "out of memory", "code": 507}}'), "out of memory"),
         (events('{"error": "no more"}'), "no more"),
         (events("{"), "not in OpenAI's language"),

@@ -35,7 +35,7 @@ _BUSY = (408, 409, 425, 429)
 _STRANGE = "its answer is not in OpenAI's language; check base_url"
 _BROKEN = "the answer breaks off"
 _ENDLESS = "the answer does not end"
-_DONE = b"data: [DONE]"
+_DONE = b"[DONE]"
 
 
 class Compatible:
@@ -95,9 +95,10 @@ class CompatibleLine:
             ) as response:
                 if response.status_code != 200:
                     raise await _refusal(response)
-                async for chunk in self._chunks(response):
-                    text = listener.hear(chunk)
-                    if text:
+                async for data in self._data(response):
+                    if data == _DONE:
+                        listener.end()
+                    elif text := listener.hear(json.loads(data)):
                         yield Delta(text)
         except httpx2.TransportError:
             raise Refusal(NO_ANSWER, passing=True) from None
@@ -107,16 +108,17 @@ class CompatibleLine:
             raise Refusal(_BROKEN, passing=True)
         yield listener.answer()
 
-    async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, object]]:
+    async def _data(self, response: httpx2.Response) -> AsyncIterator[bytes]:
         """Read the events of a stream, or the one document of a server that does not stream."""
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            yield json.loads(await _bounded(response, _MOST_BYTES_OF_A_LINE))
+            yield await _bounded(response, _MOST_BYTES_OF_A_LINE)
+            yield _DONE
             return
         heard = time.monotonic()
         async for line in _lines(response):
-            if line.startswith(b"data:") and not line.startswith(_DONE):
+            if line.startswith(b"data:"):
                 heard = time.monotonic()
-                yield json.loads(line[5:])
+                yield line[5:].strip()
             # Comments keep a connection alive, and are no answer.
             elif time.monotonic() - heard > self._silence:
                 raise Refusal(NO_ANSWER, passing=True)

@@ -80,6 +80,7 @@ class Listener:
 
     def __init__(self, name: str) -> None:
         self.complete = False
+        self._begun = False
         self._finish = ""
         self._name = name
         self._text: list[str] = []
@@ -97,6 +98,7 @@ class Listener:
         if not chunk.get("choices"):
             return ""
         choice = chunk["choices"][0]
+        self._begun = True
         if choice.get("finish_reason"):
             self.complete, self._finish = True, choice["finish_reason"]
         said = choice.get("delta") or choice.get("message") or {}
@@ -108,6 +110,10 @@ class Listener:
         text = _text(said.get("content"))
         self._text.append(text)
         return text
+
+    def end(self) -> None:
+        """Be told that this was all; not every server gives a reason with its last chunk."""
+        self.complete = self._begun
 
     def _hear_call(self, bit: dict[str, Any]) -> None:
         """Join a bit of a call to what came of it before; not every server counts its calls."""

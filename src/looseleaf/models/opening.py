@@ -89,7 +89,7 @@ class Models:
         is_compatible = bool(configured.base_url) and provider not in OWN_LANGUAGE
         way = self._compatible(self._bridge) if is_compatible else self._native(name, self._bridge)
         line = way.open(name, configured, self._timeout)
-        return PatientModel(name, line, self._bridge, retries=self._retries)
+        return PatientModel(name, line, self._bridge, retries=self._retries, key=configured.key)
 
     def _compatible(self, bridge: Bridge) -> Compatible | Providers:
         if "compatible" not in self._ways:

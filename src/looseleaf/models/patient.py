@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from looseleaf.models.bridge import Bridge
     from looseleaf.models.model import Answer, Delta, Question
+    from looseleaf.values import Secret
 else:
     Protocol = object
 
@@ -45,9 +46,17 @@ class Line(Protocol):
 class PatientModel:
     """A model at the end of a line."""
 
-    def __init__(self, name: str, line: Line, bridge: Bridge, *, retries: int = 2) -> None:
+    def __init__(
+        self,
+        name: str,
+        line: Line,
+        bridge: Bridge,
+        *,
+        retries: int = 2,
+        key: Secret | None = None,
+    ) -> None:
         self.name = name
-        self._line, self._bridge, self._retries = line, bridge, retries
+        self._line, self._bridge, self._retries, self._key = line, bridge, retries, key
 
     def ask(
         self, question: Question, stopped: Callable[[], bool]
@@ -63,15 +72,19 @@ class PatientModel:
                     begun = True
                     yield said
             except Refusal as refusal:
+                why = self._without_key(refusal.why)
                 # Half an answer that was shown already is not begun anew.
                 if not refusal.passing or begun or attempt == self._retries:
                     # Without its cause, which may hold what was sent, and so the key.
-                    raise ModelFailed(self.name, refusal.why) from None
-                again = Retry(attempt + 1, _waiting(refusal, attempt), refusal.why)
+                    raise ModelFailed(self.name, why) from None
+                again = Retry(attempt + 1, _waiting(refusal, attempt), why)
             else:
                 return
             yield again
             await asyncio.sleep(again.seconds)
+
+    def _without_key(self, said: str) -> str:
+        return said.replace(self._key.reveal(), "…") if self._key is not None else said
 
 
 def _waiting(refusal: Refusal, attempt: int) -> float:
