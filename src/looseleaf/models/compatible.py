@@ -1,7 +1,7 @@
 """A model of any server that speaks OpenAI's language, asked over HTTP without its library.
 
-That library and the one on top of it take seven times as long for the same call, and two seconds
-to load (docs/why.md).
+That library and the one on top of it take more than three times as long for the same call, and
+two seconds to load (docs/why.md).
 """
 
 from __future__ import annotations
