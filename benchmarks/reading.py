@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -12,12 +13,15 @@ from benchmarks.bench import Bench, lay, settle
 from benchmarks.table import Row, compared
 from benchmarks.timing import Runner, race
 from looseleaf import Found, Scope, Where, Workspace
+from looseleaf.folders import MOMENT_SECONDS
 from looseleaf.operations.memory import read_memory
 
 GROUP = "read"
 TARGET = 2.0
 STRICT, USUAL = "os.open, read, close", "open(…).read()"
 _AT_ONCE = 65_536
+_WARM = 100  # pages that a process has read before
+_APART = 2 * MOMENT_SECONDS
 
 
 def measure(bench: Bench) -> Iterator[Row]:
@@ -31,6 +35,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     settle()
     yield from _again(bench, workspace, folder)
     yield from _first(bench, root, days)
+    yield from _alone(bench, root, days)
     yield from _context(bench, workspace, folder)
 
 
@@ -80,6 +85,23 @@ def _first(bench: Bench, root: Path, days: list[str]) -> Iterator[Row]:
     )
     yield compared(GROUP, "4 KB, first time", first, STRICT, strict, target=TARGET)
     yield compared(GROUP, "4 KB, first time", first, USUAL, plain)
+
+
+def _alone(bench: Bench, root: Path, days: list[str]) -> Iterator[Row]:
+    """Read each page once, long after the one before, as does a process that reads now and then."""
+    workspace = Workspace.open(root)
+    shelf = workspace.agents.resolve("alpha").shelf
+    for name in days[:_WARM]:
+        workspace.pages.read(shelf.page(name))
+    scopes = iter([shelf.page(name) for name in days[_WARM:]])
+    paths = iter([f"{root}/agents/alpha/{name}" for name in days[_WARM:]])
+    ours, limit = race(
+        Runner(lambda: workspace.pages.read(next(scopes)), lambda: time.sleep(_APART)),
+        Runner(lambda: bare(next(paths)), lambda: time.sleep(_APART)),
+        rounds=bench.amount(10, 4),
+        batch=20,
+    )
+    yield compared(GROUP, "4 KB, first time, alone", ours, STRICT, limit, target=TARGET)
 
 
 def _context(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:

@@ -145,6 +145,12 @@ class Secret:
         """Give the text to whoever needs it to sign in."""
         return self._text
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one word that a header can hold; HTTP libraries quote what they cannot."""
+        text = self._text
+        return bool(text) and text.isascii() and text.isprintable() and " " not in text
+
     def __repr__(self) -> str:
         return "Secret(…)"
 

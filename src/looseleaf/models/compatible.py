@@ -80,10 +80,9 @@ class CompatibleLine:
         self._timeout = httpx2.Timeout(timeout, connect=min(timeout, _CONNECT_SECONDS))
         self._headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if key is not None:
-            word = key.reveal()
-            if not (word.isascii() and word.isprintable() and " " not in word):
+            if not key.is_plain:
                 raise InvalidModel(name, "what is set as its key is no key: it is one plain word")
-            self._headers["authorization"] = f"Bearer {word}"
+            self._headers["authorization"] = f"Bearer {key.reveal()}"
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once, and give the answer as it comes."""
@@ -155,8 +154,8 @@ async def _refusal(response: httpx2.Response) -> Refusal:
     try:
         said = message_in(json.loads(body))
     except (ValueError, RecursionError):
-        said = "" if 300 <= status < 400 else body.decode("utf-8", "replace")
-    if 200 <= status < 400:
+        said = body.decode("utf-8", "replace")
+    if status < 400:
         said = "the server sends us elsewhere, or answers as none should; check base_url"
     busy = status in _BUSY or status >= 500
     return Refusal(told(status, said), passing=busy, seconds=_retry_after(response.headers))

@@ -69,10 +69,10 @@ def _message(message: Message, provider: str) -> dict[str, Any]:
 
 def _more_of(message: Message, provider: str) -> dict[str, Any]:
     """Read what the same provider said beside its answer; another's is nothing to this one."""
-    if not message.native.startswith('{"provider"'):
+    if not message.native.startswith(f'{{"provider": {json.dumps(provider)}'):
         return {}
     more: dict[str, Any] = json.loads(message.native)
-    return more if more["provider"] == provider else {}
+    return more
 
 
 class Listener:

@@ -99,9 +99,11 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[None]:
-        async with memory.running():
-            yield
-        workspace.close()
+        try:
+            async with memory.running():
+                yield
+        finally:
+            workspace.close()
 
     def of_error(request: Request, error: Exception) -> Response:
         trouble.note(error)
