@@ -69,7 +69,11 @@ def make(root: Path) -> dict[str, str]:
     tokens = {
         role: run("looseleaf/create-token", agent="ada", role=role)["token"] for role in roles
     }
-    return {**tokens, "all": run("looseleaf/create-token", user=1, label="all")["token"]}
+    tokens["all"] = run("looseleaf/create-token", user=1, label="all")["token"]
+    # It is copied next. To copy a file that SQLite has open takes this process's locks away, and
+    # whoever then closes it elsewhere removes a log that is still being read here.
+    workspace.close()
+    return tokens
 
 
 def start_server(root: Path, home: Path) -> tuple[subprocess.Popen[str], str]:
