@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,7 +138,7 @@ def spoken(way: Way) -> Iterator[Scripted]:
 @pytest.fixture
 def model(way: Way, spoken: Scripted) -> Iterator[Model]:
     """Open a model of the provider at the address of the script."""
-    opened = Models({way.provider: Provider(way.provider, spoken.url, Secret(KEY))}, timeout=5)
+    opened = Models({way.provider: Provider(way.provider, spoken.url, Secret(KEY))}, timeout=20)
     yield opened.open(way.name)
     opened.close()
 
@@ -389,6 +392,26 @@ def test_asking_can_be_stopped(model: Model, spoken: Scripted) -> None:
     assert next(asking) == Delta("one")
     asking.close()  # type: ignore[attr-defined]
     assert until(lambda: spoken.left == 2)
+
+
+def test_asking_can_be_stopped_between_two_words(model: Model, spoken: Scripted) -> None:
+    """Where a library is not listening just then, and would leave the line open."""
+    spoken.script(Reply("one two three", pause=20))
+
+    async def listen() -> None:
+        async for said in model._asked(HELLO):  # type: ignore[attr-defined]
+            if said == Delta("one"):
+                task = asyncio.current_task()
+                assert task is not None
+                task.cancel()
+
+    gc.disable()
+    try:
+        with pytest.raises(CancelledError):
+            model._bridge.run(listen())  # type: ignore[attr-defined]
+        assert until(lambda: spoken.left == 1)
+    finally:
+        gc.enable()
 
 
 def test_a_silent_provider_is_given_up(way: Way, spoken: Scripted) -> None:

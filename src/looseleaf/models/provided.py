@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from pydantic_ai import exceptions
@@ -19,6 +20,7 @@ from looseleaf.models.patient import NO_ANSWER, NO_KEY, Refusal, message_in, tol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from httpx2 import Response
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
     from pydantic_ai.models import Model as NativeModel
 
@@ -31,6 +33,12 @@ _PASSING = (
     exceptions.ModelServerError,
     exceptions.ModelConnectionError,
 )
+_heard: ContextVar[list[Response]] = ContextVar("_heard")
+
+
+async def note(response: Response) -> None:
+    """Note a response that is about to be heard, so that it is let go of when the asking ends."""
+    _heard.get([]).append(response)
 
 
 class ProvidedLine:
@@ -45,6 +53,8 @@ class ProvidedLine:
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once, and give the answer as it comes."""
         messages, parameters = messages_of(question), _parameters(question)
+        heard: list[Response] = []
+        _heard.set(heard)
         try:
             async with model_request_stream(
                 self._native,
@@ -64,6 +74,9 @@ class ProvidedLine:
         except Exception as error:  # noqa: BLE001 - libraries trip over what they do not expect
             # Without its cause, which may hold what was sent, and so the key.
             raise _refusal(error) from None
+        finally:
+            for one in heard:
+                await one.aclose()
 
 
 def _parameters(question: Question) -> ModelRequestParameters:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from httpx2 import AsyncClient, Limits, Timeout
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from looseleaf.errors import InvalidModel
-from looseleaf.models.provided import ProvidedLine
+from looseleaf.models.provided import ProvidedLine, note
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from httpx2 import Request
     from pydantic_ai.providers import Provider as NativeProvider
 
     from looseleaf.models.bridge import Bridge
     from looseleaf.settings import Provider
 
+# Google's client, stopped at the wrong moment, leaves its response open until the next collection
+# of garbage; what it is given to ask with notes each response, so that it can be closed.
+_FORGETFUL = ("google", "google-cloud")
+_CONNECT_SECONDS = 10.0
+_MOST_CONNECTIONS = 1_000
 _VARIABLE = re.compile(r"`([A-Z0-9_]+)` environment")  # of a provider's key, as the library says it
 
 
@@ -29,6 +36,7 @@ class Providers:
     def __init__(self, bridge: Bridge) -> None:
         self._bridge = bridge
         self._known: dict[str, NativeProvider[Any]] = {}
+        self._clients: list[AsyncClient] = []
 
     def open(self, name: str, configured: Provider, timeout: float) -> ProvidedLine:
         """Open the line to a model by its whole name."""
@@ -57,10 +65,13 @@ class Providers:
         known, self._known = self._known, {}
         for provider in known.values():
             self._bridge.run(provider.__aexit__(None, None, None))
+        clients, self._clients = self._clients, []
+        for client in clients:
+            self._bridge.run(client.aclose())
 
     def _made(self, provider: str, configured: Provider) -> NativeProvider[Any]:
         if provider not in self._known:
-            made = _provider(provider, configured)
+            made = self._new(provider, configured)
             # A client's own retries would multiply with ours; told with each request instead, it
             # would be copied for each, which costs more than the rest of asking.
             if hasattr(made.client, "max_retries"):
@@ -69,14 +80,30 @@ class Providers:
             self._known[provider] = made
         return self._known[provider]
 
+    def _new(self, provider: str, configured: Provider) -> NativeProvider[Any]:
+        key = configured.key.reveal() if configured.key is not None else None
+        given: dict[str, Any] = {"api_key": key, "base_url": configured.base_url}
+        if provider in _FORGETFUL:
+            self._clients.append(_noting_client())
+            given["http_client"] = self._clients[-1]
+        made: NativeProvider[Any] = infer_provider_class(provider)(
+            **{name: one for name, one in given.items() if one}
+        )
+        return made
 
-def _provider(provider: str, configured: Provider) -> NativeProvider[Any]:
-    key = configured.key.reveal() if configured.key is not None else None
-    given = {"api_key": key, "base_url": configured.base_url}
-    made: NativeProvider[Any] = infer_provider_class(provider)(
-        **{name: one for name, one in given.items() if one}
+
+def _noting_client() -> AsyncClient:
+    return AsyncClient(
+        timeout=Timeout(None),
+        limits=Limits(max_connections=_MOST_CONNECTIONS),
+        event_hooks={"request": [_connect_soon], "response": [note]},
     )
-    return made
+
+
+async def _connect_soon(request: Request) -> None:
+    """Wait for a connection no longer than that, however long an answer may take."""
+    waiting = request.extensions["timeout"]
+    waiting["connect"] = min(waiting["connect"] or _CONNECT_SECONDS, _CONNECT_SECONDS)
 
 
 def _is_known(provider: str) -> bool:
