@@ -13,12 +13,13 @@ from benchmarks.bench import Bench, lay, settle
 from benchmarks.table import Row, compared
 from benchmarks.timing import Runner, race
 from looseleaf import Found, Scope, Where, Workspace
-from looseleaf.folders import MOMENT_SECONDS
+from looseleaf.folders import MOMENT_SECONDS, stands_at
 from looseleaf.operations.memory import read_memory
 
 GROUP = "read"
 TARGET = 2.0
 STRICT, USUAL = "os.open, read, close", "open(…).read()"
+CHECKED = "the same, and the bare checks"
 _AT_ONCE = 65_536
 _WARM = 100  # pages that a process has read before
 _APART = 2 * MOMENT_SECONDS
@@ -93,15 +94,24 @@ def _alone(bench: Bench, root: Path, days: list[str]) -> Iterator[Row]:
     shelf = workspace.agents.resolve("alpha").shelf
     for name in days[:_WARM]:
         workspace.pages.read(shelf.page(name))
-    scopes = iter([shelf.page(name) for name in days[_WARM:]])
-    paths = iter([f"{root}/agents/alpha/{name}" for name in days[_WARM:]])
-    ours, limit = race(
-        Runner(lambda: workspace.pages.read(next(scopes)), lambda: time.sleep(_APART)),
-        Runner(lambda: bare(next(paths)), lambda: time.sleep(_APART)),
+    left = days[_WARM:]
+    folder = os.path.realpath(root / "agents" / "alpha")
+    turns = [iter([f"{folder}/{name}" for name in left]) for _ in range(2)]
+    scopes = iter([shelf.page(name) for name in left])
+    ours, checked, limit = race(
+        Runner(lambda: workspace.pages.read(next(scopes)), _wait),
+        Runner(lambda: safe(f"{folder}/agent.json", next(turns[0])), _wait),
+        Runner(lambda: bare(next(turns[1])), _wait),
         rounds=bench.amount(10, 4),
         batch=20,
     )
     yield compared(GROUP, "4 KB, first time, alone", ours, STRICT, limit, target=TARGET)
+    yield compared(GROUP, "4 KB, first time, alone", ours, CHECKED, checked)
+    yield compared(GROUP, CHECKED, checked, STRICT, limit)
+
+
+def _wait() -> None:
+    time.sleep(_APART)
 
 
 def _context(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
@@ -127,6 +137,18 @@ def bare(path: str) -> bytes:
     """Read a file with the fewest steps there are."""
     fd = os.open(path, os.O_RDONLY)
     try:
+        return os.read(fd, _AT_ONCE)
+    finally:
+        os.close(fd)
+
+
+def safe(record: str, path: str) -> bytes:
+    """Read a file with the fewest steps that also show whose it is and that no link leads there."""
+    os.lstat(record)
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if not stands_at(fd, path) or os.fstat(fd).st_nlink != 1:
+            return b""
         return os.read(fd, _AT_ONCE)
     finally:
         os.close(fd)

@@ -98,7 +98,10 @@ class Agents:
 
     def folder(self, agent_id: int) -> str:
         """Name the folder of an agent below `agents/`, making sure that it is still its own."""
-        slug = self._slug_of(agent_id)
+        slug = self._slugs.get(agent_id)
+        if slug is not None and self._files.unchanged(slug, agent_id):
+            return slug
+        slug = self._searched(agent_id)
         if slug is None:
             raise AgentMissing(agent_id, tuple(one.slug for one in self.records()))
         return slug
@@ -120,13 +123,11 @@ class Agents:
         record = self._files.read(known) if known is not None else None
         if record is not None and record.id == agent_id:
             return record
-        slug = self._slug_of(agent_id)
+        slug = self._searched(agent_id)
         return self._files.read(slug) if slug else None
 
-    def _slug_of(self, agent_id: int) -> str | None:
-        known = self._slugs.get(agent_id)
-        if known is not None and self._files.unchanged(known, agent_id):
-            return known
+    def _searched(self, agent_id: int) -> str | None:
+        """Find the folder of an agent that is not where it was known to be."""
         hinted = self._hint(str(agent_id))
         if why_not(hinted) is None and self._has(hinted, agent_id):
             return hinted

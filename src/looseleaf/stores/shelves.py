@@ -63,27 +63,22 @@ class OpenShelves:
 
     def open(self, shelf: ShelfKey, scope: Scope, folder: str) -> int:
         """Open a page by the path of its shelf below the root, which was looked at just now."""
-        ways, path = _ways(), f"{folder}/{scope.filename}"
-        if ways is not None and not self._is_held(shelf):
-            if self._is_second_look(shelf):
-                fd = self._take(ways, shelf, folder, scope)
-            else:
-                fd = ways.page(_FROM_HERE, f"{self._root}/{path}")
+        ways, now = _ways(), time.monotonic()
+        if ways is not None and self._is_second_look(shelf, now):
+            fd = self._take(ways, shelf, folder, scope)
             if fd >= 0:
                 return fd
-        return open_page_at(self._root, path)
+        return open_page_at(self._root, f"{folder}/{scope.filename}")
 
     def forget(self) -> None:
         """Hold nothing any more; who is just reading keeps the folder until the page is open."""
         self._held = {}
 
-    def _is_held(self, shelf: ShelfKey) -> bool:
-        held = self._held.get(shelf)
-        return held is not None and held.until >= time.monotonic()
-
-    def _is_second_look(self, shelf: ShelfKey) -> bool:
+    def _is_second_look(self, shelf: ShelfKey, now: float) -> bool:
         """Say whether a shelf was looked at a moment ago, so that it is worth holding."""
-        now = time.monotonic()
+        held = self._held.get(shelf)
+        if held is not None and held.until >= now:
+            return False  # it is held already: what was not found there is not there
         before = self._seen.get(shelf, 0.0)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
@@ -107,11 +102,10 @@ class OpenShelves:
 
 
 class _Ways:
-    """What the system opens if no link leads there: folders, pages, pages below an open folder."""
+    """What the system opens if no link leads there: folders, and pages below an open folder."""
 
     def __init__(self, opening: Callable[[int, int], Opening]) -> None:
         self.folder = opening(atomic.FOLDER, _NO_LINKS)
-        self.page = opening(READ, _NO_LINKS)
         self.below = opening(READ, _NO_LINKS | _BENEATH)
 
 
