@@ -58,6 +58,7 @@ class Settings:
     providers: tuple[Provider, ...] = ()
     model_timeout: float = 120.0  # seconds of silence after which a provider counts as gone
     model_retries: int = 2
+    model_cache: bool = True  # whether a provider is asked to keep the beginning of a prompt
     chat_turn_limit: int = 25  # how often a model is asked for one answer to a person
     chat_model_titles: bool = False  # whether the model names sessions; else their first words do
     chat_retention_days: float = 90.0

@@ -89,7 +89,7 @@ WAYS = (
         ScriptedAnthropic,
         "/v1/messages",
         scripted_anthropic.SIGNATURE,
-        lambda asked: tuple(asked["system"].split("\n\n")),
+        lambda asked: tuple(asked["system"][0]["text"].split("\n\n")),
         lambda asked: asked["messages"][-1]["content"][0]["content"][0]["text"],
         "max_tokens",
         "refusal",
@@ -367,6 +367,21 @@ def test_nonsense_is_no_answer(way: Way, raw: str) -> None:
         opened.close()
     assert failed.value.__cause__ is None
     assert failed.value.__suppress_context__
+
+
+def test_a_provider_is_asked_to_keep_the_beginning_of_a_prompt() -> None:
+    """The tools, the pages and the conversation so far; unless that is switched off."""
+    for cache, times in ((True, 3), (False, 0)):
+        with serving(ScriptedAnthropic()) as spoken:
+            spoken.script(Reply("Kept"))
+            known = {"anthropic": Provider("anthropic", spoken.url, Secret(KEY))}
+            opened = Models(known, cache=cache)
+            answer(opened.open("anthropic:claude-sonnet-5"), HELLO)
+            opened.close()
+        (asked,) = spoken.requests
+        kept = (asked, asked["system"][-1], asked["tools"][-1]) if cache else ()
+        assert all(one["cache_control"]["type"] == "ephemeral" for one in kept)
+        assert json.dumps(asked).count("cache_control") == times
 
 
 def test_an_answer_that_a_limit_or_a_filter_ended_says_so(

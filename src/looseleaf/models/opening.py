@@ -43,9 +43,10 @@ class Models:
         *,
         timeout: float = 120.0,
         retries: int = 2,
+        cache: bool = True,
     ) -> None:
         self._configured = configured or {}
-        self._timeout, self._retries = timeout, retries
+        self._timeout, self._retries, self._cache = timeout, retries, cache
         self._makers: dict[str, Callable[[str], Model]] = {ECHO: EchoModel}
         self._open: dict[str, Model] = {}
         self._bridge: Bridge | None = None
@@ -105,7 +106,7 @@ class Models:
             except ImportError as error:
                 why = f"{error.name} is not installed; add it: pip install 'looseleaf[models]'"
                 raise InvalidModel(name, why) from None
-            self._ways["native"] = Providers(bridge)
+            self._ways["native"] = Providers(bridge, cache=self._cache)
         return self._ways["native"]
 
 
@@ -115,4 +116,5 @@ def open_models(settings: Settings) -> Models:
         {one.name: one for one in settings.providers},
         timeout=settings.model_timeout,
         retries=settings.model_retries,
+        cache=settings.model_cache,
     )

@@ -44,11 +44,14 @@ async def note(response: Response) -> None:
 class ProvidedLine:
     """The way to one model of one provider."""
 
-    def __init__(self, name: str, native: NativeModel, timeout: float = 120.0) -> None:
+    def __init__(
+        self, name: str, native: NativeModel, timeout: float = 120.0, *, cache: bool = True
+    ) -> None:
         self._name = name
         self._native = native
         # Silence ends an answer, not length: a long one may take its time as long as it comes.
-        self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout)
+        # A prompt begins with its pages, which stay the same from call to call.
+        self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout, cache=cache)
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once, and give the answer as it comes."""

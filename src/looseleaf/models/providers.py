@@ -33,8 +33,8 @@ _VARIABLE = re.compile(r"`([A-Z0-9_]+)` environment")  # of a provider's key, as
 class Providers:
     """The providers in use, each with its connections."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+    def __init__(self, bridge: Bridge, *, cache: bool = True) -> None:
+        self._bridge, self._cache = bridge, cache
         self._known: dict[str, NativeProvider[Any]] = {}
         self._clients: list[AsyncClient] = []
 
@@ -58,7 +58,7 @@ class Providers:
             if not type(error).__module__.startswith("google.auth"):
                 raise
             raise InvalidModel(name, str(error).partition(". ")[0].rstrip(".")) from None
-        return ProvidedLine(name, native, timeout)
+        return ProvidedLine(name, native, timeout, cache=self._cache)
 
     def close(self) -> None:
         """Close every connection."""
