@@ -1,36 +1,57 @@
-"""`looseleaf chat`: talking at the command line, and finding what was said."""
+"""`looseleaf chat`: talking here and through a server, and finding what was said."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from looseleaf import Workspace
 from tests.cli.conftest import Answer, Run
 from tests.models import scripted
 from tests.models.scripted import Reply, Scripted
+from tests.web.conftest import Clock, Site
 
 REMEMBER = '/call agent_memory {"action": "append", "section": "Facts", "content": "- likes tea"}'
 
 
-@pytest.fixture(autouse=True)
-def echo(root: Path) -> None:
+@pytest.fixture
+def chosen() -> str:
     """Let the echo answer."""
-    (root / "looseleaf.toml").write_text('default_model = "echo"\n')
+    return 'default_model = "echo"\n'
 
 
 @pytest.fixture
-def server(root: Path) -> Iterator[Scripted]:
+def server() -> Iterator[Scripted]:
     """Let a scripted server answer."""
     with scripted.serving(scripted.Scripted()) as script:
-        chosen = 'default_model = "local:m"\nmodel_retries = 0\n'
-        provider = f'[providers.local]\nbase_url = "{script.url}"\n'
-        (root / "looseleaf.toml").write_text(chosen + provider)
         yield script
+
+
+@pytest.fixture(params=["here", "through a server"], autouse=True)
+def place(
+    request: pytest.FixtureRequest, root: Path, chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Talk in this process, or through a Looseleaf server to which every command goes."""
+    if "server" in request.fixturenames:
+        url = request.getfixturevalue("server").url
+        chosen = 'default_model = "local:m"\nmodel_retries = 0\n'
+        chosen += f'[providers.local]\nbase_url = "{url}"\n'
+    (root / "looseleaf.toml").write_text(chosen)
+    if request.param == "here":
+        yield
+        return
+    site = Site(Workspace.open(root, surface="rest"), Clock())
+    site.start()
+    monkeypatch.setenv("LOOSELEAF_REMOTE", site.base)
+    monkeypatch.setenv("LOOSELEAF_TOKEN", site.token(user=1))
+    yield
+    site.stop()
 
 
 def session_of(run: Run) -> str:
@@ -95,9 +116,9 @@ def test_a_document_for_programs(run: Run) -> None:
     assert run("chat", "--format", "json").code == 2
 
 
-def test_without_a_model_one_is_told_where_to_name_it(run: Run, root: Path) -> None:
+@pytest.mark.parametrize("chosen", [""])
+def test_without_a_model_one_is_told_where_to_name_it(run: Run) -> None:
     """Everything else works."""
-    (root / "looseleaf.toml").write_text("")
     answer = run("chat", "--message", "Hi")
     assert answer.code == 2
     assert "default_model" in answer.err
@@ -176,7 +197,11 @@ def test_ctrl_c_stops_an_answer_and_keeps_what_was_said(
     answer = on_terminal("chat", "--message", "Count", prompt=b"two", keys=b"\x03")
     # The key may be pressed a second time, while Python is on its way out.
     assert answer.code in (130, -signal.SIGINT)
-    shown = run("chat", "show", session_of(run), "--format", "json").json
+    end = time.monotonic() + 20
+    while True:  # a server is told to stop, and does within a second or two
+        shown = run("chat", "show", session_of(run), "--format", "json").json
+        if shown["turns"][0]["status"] != "running" or time.monotonic() > end:
+            break
     assert shown["turns"][0]["status"] == "cancelled"
     assert shown["messages"][1]["content"].startswith("one two")
     assert shown["session"]["running"] is False

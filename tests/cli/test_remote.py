@@ -375,7 +375,6 @@ def test_a_token_reaches_as_far_as_its_role(role: str, line: str, code: int, ask
 LOCAL = {
     "init": "init x",
     "serve": "serve --port 0",
-    "chat talk": "chat talk --message hello",
     "completion": "completion bash",
     "doctor": "doctor",
     "mcp serve": "mcp serve",
@@ -403,7 +402,7 @@ def test_every_other_command_was_tried() -> None:
     tried = {path for path, _ in LEAVES for line in lines if line.startswith(" ".join(path) + " ")
              or line == " ".join(path)}  # fmt: skip
     rest = {" ".join(path) for path, _ in LEAVES if path not in tried}
-    # Sessions are those of the one who talked, so a server has others; tokens make no credentials.
+    # Those of chat are all tried through a server in test_chat.py; tokens make no credentials.
     not_tried = {one for one in rest if one.startswith("chat ")} | {"tokens password"}
     assert rest == {*LOCAL, *not_tried}
 

@@ -221,7 +221,7 @@ def delete(asked: Asked, session: str, *, yes: bool) -> None:
     With all that was said.
     """
     context = asked.open()
-    found = operations.info(context, operations.own_session(context, session))
+    found = operations.show_session(context, session, limit=1).session
     confirmed(f"Delete {found.title!r} with {counted(found.message_count, 'message')}?", yes=yes)
     done = operations.delete_session(context, session)
     if asked.json:

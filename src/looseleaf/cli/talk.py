@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
-from looseleaf.cli.arguments import Asked, local, shared
+from looseleaf.cli.arguments import Asked, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import complain, escaped, note, print_text
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.operations import chat, sessions
+from looseleaf.operations.agents import show_agent
 from looseleaf.operations.chat import Saying, converse
-from looseleaf.operations.context import agent_of
 from looseleaf.operations.finishing import finish_session
 from looseleaf.operations.schema import plain
 
@@ -60,7 +60,6 @@ def talk(
     `looseleaf chat` without a command does this. The answer is printed as it comes; which tools the
     agent used, and which pages it wrote, is told on standard error.
     """
-    local(asked, "an answer is printed as it comes, and a server gives it whole")
     context = asked.open()
     if last:
         session = _newest(context, asked.where)
@@ -99,13 +98,15 @@ def _newest(context: Context, where: Where) -> str:
 
 
 def _line_by_line(context: Context, saying: Saying, where: Where) -> None:
-    session = sessions.own_session(context, saying.session) if saying.session else None
-    agent = agent_of(context, session.agent if session else where.agent)
+    session = None
+    if saying.session:
+        session = sessions.show_session(context, saying.session, limit=1).session
+    agent = session.agent_slug if session else show_agent(context, where.agent).slug
     person = sys.stdin is not None and sys.stdin.isatty()
     if person:
         _remember_lines(context, saying.session)
         about = f", {session.title!r}" if session else ""
-        note(f"Talking to {agent.slug}{about}. /help says what else one can do.")
+        note(f"Talking to {agent}{about}. /help says what else one can do.")
     current = saying.session
     for line in _lines(person):
         if line in ("/quit", "/exit"):

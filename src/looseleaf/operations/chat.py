@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import Begun, Session
     from looseleaf.models.model import Model, ToolCall, Usage
-    from looseleaf.operations.context import Context
+    from looseleaf.operations.context import Context, Elsewhere
     from looseleaf.prompt.request import Request
 
 _MOST_STEPS = 50
@@ -65,12 +65,14 @@ class Reply:
     usage: Usage
 
 
-def converse(context: Context, saying: Saying, where: Where = HERE) -> Iterator[Event]:
+def converse(context: Context | Elsewhere, saying: Saying, where: Where = HERE) -> Iterator[Event]:
     """Say something to an agent, and give every event of its answer; to close it cancels.
 
     What is wrong is raised before anything is saved; what fails later is raised by the iterator,
     and the message is kept.
     """
+    if context.is_remote:
+        return context.converse(saying, where)
     context = context.during("chat")
     session = own_session(context, saying.session) if saying.session else None
     agent = agent_of(context, session.agent if session else where.agent)

@@ -18,13 +18,14 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any, Literal, Protocol, TypeVar
 
     from looseleaf.agents.access import Principal
     from looseleaf.agents.accounts import Accounts
     from looseleaf.agents.directory import Agents
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.chat.events import Event
     from looseleaf.chat.session import Chats
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.search import Index
     from looseleaf.memory.templates import PageStarters
     from looseleaf.models.opening import Models
+    from looseleaf.operations.chat import Saying
     from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
@@ -59,6 +61,9 @@ class Elsewhere(Protocol):
         self, name: str, run: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
         """Run an operation there, and give its result or raise its error."""
+
+    def converse(self, saying: Saying, where: Where) -> Iterator[Event]:
+        """Say something to an agent there, and give every event of its answer."""
 
 
 @value

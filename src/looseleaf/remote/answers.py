@@ -15,6 +15,9 @@ from looseleaf.values import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    Kind = TypeVar("Kind")
 
 PAGE = "PageText"  # which leaves without the whole page of which it may be a part
 
@@ -40,13 +43,29 @@ class PageRead:
 def returned(run: Callable[..., Any], document: Any) -> Any:  # noqa: ANN401 - whatever it gives
     """Make of JSON what an operation says that it returns."""
     annotation = str(run.__annotations__.get("return", ""))
-    try:
+    with _Understanding():
         if annotation == PAGE:
             return _page(document)
         return _made(run.__module__, _tree(annotation), document)
-    except (KeyError, TypeError, AttributeError) as error:
-        why = "it answers as another version does; use the same version of Looseleaf here and there"
-        raise Unavailable("The server's answer", why) from error
+
+
+def made(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
+    """Make a value of its JSON."""
+    with _Understanding():
+        value: Kind = _made(kind.__module__, _tree(kind.__name__), document)
+        return value
+
+
+class _Understanding:
+    """Say of what turns out to be no answer of ours that it is another version's."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (KeyError, TypeError, AttributeError)):
+            why = "it answers as another version does; use the same version here and there"
+            raise Unavailable("The server's answer", why) from error
 
 
 def _page(document: Mapping[str, Any]) -> PageRead:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from urllib.parse import quote, urlsplit
 
@@ -13,13 +14,14 @@ from looseleaf.errors import Unauthenticated, Unavailable
 from looseleaf.remote.failures import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from looseleaf.remote.address import Address
     from looseleaf.values import Secret
 
 ABILITIES = "/wp-abilities/v1/abilities"
 PAGES = "/datamachine/v1/files/agent"
+JSON, EVENTS = "application/json", "text/event-stream"
 SECONDS = 90.0  # the server itself gives up reading after 60
 _CONNECT_SECONDS = 10.0
 _MOST_BYTES = 256_000_000
@@ -43,20 +45,44 @@ class Connection:
 
     def run(self, name: str, given: Mapping[str, object], *, reason: str = "") -> Any:  # noqa: ANN401
         """Run an operation there with JSON arguments; give its result as JSON has it."""
-        # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
-        body = json.dumps(given, ensure_ascii=False, allow_nan=False)
-        headers = {"accept": "application/json", "content-type": "application/json"}
+        headers = {"accept": JSON, "content-type": JSON}
         if reason:
             headers["x-looseleaf-reason"] = quote(reason, errors="replace")
         answer = self._ask(
             "POST",
             f"{ABILITIES}/{quote(name)}/run",
             headers=headers,
-            content=body.encode("utf-8", "backslashreplace"),
+            content=_body(given),
         )
         if answer.status != 200:
             self._refuse(answer)
-        return self._document(answer)["data"]
+        document = self._document(answer)
+        if "data" not in document:
+            raise self._strange(answer)
+        return document["data"]
+
+    def listen(self, path: str, given: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Ask for something that is told bit by bit; give each event as it comes."""
+        headers = {"accept": EVENTS, "content-type": JSON}
+        with self._answer("POST", path, headers=headers, content=_body(given)) as answer:
+            if answer.status_code != 200:
+                self._refuse(_Answer(answer.status_code, answer.headers, self._read(answer)))
+            if not answer.headers.get("content-type", "").startswith(EVENTS):
+                raise self._strange(_Answer(answer.status_code, answer.headers, b""))
+            name = ""
+            for line in self._lines(answer):
+                field, _, text = line.partition(b":")
+                if field == b"event":
+                    name = text.strip().decode("utf-8", "replace")
+                elif field == b"data":
+                    told = _Answer(answer.status_code, answer.headers, text)
+                    document = self._document(told)
+                    if name == "error":
+                        self._fail(told, document)
+                    yield document
+                    if name == "ended":
+                        return
+        raise self._gone("the connection broke; the answer may still come: look into the session")
 
     def page(self, file: str, place: Mapping[str, str]) -> tuple[bytes, str]:
         """Give the bytes of a page, which need not be text, and their hash."""
@@ -67,6 +93,18 @@ class Connection:
         return answer.body, answer.headers.get("etag", "").strip('"')
 
     def _ask(self, method: str, path: str, *, headers: dict[str, str], **more: Any) -> _Answer:  # noqa: ANN401
+        with self._answer(method, path, headers=headers, **more) as answer:
+            return _Answer(answer.status_code, answer.headers, self._read(answer))
+
+    @contextmanager
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: dict[str, str],
+        **more: Any,  # noqa: ANN401
+    ) -> Iterator[httpx2.Response]:
         told = {**headers, "authorization": f"Bearer {self._token.reveal()}"}
         limits = httpx2.Timeout(self.seconds, connect=min(self.seconds, _CONNECT_SECONDS))
         try:
@@ -75,7 +113,7 @@ class Connection:
                 httpx2.Client(trust_env=self.address.encrypted, timeout=limits) as client,
                 client.stream(method, self.address.base + path, headers=told, **more) as answer,
             ):
-                return _Answer(answer.status_code, answer.headers, self._read(answer))
+                yield answer
         except httpx2.TimeoutException as error:
             self._give_up(error)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -93,6 +131,14 @@ class Connection:
                 self._give_up(None)
         return b"".join(parts)
 
+    def _lines(self, answer: httpx2.Response) -> Iterator[bytes]:
+        begun = b""
+        for part in answer.iter_bytes():
+            *lines, begun = (begun + part).split(b"\n")
+            if len(begun) > _MOST_BYTES:
+                raise self._gone(f"it tells more than {_MOST_BYTES} bytes at once")
+            yield from lines
+
     def _give_up(self, error: Exception | None) -> NoReturn:
         if isinstance(error, httpx2.ConnectTimeout):
             raise self._gone("nobody answers at this address; check it, and the network") from None
@@ -109,18 +155,21 @@ class Connection:
                 f"it sends us on{where}, and a token goes nowhere but where it was meant to; if "
                 "that is the right place, give its address"
             )
-        told = self._document(answer)
+        self._fail(answer, self._document(answer))
+
+    def _fail(self, answer: _Answer, told: dict[str, Any]) -> NoReturn:
         code, message, data = (told.get(name) for name in ("code", "message", "data"))
         if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
             raise self._strange(answer)
-        raise failure(answer.status, code, message, data if isinstance(data, dict) else {})
+        data = data if isinstance(data, dict) else {}
+        raise failure(data.get("status", answer.status), code, message, data)
 
     def _document(self, answer: _Answer) -> dict[str, Any]:
         try:
             told = json.loads(answer.body)
         except (ValueError, RecursionError):
             raise self._strange(answer) from None
-        if not isinstance(told, dict) or (answer.status == 200 and "data" not in told):
+        if not isinstance(told, dict):
             raise self._strange(answer)
         return told
 
@@ -131,6 +180,12 @@ class Connection:
 
     def _gone(self, why: str) -> Unavailable:
         return Unavailable(f"The server {self.address.site}", why)
+
+
+def _body(given: Mapping[str, object]) -> bytes:
+    # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
+    text = json.dumps(given, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _said(error: Exception) -> str:

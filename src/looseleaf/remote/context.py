@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import inspect
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from looseleaf.errors import Invalid, NotText
 from looseleaf.operations.memory import MAIN
 from looseleaf.operations.schema import plain
+from looseleaf.remote import talking
 from looseleaf.remote.answers import PAGE, PageRead, returned
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from looseleaf.chat.events import Event
+    from looseleaf.operations.chat import Saying
+    from looseleaf.operations.context import Where
     from looseleaf.remote.connection import Connection
 
 _PLACE = ("agent", "as_of", "layer", "user")  # what says which page of that name, and when
@@ -23,7 +27,8 @@ _PLACE = ("agent", "as_of", "layer", "user")  # what says which page of that nam
 class Remote:
     """What operations take instead of a `Context`: it has no rooms, only a way to a server."""
 
-    is_remote = True
+    is_remote: Literal[True] = True
+    models = None  # the server asks its own
 
     def __init__(self, connection: Connection, *, reason: str = "") -> None:
         self._connection = connection
@@ -42,6 +47,10 @@ class Remote:
                 raise
             return self._page(asked)
         return returned(run, document)
+
+    def converse(self, saying: Saying, where: Where) -> Iterator[Event]:
+        """Say something to an agent there, and give every event of its answer."""
+        return talking.converse(self._connection, saying, where)
 
     def _page(self, asked: Mapping[str, Any]) -> PageRead:
         """Read a whole page that JSON cannot hold."""
