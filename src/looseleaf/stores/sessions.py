@@ -77,12 +77,22 @@ class SqlSessions:
             like, escape=_ESCAPE
         )
         found = plain | messages.c.folded.like(like, escape=_ESCAPE)
-        chosen = (
-            sa.select(*_ENTRY, sessions)
+        newest = (messages.c.time.desc(), messages.c.number.desc())
+        # What is sorted is short; the messages themselves are fetched for those that are given.
+        best = (
+            sa.select(messages.c.session, messages.c.number)
             .join(sessions, sessions.c.id == messages.c.session)
             .where(found, messages.c.role != "tool", *_wanted(owner, agents, ""))
-            .order_by(messages.c.time.desc(), messages.c.number.desc())
+            .order_by(*newest)
             .limit(limit)
+            .subquery()
+        )
+        is_best = (messages.c.session == best.c.session) & (messages.c.number == best.c.number)
+        chosen = (
+            sa.select(*_ENTRY, sessions)
+            .join(best, is_best)
+            .join(sessions, sessions.c.id == messages.c.session)
+            .order_by(*newest)
         )
         with self._database.reading() as connection:
             rows = connection.execute(chosen).all()
