@@ -82,13 +82,12 @@ class Providers:
 
     def _new(self, provider: str, configured: Provider) -> NativeProvider[Any]:
         key = configured.key.reveal() if configured.key is not None else None
-        given: dict[str, Any] = {"api_key": key, "base_url": configured.base_url}
-        if provider in _FORGETFUL:
-            self._clients.append(_noting_client())
-            given["http_client"] = self._clients[-1]
+        client = _noting_client() if provider in _FORGETFUL else None
+        given = {"api_key": key, "base_url": configured.base_url, "http_client": client}
         made: NativeProvider[Any] = infer_provider_class(provider)(
             **{name: one for name, one in given.items() if one}
         )
+        self._clients += [client] if client is not None else []
         return made
 
 
