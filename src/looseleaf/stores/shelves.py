@@ -78,7 +78,7 @@ class OpenShelves:
         """Say whether a shelf was looked at a moment ago, so that it is worth holding."""
         held = self._held.get(shelf)
         if held is not None and held.until >= now:
-            return False  # it is held already: what was not found there is not there
+            return False  # what could not be opened there is looked for by its path
         before = self._seen.get(shelf, 0.0)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
