@@ -100,6 +100,7 @@ ERRORS: list[tuple[dict[str, Any], type[LooseleafError], str]] = [
     ({"code": "model_failed", "message": "Busy.", "data": {"status": 502}}, ModelFailed, "Busy"),
     ({"code": "new_one", "message": "New.", "data": {"status": 503}}, Unavailable, "New"),
     ({"code": "internal_error", "message": "Look at the log."}, LooseleafError, "log"),
+    ({"code": "odd", "message": "Odd.", "data": {"status": [1]}}, LooseleafError, "Odd"),
     ({"words": "?"}, Unavailable, "as no Looseleaf server does"),
 ]
 
@@ -111,6 +112,13 @@ def test_an_error_is_what_it_was_there(
     """Though the status of the answer said that all was well."""
     events = tell(event({"event": "error", **document}), saying=Saying("Hi"))
     with pytest.raises(kind, match=words):
+        next(events)
+
+
+def test_a_line_without_an_end_is_given_up(tell: Tell) -> None:
+    """Before it fills the memory."""
+    events = tell(b"data: ", *[b"x" * 1_000_000] * 12, saying=Saying("Hi"))
+    with pytest.raises(Unavailable, match="at once"):
         next(events)
 
 

@@ -25,6 +25,7 @@ JSON, EVENTS = "application/json", "text/event-stream"
 SECONDS = 90.0  # the server itself gives up reading after 60
 _CONNECT_SECONDS = 10.0
 _MOST_BYTES = 256_000_000
+_MOST_BYTES_OF_A_LINE = 8_000_000
 
 
 class _Answer(NamedTuple):
@@ -135,8 +136,8 @@ class Connection:
         begun = b""
         for part in answer.iter_bytes():
             *lines, begun = (begun + part).split(b"\n")
-            if len(begun) > _MOST_BYTES:
-                raise self._gone(f"it tells more than {_MOST_BYTES} bytes at once")
+            if len(begun) > _MOST_BYTES_OF_A_LINE:
+                raise self._gone(f"it tells more than {_MOST_BYTES_OF_A_LINE} bytes at once")
             yield from lines
 
     def _give_up(self, error: Exception | None) -> NoReturn:
@@ -162,7 +163,9 @@ class Connection:
         if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
             raise self._strange(answer)
         data = data if isinstance(data, dict) else {}
-        raise failure(data.get("status", answer.status), code, message, data)
+        status = data.get("status")  # of an error in the middle of a stream
+        known = status if isinstance(status, int) else answer.status
+        raise failure(known, code, message, data)
 
     def _document(self, answer: _Answer) -> dict[str, Any]:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from looseleaf.chat import events
 from looseleaf.errors import LooseleafError
@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
 CHAT, CONTINUE = "/datamachine/v1/chat", "/datamachine/v1/chat/continue"
 CANCEL = "looseleaf/cancel-chat"
-_KINDS: dict[str, type[Event]] = {
-    kind.kind: kind
-    for kind in (
-        events.Began,
-        events.Said,
-        events.Waiting,
-        events.Called,
-        events.Returned,
-        events.Compacted,
-        events.Titled,
-        events.Ended,
-    )
-}
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Event)}
 
 
 def converse(connection: Connection, saying: Saying, where: Where) -> Iterator[Event]:
