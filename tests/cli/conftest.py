@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import pty
 import select
@@ -129,7 +130,7 @@ def on_terminal(root: Path) -> Run:
             start_new_session=True,
         )
         os.close(theirs)
-        screen, typed, end = b"", 0.0, time.monotonic() + 30
+        screen, typed, end = b"", -math.inf, time.monotonic() + 30
         try:
             while (part := _read(ours)) is not None and time.monotonic() < end:
                 screen += part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 import threading
@@ -40,7 +41,7 @@ class Database:
             _make_file(self._file, mode)
         self.engine = _sqlite(self._file) if self._file else _postgres(url)
         self._watch = _Watch(self._file) if self._file else None
-        self._seen = (-1.0, 0)
+        self._seen = (-math.inf, 0)
         self._lock = threading.Lock()
         try:
             with _Explaining():
@@ -70,7 +71,7 @@ class Database:
                 if relaxed and not self._file:
                     connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
                 yield connection
-            self._seen = (-1.0, self._seen[1])
+            self._seen = (-math.inf, self._seen[1])
 
     def version(self) -> int:
         """Give the number of changes of accounts so far, as cheaply as can be."""
@@ -79,7 +80,7 @@ class Database:
                 return self._watch.version()
             polled, number = self._seen
             now = time.monotonic()
-            if polled < 0 or now - polled > _POLL_SECONDS:
+            if now - polled > _POLL_SECONDS:
                 with self.engine.connect() as connection:
                     number = connection.execute(_VERSION).scalar_one()
                 self._seen = (now, number)

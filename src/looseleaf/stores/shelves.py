@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MOST_HELD = 64
 _MOST_SEEN = 4096
 _MANY_READS = 64  # before this many, loading ctypes would take longer than it spares
+_NEVER = float("-inf")  # not 0.0: the clock of a machine starts there
 _FROM_HERE = -100  # AT_FDCWD
 _OPENAT2 = 437  # on these machines; a few others number their system calls in their own way
 _MACHINES = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "s390x"))
@@ -79,7 +80,7 @@ class OpenShelves:
         held = self._held.get(shelf)
         if held is not None and held.until >= now:
             return False  # what could not be opened there is looked for by its path
-        before = self._seen.get(shelf, 0.0)
+        before = self._seen.get(shelf, _NEVER)
         if len(self._seen) >= _MOST_SEEN:
             self._seen.clear()
         self._seen[shelf] = now
