@@ -176,7 +176,10 @@ class Workspace:
         for slug in new:
             create_agent(self.context, slug)
         start_pages(self.context, Shelf("shared"))
-        compose(self.context, "SITE.md")
+        latest = self.history.latest(Shelf("shared").page("SITE.md"))
+        # A page from elsewhere, such as the original plugin's, is replaced only when asked.
+        if latest is None or not latest.hash or latest.operation == "compose":
+            compose(self.context, "SITE.md")
 
     def acting(
         self,

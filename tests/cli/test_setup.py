@@ -52,6 +52,32 @@ def test_init_completes_what_is_missing(run: Run, root: Path) -> None:
     assert answer["changed"] == ["shared/SITE.md"]
 
 
+def test_init_takes_over_a_folder_of_the_wordpress_plugin(run: Run, tmp_path: Path) -> None:
+    """Every page stays byte for byte, the page that the plugin generated too; twice."""
+    folder = tmp_path / "datamachine-files"
+    pages = {
+        "shared/SITE.md": "# SITE.md\n\n## Site\n- **name:** Oracle Site\n",
+        "shared/RULES.md": "# Site Rules\n\n- No secrets\n",
+        "agents/writer-bot/SOUL.md": "# Writer Bot\n",
+        "agents/writer-bot/MEMORY.md": "# Agent Memory\n\n## State\n- migrating\n",
+        "agents/writer-bot/daily/2026/03/16.md": "# 2026-03-16\n\n- Deployed v0.41.0\n",
+        "agents/writer-bot/index.php": "<?php // Silence is golden.\n",
+        "users/1/USER.md": "# About the operator\n",
+    }
+    for name, text in pages.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    for _ in range(2):
+        answer = run("init", str(folder), "--format", "json").json
+        assert answer["changed"] == []
+        assert {name: (folder / name).read_text() for name in pages} == pages
+    there = ("--root", str(folder))
+    assert run(*there, "memory", "read", "State").text.strip() == "- migrating"
+    assert run(*there, "memory", "daily", "list").text.count("2026") >= 1
+    assert "SITE.md" in run(*there, "memory", "compose", "SITE.md").text
+    assert (folder / "shared/SITE.md").read_text() != pages["shared/SITE.md"]
+
+
 def test_a_name_for_a_workspace_that_is_there_is_not_forgotten_silently(run: Run) -> None:
     """The settings file is the operator's own."""
     assert "Set the name in it yourself" in run("init", "--name", "Other").err

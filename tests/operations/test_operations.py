@@ -82,7 +82,7 @@ def test_an_operation_is_typed_described_and_permitted(name: str) -> None:
 def test_two_operations_cannot_share_a_name() -> None:
     """The second is refused when it is defined."""
     with pytest.raises(ValueError, match="two operations"):
-        operation("looseleaf/list-agents", permission="read")(lambda: None)
+        operation("looseleaf/list-agents", permission="read", categories=("agents",))(lambda: None)
 
 
 def test_a_page_is_found_where_the_registry_puts_it(context: Context) -> None:

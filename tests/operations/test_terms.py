@@ -14,7 +14,7 @@ from looseleaf.operations import memory
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.context import Context
 from looseleaf.operations.run import invoke
-from looseleaf.operations.terms import MOST_CHARS, replaced
+from looseleaf.operations.terms import DEFAULT_CHARS, MOST_CHARS, replaced
 
 READS = ("memory_long_term_read", "memory_short_term_read")
 
@@ -52,11 +52,21 @@ def test_a_bound_above_the_limit_is_the_limit(context: Context) -> None:
 
 
 @pytest.mark.parametrize("name", READS)
-@pytest.mark.parametrize("bound", [0, -1, "7", 1.5, None, True])
+@pytest.mark.parametrize("bound", [0, -1, "7", 1.5, True])
 def test_a_bound_that_is_none_is_refused(context: Context, name: str, bound: object) -> None:
     """Zero, negative, or no number."""
     with pytest.raises((Invalid, InvalidArgument)):
         invoke(context, name, {"max_chars": bound})
+
+
+@pytest.mark.parametrize("name", READS)
+def test_no_bound_is_the_usual_bound(context: Context, name: str) -> None:
+    """A client that sends null for what it leaves open gets the default."""
+    for write in ("memory_long_term_add", "memory_short_term_add"):
+        invoke(context, write, {"content": "x" * 30_000})
+    read = invoke(context, name, {"max_chars": None})
+    assert (len(read["content"]), read["truncated"]) == (DEFAULT_CHARS, True)
+    assert read == invoke(context, name)
 
 
 def test_a_day_without_a_page_does_not_exist(context: Context) -> None:
@@ -69,6 +79,7 @@ def test_a_day_without_a_page_does_not_exist(context: Context) -> None:
         "truncated": False,
         "hash": "",
         "date": "2026-04-17",
+        "daily_timestamp": 1_776_384_000,
     }
     for _ in range(2):
         assert invoke(context, READS[1], {"date": "2026-04-17"}) == expected

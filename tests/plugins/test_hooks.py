@@ -16,6 +16,7 @@ LATE = (
     ("register_directives", "directives", "compose"),
     ("register_content_filters", "filters", "compose"),
     ("register_file_filters", "filters", "compose"),
+    ("register_scoped_file_filters", "filters", "compose"),
     ("register_site_context", "filters", "compose"),
     ("register_operations", "operations", "operations"),
     ("register_schedules", "schedules", "schedules"),

@@ -18,6 +18,7 @@ from looseleaf.operations.context import Where
 from looseleaf.operations.run import invoke
 from looseleaf.plugins import hookspecs
 from looseleaf.plugins.loader import SPECS
+from looseleaf.prompt.request import Pipeline
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
 SHARED = Shelf("shared")
@@ -79,6 +80,18 @@ def test_hook_register_file_filters(house: Workspace) -> None:
     ]
     assert getattr(left_out.item, "rule", "") == "filtered"
     assert "SITE.md" in house.compose("chat").text
+
+
+def test_hook_register_scoped_file_filters(house: Workspace) -> None:
+    """A page that a pipeline asks for by name is left out, and the prompt can say by which rule."""
+    shelf = house.agents.resolve("editor").shelf
+    for name in ("drafts/one.md", "plan.md"):
+        house.pages.write(shelf.page(name), f"The text of {name}.\n", change=BY)
+    pipeline = Pipeline(1, memory_files=("drafts/one.md", "plan.md"))
+    assembly = house.compose("pipeline", "editor", pipeline=pipeline)
+    assert "The text of plan.md." in assembly.text
+    [left_out] = [one for one in assembly.pieces if one.name == "drafts/one.md"]
+    assert getattr(left_out.item, "rule", "") == "filtered"
 
 
 def test_hook_register_site_context(house: Workspace) -> None:

@@ -98,11 +98,12 @@ def test_the_command_line_has_what_the_package_adds(
         "directives": ["deadline"],
         "content filters": ["numbers"],
         "file filters": ["letters"],
+        "scoped file filters": ["drafts"],
         "site context": ["edition"],
         "operations": ["example/count-words"],
         "schedules": ["count-style"],
     }
-    assert len(plugin["hooks"]) == 13
+    assert len(plugin["hooks"]) == 14
 
 
 def test_a_package_can_be_switched_off(

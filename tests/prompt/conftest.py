@@ -40,6 +40,7 @@ def open_furniture(workspace: Workspace) -> Furniture:
         chain.furniture,
         content_filters=Filters("content filter", "register_content_filters"),
         file_filters=Filters("file filter", "register_file_filters"),
+        scoped_file_filters=Filters("scoped file filter", "register_scoped_file_filters"),
         site_filters=Filters("site context", "register_site_context"),
     )
     return chain.furniture
@@ -53,6 +54,7 @@ def furniture(workspace: Workspace) -> Furniture:
         PresentSources(workspace.pages, lambda _scope: workspace.history),
         Filters("content filter", "register_content_filters"),
         Filters("file filter", "register_file_filters"),
+        Filters("scoped file filter", "register_scoped_file_filters"),
         {"name": "House"},
         Filters("site context", "register_site_context"),
     )

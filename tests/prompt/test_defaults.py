@@ -109,12 +109,22 @@ def test_the_journal_keeps_to_its_budget(workspace: Workspace) -> None:
     assert "daily/2096/10/01.md" in pages(workspace.compose("chat", "ada"))
 
 
-@pytest.mark.parametrize("config", [{"recent_days": 0}, {"enabled": False}])
-def test_a_journal_of_no_days_is_off(workspace: Workspace, config: dict[str, object]) -> None:
-    """And not one day long."""
-    configure(workspace, daily_memory={"enabled": True} | config)
+def test_a_journal_that_is_off_is_not_given(workspace: Workspace) -> None:
+    """However many days were asked for."""
+    configure(workspace, daily_memory={"enabled": False, "recent_days": 3})
     put(workspace, f"daily/{TODAY}.md", "today")
     assert left_out(workspace.compose("chat", "ada"))["daily-memory"] == "nothing"
+
+
+@pytest.mark.parametrize("days", [0, -3, 1])
+def test_a_journal_has_one_day_at_least(workspace: Workspace, days: int) -> None:
+    """The number of days is clamped at both ends; the switch is `enabled`."""
+    configure(workspace, daily_memory={"enabled": True, "recent_days": days})
+    put(workspace, f"daily/{TODAY}.md", "today")
+    put(workspace, "daily/2096/10/01.md", "yesterday")
+    given = pages(workspace.compose("chat", "ada"))
+    assert f"daily/{TODAY}.md" in given
+    assert "daily/2096/10/01.md" not in given
 
 
 def test_a_policy_reaches_the_journal(workspace: Workspace) -> None:

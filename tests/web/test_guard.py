@@ -75,7 +75,14 @@ def test_a_compressed_body_is_refused(site: Site, token: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (415, "unsupported_encoding")
 
 
-@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=x", "text/plain; charset=latin-1"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "multipart/form-data; boundary=x",
+        "application/x-www-form-urlencoded",
+        "text/plain; charset=latin-1",
+    ],
+)
 def test_a_form_or_another_encoding_is_refused(site: Site, token: str, kind: str) -> None:
     """Pages are UTF-8."""
     headers = {"content-type": kind}

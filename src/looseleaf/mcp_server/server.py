@@ -16,13 +16,13 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
 from looseleaf import __version__
-from looseleaf.errors import LooseleafError, ToolDenied, ToolMissing
+from looseleaf.errors import LooseleafError, ToolMissing
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.answers import answer
 from looseleaf.mcp_server.prompts import PROMPT, start_session
 from looseleaf.mcp_server.watching import Watching
-from looseleaf.memory.policy import decide_tool, tool_policy
 from looseleaf.memory.store import Missing
+from looseleaf.operations.tool_access import acting_agent, decide_agent_tool, require_tool
 from looseleaf.operations.tools import call_tool, pick_tool
 
 if TYPE_CHECKING:
@@ -93,7 +93,12 @@ class MemoryServer:
     def _tools_of(self, asking: Asking) -> types.ListToolsResult:
         context = self._acting(asking)
         scoped = bool(context.principal.agent_id)
-        allowed = [tool for tool in self._tools if _denial(context, tool) is None]
+        agent = acting_agent(context)
+        allowed = [
+            tool
+            for tool in self._tools
+            if decide_agent_tool(agent, tool.name, tool.categories).allowed
+        ]
         return types.ListToolsResult(tools=[_described(tool, scoped=scoped) for tool in allowed])
 
     async def _call_tool(
@@ -108,9 +113,7 @@ class MemoryServer:
 
     def _called(self, asking: Asking, tool: OperationTool, given: dict[str, Any]) -> Any:  # noqa: ANN401
         context = self._acting(asking)
-        rule = _denial(context, tool)
-        if rule is not None:
-            raise ToolDenied(tool.name, rule)
+        require_tool(context, tool.name, tool.categories)
         return call_tool(context, tool, given)
 
     async def _list_resources(
@@ -208,16 +211,6 @@ def client_of(asking: Asking) -> str:
     name = known.client_info.name if known else ""
     shown = "".join(one for one in name if one.isprintable())[:64].strip()
     return shown or "mcp client"
-
-
-def _denial(context: Context, tool: OperationTool) -> str | None:
-    """Name the rule by which the agent's policy takes a tool away; None where it does not."""
-    if not context.principal.agent_id:
-        return None
-    agent = context.agents.resolve(context.principal.agent_id)
-    policy = tool_policy(agent.config.get("tool_policy"))
-    decision = decide_tool(tool.name, tool.categories, policy=policy)
-    return None if decision.allowed else decision.rule
 
 
 def _described(tool: OperationTool, *, scoped: bool) -> types.Tool:

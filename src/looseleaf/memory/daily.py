@@ -37,6 +37,12 @@ class Day:
         """The page of the day: daily/YYYY/MM/DD.md."""
         return f"{FOLDER}/{self.year}/{self.month}/{self.day}.md"
 
+    @property
+    def timestamp(self) -> int:
+        """When the day begins in UTC, in seconds since 1970."""
+        year, month, day = map(int, (self.year, self.month, self.day))
+        return int(datetime(year, month, day, tzinfo=UTC).timestamp())
+
     def __str__(self) -> str:
         return f"{self.year}-{self.month}-{self.day}"
 

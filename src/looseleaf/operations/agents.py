@@ -38,19 +38,19 @@ class Removed:
     folder_left: bool
 
 
-@operation("looseleaf/list-agents", permission="read", read_only=True)
+@operation("looseleaf/list-agents", permission="read", categories=("agents",), read_only=True)
 def list_agents(context: Context) -> list[AgentRecord]:
     """List every agent that one may see, by slug."""
     return visible_agents(context)
 
 
-@operation("looseleaf/show-agent", permission="read", read_only=True)
+@operation("looseleaf/show-agent", permission="read", categories=("agents",), read_only=True)
 def show_agent(context: Context, agent: str | int | None = None) -> AgentRecord:
     """Show one agent, found by id or slug."""
     return agent_of(context, agent)
 
 
-@operation("looseleaf/create-agent", permission="agents")
+@operation("looseleaf/create-agent", permission="agents", categories=("agents",))
 def create_agent(
     context: Context,
     slug: str,
@@ -68,25 +68,29 @@ def create_agent(
     return record
 
 
-@operation("looseleaf/rename-agent", permission="agents")
+@operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
 def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
     """Give an agent another slug, moving its folder; its id and history stay."""
     return context.agents.rename(agent_of(context, agent).id, slug, name=name)
 
 
-@operation("looseleaf/configure-agent", permission="agents", idempotent=True)
+@operation(
+    "looseleaf/configure-agent", permission="agents", categories=("agents",), idempotent=True
+)
 def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any]) -> AgentRecord:
     """Set keys of an agent's configuration; a key set to null is taken out."""
     return context.agents.configure(agent_of(context, agent).id, config)
 
 
-@operation("looseleaf/set-agent-status", permission="agents", idempotent=True)
+@operation(
+    "looseleaf/set-agent-status", permission="agents", categories=("agents",), idempotent=True
+)
 def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRecord:
     """Make an agent active, inactive or archived."""
     return context.agents.set_status(agent_of(context, agent).id, status)
 
 
-@operation("looseleaf/delete-agent", permission="agents", destructive=True)
+@operation("looseleaf/delete-agent", permission="agents", categories=("agents",), destructive=True)
 def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
     """Delete an agent's record, and its pages too if told; what the pages said stays in history."""
     record = agent_of(context, agent)
@@ -104,7 +108,12 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
     return Removed(record.slug, gone, record.slug in context.agents.slugs())
 
 
-@operation("datamachine/scaffold-memory-file", permission="write", idempotent=True)
+@operation(
+    "datamachine/scaffold-memory-file",
+    permission="write",
+    categories=("memory", "files"),
+    idempotent=True,
+)
 def scaffold(context: Context, file: str = "", *, where: Where = HERE) -> list[str]:
     """Start the core pages of an agent, or one page, if they are not there; give those made."""
     if file:

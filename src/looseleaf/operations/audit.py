@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MOST = 1000
 
 
-@operation("looseleaf/list-audit", permission="audit", read_only=True)
+@operation("looseleaf/list-audit", permission="audit", categories=("audit",), read_only=True)
 def list_audit(context: Context, *, limit: int = 50, number: int = 0) -> list[AuditEntry]:
     """List what was done, newest first: when, by whom, through what, to what."""
     context.allow()
@@ -24,7 +24,7 @@ def list_audit(context: Context, *, limit: int = 50, number: int = 0) -> list[Au
     return list(accounts_of(context).audit.list(limit=limit, before=number))
 
 
-@operation("looseleaf/verify-audit", permission="audit", read_only=True)
+@operation("looseleaf/verify-audit", permission="audit", categories=("audit",), read_only=True)
 def verify_audit(context: Context) -> Verified:
     """Check that no entry of the audit was changed or taken out."""
     context.allow()

@@ -28,6 +28,7 @@ class Operation:
     read_only: bool
     destructive: bool
     idempotent: bool
+    categories: tuple[str, ...]  # by which tool policies name it, the widest first
     owner: str = OWNER
 
     @property
@@ -40,6 +41,7 @@ def operation(
     name: str,
     *,
     permission: str,
+    categories: tuple[str, ...],
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
@@ -50,9 +52,8 @@ def operation(
         if name in CATALOG:
             raise ValueError(f"there are two operations called {name}")
         run = running(name, function, permission)
-        CATALOG[name] = Operation(
-            name, run, permission, read_only, destructive, idempotent or read_only
-        )
+        kind = (read_only, destructive, idempotent or read_only)
+        CATALOG[name] = Operation(name, run, permission, *kind, categories)
         return run
 
     return enter

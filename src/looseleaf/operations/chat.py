@@ -188,7 +188,7 @@ def step_limit(context: Context, agent: AgentRecord) -> int:
     return max(1, min(int(told), _MOST_STEPS))
 
 
-@operation("datamachine/send-message", permission="chat")
+@operation("datamachine/send-message", permission="chat", categories=("chat",))
 def send_message(
     context: Context,
     message: str,
@@ -206,13 +206,13 @@ def send_message(
     return replied(context, events)
 
 
-@operation("looseleaf/continue-chat", permission="chat")
+@operation("looseleaf/continue-chat", permission="chat", categories=("chat",))
 def continue_chat(context: Context, session: str, *, model: str = "") -> Reply:
     """Let an agent answer what it has not answered yet, after a failure or at the turn limit."""
     return replied(context, converse(context, Saying(None, session, model=model)))
 
 
-@operation("looseleaf/cancel-chat", permission="chat", idempotent=True)
+@operation("looseleaf/cancel-chat", permission="chat", categories=("chat",), idempotent=True)
 def cancel_chat(context: Context, session: str) -> dict[str, bool]:
     """Stop the turn that is running in a session, here or in another process."""
     found = own_session(context, session)

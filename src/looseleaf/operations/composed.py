@@ -43,7 +43,9 @@ class Composed:
     projected: str = ""
 
 
-@operation("looseleaf/compose-files", permission="identity", idempotent=True)
+@operation(
+    "looseleaf/compose-files", permission="identity", categories=("composed",), idempotent=True
+)
 def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Composed]:
     """Make the generated pages anew, or one of them, and put their copies where they belong."""
     context.allow()  # a copy may go to a project that all agents share

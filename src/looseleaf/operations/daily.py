@@ -42,7 +42,12 @@ def journal(context: Context, where: Where, *, index: Index | None = None) -> Da
     return DailyMemory(context.pages, shelf, clock=context.clock, index=index)
 
 
-@operation("datamachine/daily-memory-read", permission="read", read_only=True)
+@operation(
+    "datamachine/daily-memory-read",
+    permission="read",
+    categories=("memory", "daily"),
+    read_only=True,
+)
 def read_day(
     context: Context, date: str | None = None, *, where: Where = HERE, as_of: str = ""
 ) -> DayText:
@@ -58,7 +63,7 @@ def read_day(
     return DayText(str(day), day.filename, True, decoded(day.filename, page.content), page.hash)
 
 
-@operation("datamachine/daily-memory-write", permission="write")
+@operation("datamachine/daily-memory-write", permission="write", categories=("memory", "daily"))
 def write_day(
     context: Context,
     content: str,
@@ -78,13 +83,23 @@ def write_day(
     return settled(daily.day(date).filename, outcome)
 
 
-@operation("datamachine/daily-memory-list", permission="read", read_only=True)
+@operation(
+    "datamachine/daily-memory-list",
+    permission="read",
+    categories=("memory", "daily"),
+    read_only=True,
+)
 def list_days(context: Context, *, where: Where = HERE) -> dict[str, list[str]]:
     """List the days of the journal by month, newest month first."""
     return journal(context, where).list_all()
 
 
-@operation("datamachine/search-daily-memory", permission="read", read_only=True)
+@operation(
+    "datamachine/search-daily-memory",
+    permission="read",
+    categories=("memory", "daily"),
+    read_only=True,
+)
 def search_days(
     context: Context,
     query: str,
@@ -99,7 +114,12 @@ def search_days(
     return daily.search(query, since=since, until=until, context=lines)
 
 
-@operation("datamachine/daily-memory-delete", permission="write", destructive=True)
+@operation(
+    "datamachine/daily-memory-delete",
+    permission="write",
+    categories=("memory", "daily"),
+    destructive=True,
+)
 def delete_day(
     context: Context, date: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:

@@ -24,7 +24,9 @@ DATABASE = ".looseleaf/looseleaf.db"
 _MOST = 20
 
 
-@operation("looseleaf/check-workspace", permission="operate", read_only=True)
+@operation(
+    "looseleaf/check-workspace", permission="operate", categories=("doctor",), read_only=True
+)
 def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
     """Check the folder, locks, index, database and configuration; to verify reads everything."""
     context.allow()

@@ -44,7 +44,12 @@ class PagePath:
     priority: int
 
 
-@operation("datamachine/list-agent-files", permission="read", read_only=True)
+@operation(
+    "datamachine/list-agent-files",
+    permission="read",
+    categories=("memory", "files"),
+    read_only=True,
+)
 def list_files(context: Context, *, where: Where = HERE, daily: bool = False) -> list[PageInfo]:
     """List the pages an agent reads, layer by layer; its journal only if asked."""
     return [
@@ -72,7 +77,12 @@ def _info(context: Context, shelf: Shelf, filename: str, size: int, updated: flo
     )
 
 
-@operation("datamachine/list-injectable-memory-files", permission="read", read_only=True)
+@operation(
+    "datamachine/list-injectable-memory-files",
+    permission="read",
+    categories=("memory", "files"),
+    read_only=True,
+)
 def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
     """List the registered pages of an agent in the order they are injected, and where they lie."""
     paths = []

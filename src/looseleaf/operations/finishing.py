@@ -43,7 +43,12 @@ class Finished:
     revision: int
 
 
-@operation("datamachine/generate-session-title", permission="chat", idempotent=True)
+@operation(
+    "datamachine/generate-session-title",
+    permission="chat",
+    categories=("chat", "sessions"),
+    idempotent=True,
+)
 def generate_title(context: Context, session: str, *, force: bool = False) -> TitleMade:
     """Let the model name a conversation, or name it after its first words where none answers."""
     found = own_session(context, session)
@@ -66,7 +71,12 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
     return made
 
 
-@operation("looseleaf/finish-chat-session", permission="chat", idempotent=True)
+@operation(
+    "looseleaf/finish-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    idempotent=True,
+)
 def finish_session(context: Context, session: str) -> Finished:
     """End a conversation for now; an agent that opted in has it summed up in its journal."""
     found = own_session(context, session)

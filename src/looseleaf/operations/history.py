@@ -31,7 +31,9 @@ class Difference:
     text: str
 
 
-@operation("looseleaf/page-history", permission="history", read_only=True)
+@operation(
+    "looseleaf/page-history", permission="history", categories=("memory", "history"), read_only=True
+)
 def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[Revision]:
     """List what a page was, oldest first: when, by whom, through what, and why."""
     scope = scope_of(context, file, where)
@@ -41,7 +43,9 @@ def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[
     return found
 
 
-@operation("looseleaf/page-diff", permission="history", read_only=True)
+@operation(
+    "looseleaf/page-diff", permission="history", categories=("memory", "history"), read_only=True
+)
 def diff(
     context: Context, file: str, before: str = "", after: str = "", *, where: Where = HERE
 ) -> Difference:
@@ -70,7 +74,9 @@ def _lines(context: Context, scope: Scope, number: int) -> list[str]:
     return lines[:-1] if not lines[-1] else lines  # a final newline ends a line and begins none
 
 
-@operation("looseleaf/restore-page", permission="write", destructive=True)
+@operation(
+    "looseleaf/restore-page", permission="write", categories=("memory", "history"), destructive=True
+)
 def restore(context: Context, file: str, revision: str, *, where: Where = HERE) -> Saved:
     """Make a page say again what it said at a revision or time; that is itself a revision."""
     scope = scope_of(context, file, where)
@@ -82,7 +88,12 @@ def restore(context: Context, file: str, revision: str, *, where: Where = HERE) 
     return settled(file, context.pages.write(scope, content, change=change))
 
 
-@operation("looseleaf/purge-revision", permission="operate", destructive=True)
+@operation(
+    "looseleaf/purge-revision",
+    permission="operate",
+    categories=("memory", "history"),
+    destructive=True,
+)
 def purge(context: Context, file: str, revision: int, *, where: Where = HERE) -> None:
     """Remove the content of one prior revision for good; the history says that it happened."""
     scope = scope_of(context, file, where)
@@ -97,7 +108,13 @@ def forget(context: Context, shelf: Shelf) -> None:
         index.forget(shelf)
 
 
-@operation("looseleaf/prune-history", permission="operate", destructive=True, idempotent=True)
+@operation(
+    "looseleaf/prune-history",
+    permission="operate",
+    categories=("memory", "history"),
+    destructive=True,
+    idempotent=True,
+)
 def prune(context: Context, *, days: float | None = None, versions: int | None = None) -> int:
     """Drop prior versions that the retention no longer keeps, on every shelf."""
     context.allow()

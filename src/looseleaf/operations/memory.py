@@ -59,7 +59,9 @@ class PageText:
         return self.page.updated
 
 
-@operation("datamachine/get-agent-memory", permission="read", read_only=True)
+@operation(
+    "datamachine/get-agent-memory", permission="read", categories=("memory",), read_only=True
+)
 def read_memory(
     context: Context,
     file: str = MAIN,
@@ -80,13 +82,18 @@ def read_memory(
     return PageText(file, page, scope.layer, section, text)
 
 
-@operation("datamachine/get-agent-file", permission="read", read_only=True)
+@operation("datamachine/get-agent-file", permission="read", categories=("memory",), read_only=True)
 def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = "") -> PageText:
     """Read a whole page, as it is or as it was at a time or revision."""
     return read_memory(context, file, where=where, as_of=as_of)
 
 
-@operation("datamachine/list-agent-memory-sections", permission="read", read_only=True)
+@operation(
+    "datamachine/list-agent-memory-sections",
+    permission="read",
+    categories=("memory",),
+    read_only=True,
+)
 def list_sections(
     context: Context, file: str = MAIN, *, where: Where = HERE
 ) -> tuple[Section, ...]:
@@ -94,7 +101,7 @@ def list_sections(
     return context.pages.sections(scope_of(context, file, where))
 
 
-@operation("datamachine/update-agent-memory", permission="write")
+@operation("datamachine/update-agent-memory", permission="write", categories=("memory",))
 def update_memory(
     context: Context,
     section: str | None,
@@ -117,7 +124,12 @@ def update_memory(
     return context.pages.set_section(scope, section, content, change=change, position=position)
 
 
-@operation("datamachine/delete-agent-memory-section", permission="write", destructive=True)
+@operation(
+    "datamachine/delete-agent-memory-section",
+    permission="write",
+    categories=("memory",),
+    destructive=True,
+)
 def delete_section(
     context: Context,
     section: str | None,
@@ -133,7 +145,13 @@ def delete_section(
     )
 
 
-@operation("datamachine/write-agent-file", permission="write", destructive=True, idempotent=True)
+@operation(
+    "datamachine/write-agent-file",
+    permission="write",
+    categories=("memory",),
+    destructive=True,
+    idempotent=True,
+)
 def write_page(
     context: Context,
     file: str,
@@ -148,7 +166,13 @@ def write_page(
     return settled(file, context.pages.write(scope, content, change=change, if_match=if_match))
 
 
-@operation("datamachine/upload-agent-file", permission="write", destructive=True, idempotent=True)
+@operation(
+    "datamachine/upload-agent-file",
+    permission="write",
+    categories=("memory",),
+    destructive=True,
+    idempotent=True,
+)
 def upload_page(
     context: Context, file: str, data: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Saved:
@@ -162,14 +186,20 @@ def upload_page(
     return write_page(context, file, content, where=where, if_match=if_match)
 
 
-@operation("datamachine/append-agent-file", permission="write")
+@operation("datamachine/append-agent-file", permission="write", categories=("memory",))
 def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
     """Add lines to the end of a page, creating it if need be."""
     scope = scope_of(context, file, where)
     return context.pages.append(scope, content, change=context.change("append"))
 
 
-@operation("datamachine/clear-agent-file", permission="write", destructive=True, idempotent=True)
+@operation(
+    "datamachine/clear-agent-file",
+    permission="write",
+    categories=("memory",),
+    destructive=True,
+    idempotent=True,
+)
 def clear_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Saved:
@@ -179,7 +209,9 @@ def clear_page(
     return settled(file, context.pages.clear(scope, change=change, if_match=if_match))
 
 
-@operation("datamachine/delete-agent-file", permission="write", destructive=True)
+@operation(
+    "datamachine/delete-agent-file", permission="write", categories=("memory",), destructive=True
+)
 def delete_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:

@@ -10,9 +10,10 @@ import json
 
 from looseleaf.agents.access import confined, through
 from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
-from looseleaf.memory.policy import decide_tool, tool_policy
-from looseleaf.operations.door import invoke
+from looseleaf.memory.policy import tool_policy
+from looseleaf.operations.door import find, invoke
 from looseleaf.operations.memory import MAIN
+from looseleaf.operations.tool_access import decide_agent_tool, denies_operation
 from looseleaf.operations.tools import (
     bounded,
     call_tool,
@@ -24,9 +25,10 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.memory.policy import Decision
     from looseleaf.operations.context import Context
     from looseleaf.operations.tools import OperationTool
@@ -59,11 +61,16 @@ class ModelTool:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The JSON schema of its arguments."""
+        """The JSON schema of its arguments, with every action."""
+        return self.parameters_with(self.actions)
+
+    def parameters_with(self, actions: Iterable[str]) -> dict[str, Any]:
+        """Give the JSON schema of its arguments, with some of its actions."""
+        names = list(actions)
         action = {
             "type": "string",
-            "enum": list(self.actions),
-            "description": "What to do: " + ", ".join(self.actions) + ".",
+            "enum": names,
+            "description": "What to do: " + ", ".join(names) + ".",
         }
         return {
             "type": "object",
@@ -152,9 +159,10 @@ def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
     if request.mode == SYSTEM:
         return ()
     offered = [
-        Tool(one.name, one.description, json.dumps(one.parameters), one.categories)
+        declared
         for one in MODEL_TOOLS.values()
         if _decision(request, one.name, one.categories).allowed
+        and (declared := declare_model_tool(context, one, request.agent)) is not None
     ]
     # Without an allow list none is named, and a turn need not look through all of them.
     allows = tool_policy(request.agent.config.get("tool_policy")).mode == "allow"
@@ -163,6 +171,19 @@ def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
             parameters = json.dumps(tool.parameters(scoped=True))
             offered.append(Tool(tool.name, tool.summary, parameters, tool.categories))
     return tuple(offered)
+
+
+def declare_model_tool(context: Context, tool: ModelTool, agent: AgentRecord | None) -> Tool | None:
+    """Declare a tool with the actions that an agent's policy leaves; None where none is left."""
+    actions = [
+        name
+        for name, action in tool.actions.items()
+        if agent is None or not denies_operation(agent, find(context, action.operation))
+    ]
+    if not actions:
+        return None
+    parameters = json.dumps(tool.parameters_with(actions))
+    return Tool(tool.name, tool.description, parameters, tool.categories)
 
 
 def run_tool(
@@ -179,7 +200,10 @@ def run_tool(
         decision = _decision(request, name, categories)
         if not decision.allowed or request.mode == SYSTEM:
             raise ToolDenied(name, "mode" if decision.allowed else decision.rule)
-        data = _act(acting, tool, arguments) if tool else _call(acting, request, name, arguments)
+        if tool is not None:
+            data = _act(acting, request, tool, arguments)
+        else:
+            data = _call(acting, request, name, arguments)
     except LooseleafError as error:
         return failure(name, error)
     envelope: dict[str, Any] = {"success": True, "data": data, "tool_name": name}
@@ -206,7 +230,9 @@ def failure(name: str, error: LooseleafError) -> dict[str, Any]:
     return {"success": False, **about, "tool_name": name}
 
 
-def _act(context: Context, tool: ModelTool, given: Mapping[str, Any]) -> dict[str, Any]:
+def _act(
+    context: Context, request: Request, tool: ModelTool, given: Mapping[str, Any]
+) -> dict[str, Any]:
     unknown = set(given) - {"action", *tool.properties, *_IGNORED}
     for name in sorted(unknown):
         raise InvalidArgument(name, f"{tool.name} takes action, {', '.join(tool.properties)}")
@@ -214,6 +240,8 @@ def _act(context: Context, tool: ModelTool, given: Mapping[str, Any]) -> dict[st
     action = tool.actions.get(named) if isinstance(named, str) else None
     if action is None:
         raise InvalidArgument("action", f"it is one of {', '.join(tool.actions)}, not {named!r}")
+    if denies_operation(request.agent, find(context, action.operation)):
+        raise ToolDenied(f"{tool.name} ({named})", "policy_deny")
     for name in action.needs:
         if not given.get(name):
             raise InvalidArgument(name, f"{named} needs it")
@@ -249,10 +277,10 @@ def _arguments(given: Mapping[str, Any] | str) -> dict[str, Any]:
 
 
 def _decision(request: Request, name: str, categories: tuple[str, ...]) -> Decision:
-    return decide_tool(
+    return decide_agent_tool(
+        request.agent,
         name,
         categories,
-        policy=tool_policy(request.agent.config.get("tool_policy")),
         deny=request.tool_deny,
         allow_only=request.tool_allow_only,
     )

@@ -89,7 +89,7 @@ def _budget(context: Context, config: Any) -> Budget:  # noqa: ANN401 - `budget_
     return Budget(settings.prompt_page_bytes, settings.prompt_total_bytes)
 
 
-@operation("looseleaf/compose-prompt", permission="read", read_only=True)
+@operation("looseleaf/compose-prompt", permission="read", categories=("prompt",), read_only=True)
 def compose_prompt(
     context: Context,
     mode: str,
@@ -107,7 +107,7 @@ def compose_prompt(
     return formats.document(assembly, format)
 
 
-@operation("looseleaf/explain-prompt", permission="read", read_only=True)
+@operation("looseleaf/explain-prompt", permission="read", categories=("prompt",), read_only=True)
 def explain_prompt(
     context: Context,
     mode: str,
@@ -124,7 +124,7 @@ def explain_prompt(
     return explained(assembly, context.chain().tokenizer)
 
 
-@operation("looseleaf/diff-prompts", permission="read", read_only=True)
+@operation("looseleaf/diff-prompts", permission="read", categories=("prompt",), read_only=True)
 def diff_prompts(
     context: Context,
     mode: str,
@@ -140,7 +140,7 @@ def diff_prompts(
     return compared(before, after, context.chain().tokenizer)
 
 
-@operation("looseleaf/check-prompt", permission="read", read_only=True)
+@operation("looseleaf/check-prompt", permission="read", categories=("prompt",), read_only=True)
 def check_prompt(
     context: Context,
     mode: str,

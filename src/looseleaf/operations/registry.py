@@ -28,12 +28,16 @@ class Operations(Named):
         function: Callable[..., Any],
         *,
         permission: str,
+        categories: tuple[str, ...] = (),
         read_only: bool = False,
         destructive: bool = False,
         idempotent: bool = False,
         owner: str = "",
     ) -> Operation:
-        """Add a function as an operation, or refuse one that a surface could not offer."""
+        """Add a function as an operation, or refuse one that a surface could not offer.
+
+        Tool policies name it by its categories; without any, by the name of its plugin.
+        """
         for word in name.partition("/")[::2]:
             check_word(word, "part of an operation's name, which is yours/what-it-does,")
         if permission not in PERMISSIONS:
@@ -42,7 +46,10 @@ class Operations(Named):
         run = running(name, function, permission)
         run.__signature__ = _written(inspect.signature(function))  # type: ignore[attr-defined]
         kind = (read_only, destructive, idempotent or read_only)
-        made = Operation(name, run, permission, *kind, owner)
+        for category in categories:
+            check_word(category, "category of an operation")
+        chosen = tuple(categories) or (owner or name.partition("/")[0],)
+        made = Operation(name, run, permission, *kind, chosen, owner)
         try:
             schema(made)
         except (TypeError, SyntaxError) as error:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 
-@operation("datamachine/search-agent-memory", permission="read", read_only=True)
+@operation(
+    "datamachine/search-agent-memory",
+    permission="read",
+    categories=("memory", "search"),
+    read_only=True,
+)
 def search(
     context: Context,
     query: str,
@@ -38,7 +43,9 @@ def search(
     return search_pages(store, shelf, asked, index=index)
 
 
-@operation("looseleaf/find-pages", permission="read", read_only=True)
+@operation(
+    "looseleaf/find-pages", permission="read", categories=("memory", "search"), read_only=True
+)
 def find(
     context: Context, words: str, *, limit: int = 10, where: Where = HERE, as_of: str = ""
 ) -> list[Hit]:

@@ -102,7 +102,12 @@ def _reach(context: Context, where: Where) -> dict[str, Any]:
     return {"owner": principal.user_id, "agents": seen}
 
 
-@operation("datamachine/list-chat-sessions", permission="chat", read_only=True)
+@operation(
+    "datamachine/list-chat-sessions",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
 def list_sessions(
     context: Context,
     *,
@@ -120,7 +125,12 @@ def list_sessions(
     return SessionList(tuple(info(context, one) for one in found), total, chosen, start)
 
 
-@operation("datamachine/get-chat-session", permission="chat", read_only=True)
+@operation(
+    "datamachine/get-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
 def show_session(context: Context, session: str, *, limit: int = 0) -> SessionText:
     """Read a conversation, whole or its last messages, with how each turn went."""
     found = own_session(context, session)
@@ -131,7 +141,12 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
     )
 
 
-@operation("looseleaf/search-chat-sessions", permission="chat", read_only=True)
+@operation(
+    "looseleaf/search-chat-sessions",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
 def search_sessions(
     context: Context, query: str, *, where: Where = HERE, limit: int = MOST_FOUND
 ) -> list[Mention]:
@@ -153,7 +168,12 @@ def search_sessions(
     ]
 
 
-@operation("looseleaf/rename-chat-session", permission="chat", idempotent=True)
+@operation(
+    "looseleaf/rename-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    idempotent=True,
+)
 def rename_session(context: Context, session: str, title: str) -> SessionInfo:
     """Give a conversation another title; it does not live longer for that."""
     found = own_session(context, session)
@@ -164,7 +184,12 @@ def rename_session(context: Context, session: str, title: str) -> SessionInfo:
     return info(context, own_session(context, session))
 
 
-@operation("datamachine/mark-session-read", permission="chat", idempotent=True)
+@operation(
+    "datamachine/mark-session-read",
+    permission="chat",
+    categories=("chat", "sessions"),
+    idempotent=True,
+)
 def mark_read(context: Context, session: str) -> SessionInfo:
     """Note that every answer so far was read."""
     found = own_session(context, session)
@@ -172,14 +197,24 @@ def mark_read(context: Context, session: str) -> SessionInfo:
     return info(context, own_session(context, session))
 
 
-@operation("datamachine/delete-chat-session", permission="chat", destructive=True)
+@operation(
+    "datamachine/delete-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    destructive=True,
+)
 def delete_session(context: Context, session: str) -> dict[str, object]:
     """Delete a conversation for good, with all that was said."""
     found = own_session(context, session)
     return {"session_id": found.id, "deleted": chats_of(context).sessions.delete(found.id)}
 
 
-@operation("looseleaf/export-chat-session", permission="chat", read_only=True)
+@operation(
+    "looseleaf/export-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
 def export_session(
     context: Context,
     session: str,
@@ -199,7 +234,12 @@ def export_session(
     return {"schema": 1, "session": as_dict(about), "messages": messages, "turns": turns}
 
 
-@operation("looseleaf/prune-chat-sessions", permission="operate", destructive=True)
+@operation(
+    "looseleaf/prune-chat-sessions",
+    permission="operate",
+    categories=("chat", "sessions"),
+    destructive=True,
+)
 def prune_sessions(context: Context) -> dict[str, int]:
     """Delete sessions in which nothing was said for as long as the settings say, and empty ones."""
     context.allow()

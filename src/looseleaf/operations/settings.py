@@ -29,7 +29,9 @@ class SettingInfo:
     runtime: bool
 
 
-@operation("looseleaf/list-settings", permission="settings", read_only=True)
+@operation(
+    "looseleaf/list-settings", permission="settings", categories=("settings",), read_only=True
+)
 def list_settings(context: Context) -> list[SettingInfo]:
     """List every setting, what it is and where that comes from."""
     context.allow()
@@ -37,7 +39,9 @@ def list_settings(context: Context) -> list[SettingInfo]:
     return [_info(context, name, made) for name in Settings.__match_args__ if name != "root"]
 
 
-@operation("looseleaf/set-setting", permission="settings", idempotent=True)
+@operation(
+    "looseleaf/set-setting", permission="settings", categories=("settings",), idempotent=True
+)
 def set_setting(context: Context, name: str, *, setting: str | bool | float | None) -> SettingInfo:
     """Make a setting while running; null takes it back to what the settings file says."""
     context.allow()

@@ -13,7 +13,7 @@ from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, scope_of
 from looseleaf.operations.daily import journal
 from looseleaf.operations.memory import MAIN
-from looseleaf.values import value
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,17 +36,20 @@ class Remembered:
     truncated: bool
     hash: str = ""
     date: str = ""  # of a day's page
+    daily_timestamp: int | None = None  # when that day began, in seconds since 1970 (UTC)
 
 
-@operation("memory_long_term_read", permission="read", read_only=True)
+@operation(
+    "memory_long_term_read", permission="read", categories=("memory", "terms"), read_only=True
+)
 def read_long_term(
-    context: Context, *, max_chars: int = DEFAULT_CHARS, where: Where = HERE
+    context: Context, *, max_chars: int | None = DEFAULT_CHARS, where: Where = HERE
 ) -> Remembered:
     """Read the agent's long-term memory, up to a number of characters."""
     return _read(context, scope_of(context, MAIN, where), max_chars)
 
 
-@operation("memory_long_term_add", permission="write")
+@operation("memory_long_term_add", permission="write", categories=("memory", "terms"))
 def add_long_term(
     context: Context, content: str, *, section: str = "", where: Where = HERE
 ) -> Saved:
@@ -57,33 +60,40 @@ def add_long_term(
     return context.pages.append(scope, content, change=change)
 
 
-@operation("memory_long_term_update", permission="write", destructive=True)
+@operation(
+    "memory_long_term_update", permission="write", categories=("memory", "terms"), destructive=True
+)
 def update_long_term(context: Context, old: str, new: str, *, where: Where = HERE) -> Saved:
     """Replace a text that is in the long-term memory once; nothing else changes."""
     return _replace(context, scope_of(context, MAIN, where), old, new)
 
 
-@operation("memory_long_term_delete", permission="write", destructive=True)
+@operation(
+    "memory_long_term_delete", permission="write", categories=("memory", "terms"), destructive=True
+)
 def delete_long_term(context: Context, old: str, *, where: Where = HERE) -> Saved:
     """Take a text that is in the long-term memory once out of it; the history keeps it."""
     return _replace(context, scope_of(context, MAIN, where), old, "")
 
 
-@operation("memory_short_term_read", permission="read", read_only=True)
+@operation(
+    "memory_short_term_read", permission="read", categories=("memory", "terms"), read_only=True
+)
 def read_short_term(
     context: Context,
     date: str | None = None,
     *,
-    max_chars: int = DEFAULT_CHARS,
+    max_chars: int | None = DEFAULT_CHARS,
     where: Where = HERE,
 ) -> Remembered:
     """Read one day of the agent's journal, up to a number of characters; without a date, today."""
     daily = journal(context, where)
     day = daily.day(date)
-    return _read(context, daily.shelf.page(day.filename), max_chars, date=str(day))
+    found = _read(context, daily.shelf.page(day.filename), max_chars)
+    return changed(found, date=str(day), daily_timestamp=day.timestamp)
 
 
-@operation("memory_short_term_add", permission="write")
+@operation("memory_short_term_add", permission="write", categories=("memory", "terms"))
 def add_short_term(
     context: Context, content: str, date: str | None = None, *, where: Where = HERE
 ) -> Saved:
@@ -91,7 +101,9 @@ def add_short_term(
     return journal(context, where).append(date, content, change=context.change("append"))
 
 
-@operation("memory_short_term_update", permission="write", destructive=True)
+@operation(
+    "memory_short_term_update", permission="write", categories=("memory", "terms"), destructive=True
+)
 def update_short_term(
     context: Context, old: str, new: str, date: str | None = None, *, where: Where = HERE
 ) -> Saved:
@@ -99,7 +111,9 @@ def update_short_term(
     return _replace(context, _page_of(context, date, where), old, new)
 
 
-@operation("memory_short_term_delete", permission="write", destructive=True)
+@operation(
+    "memory_short_term_delete", permission="write", categories=("memory", "terms"), destructive=True
+)
 def delete_short_term(
     context: Context, old: str, date: str | None = None, *, where: Where = HERE
 ) -> Saved:
@@ -112,17 +126,17 @@ def _page_of(context: Context, date: str | None, where: Where) -> Scope:
     return daily.shelf.page(daily.day(date).filename)
 
 
-def _read(context: Context, scope: Scope, max_chars: int, *, date: str = "") -> Remembered:
+def _read(context: Context, scope: Scope, max_chars: int | None) -> Remembered:
+    max_chars = DEFAULT_CHARS if max_chars is None else max_chars
     if max_chars < 1:
         raise Invalid(f"max_chars is at least 1, and counts as {MOST_CHARS} at most.")
     page = context.pages.read(scope)
     if isinstance(page, Missing):
-        return Remembered(scope.filename, False, "", 0, False, date=date)
+        return Remembered(scope.filename, False, "", 0, False)
     text = decoded(scope.filename, page.content)
     shown = text[: min(max_chars, MOST_CHARS)]
-    return Remembered(
-        scope.filename, True, shown, len(text), len(shown) < len(text), page.hash, date
-    )
+    cut = len(shown) < len(text)
+    return Remembered(scope.filename, True, shown, len(text), cut, page.hash)
 
 
 def _replace(context: Context, scope: Scope, old: str, new: str) -> Saved:

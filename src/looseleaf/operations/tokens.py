@@ -45,7 +45,7 @@ class TokenInfo:
     token: str = ""
 
 
-@operation("looseleaf/create-token", permission="tokens")
+@operation("looseleaf/create-token", permission="tokens", categories=("tokens",))
 def create_token(
     context: Context,
     *,
@@ -75,7 +75,7 @@ def create_token(
     return _shown(_make(context, wanted, "looseleaf/create-token", target))
 
 
-@operation("looseleaf/create-application-password", permission="tokens")
+@operation("looseleaf/create-application-password", permission="tokens", categories=("tokens",))
 def create_application_password(
     context: Context,
     *,
@@ -101,7 +101,7 @@ def create_application_password(
     return _shown(_make(context, wanted, "looseleaf/create-application-password", target))
 
 
-@operation("looseleaf/create-login-link", permission="users")
+@operation("looseleaf/create-login-link", permission="users", categories=("tokens",))
 def create_login_link(context: Context, user: str | int | None = None) -> TokenInfo:
     """Make a link by which a user signs in once, within the hour."""
     context.allow()
@@ -110,7 +110,9 @@ def create_login_link(context: Context, user: str | int | None = None) -> TokenI
     return _shown(_authentication(context).login_link(owner, told))
 
 
-@operation("looseleaf/list-tokens", permission="list_tokens", read_only=True)
+@operation(
+    "looseleaf/list-tokens", permission="list_tokens", categories=("tokens",), read_only=True
+)
 def list_tokens(
     context: Context, *, agent: str | int | None = None, user: str | int | None = None
 ) -> list[TokenInfo]:
@@ -127,7 +129,7 @@ def list_tokens(
     return [_info(one) for kind in KINDS for one in store.list(kind, user_id=owner)]
 
 
-@operation("looseleaf/revoke-token", permission="tokens", destructive=True)
+@operation("looseleaf/revoke-token", permission="tokens", categories=("tokens",), destructive=True)
 def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is the id
     """End a token, application password, session or login link at once."""
     accounts = accounts_of(context)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.policy import decide_tool, tool_policy
-from looseleaf.operations.model_tools import MODEL_TOOLS
+from looseleaf.operations.model_tools import MODEL_TOOLS, declare_model_tool
+from looseleaf.operations.tool_access import decide_agent_tool
 from looseleaf.operations.tools import operation_tools
 from looseleaf.prompt.request import Tool
 
@@ -23,16 +23,13 @@ FORMATS = ("json", "openai", "anthropic")
 
 def all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[Tool, ...]:
     """List every tool there is; of an agent, those its policy allows, without a choice of whose."""
-    found = [
-        Tool(one.name, one.description, json.dumps(one.parameters), one.categories)
-        for one in MODEL_TOOLS.values()
-    ]
+    declared = (declare_model_tool(context, one, agent) for one in MODEL_TOOLS.values())
+    found = [tool for tool in declared if tool is not None]
     for tool in operation_tools(context):
         parameters = json.dumps(tool.parameters(scoped=agent is not None))
         found.append(Tool(tool.name, tool.summary, parameters, tool.categories))
-    policy = tool_policy(agent.config.get("tool_policy") if agent else None)
     return tuple(
-        tool for tool in found if decide_tool(tool.name, tool.categories, policy=policy).allowed
+        tool for tool in found if decide_agent_tool(agent, tool.name, tool.categories).allowed
     )
 
 

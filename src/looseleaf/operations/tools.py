@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from looseleaf.errors import InvalidArgument, ToolMissing
 from looseleaf.operations.door import invoke
 from looseleaf.operations.schema import schema
@@ -48,7 +46,6 @@ NOT_OFFERED = {  # by name
 }
 _OURS = ("datamachine", "looseleaf")
 _SCOPE = ("agent", "user")
-_MEMORY_ROOMS = ("memory", "daily", "search", "files")
 # What models call an argument before they have read the schema.
 _GUESSES = {
     "heading": "section",
@@ -123,8 +120,7 @@ class OperationTool:
     @property
     def categories(self) -> tuple[str, ...]:
         """What tool policies may call it besides its name."""
-        room = inspect.unwrap(self.operation.run).__module__.rpartition(".")[2]
-        return ("memory", room) if room in _MEMORY_ROOMS and room != "memory" else (room,)
+        return self.operation.categories
 
     def parameters(self, *, scoped: bool) -> dict[str, Any]:
         """Give the JSON schema of its arguments; `scoped` leaves no choice of agent and user."""

@@ -47,21 +47,21 @@ class GrantInfo:
     role: str
 
 
-@operation("looseleaf/list-users", permission="users", read_only=True)
+@operation("looseleaf/list-users", permission="users", categories=("users",), read_only=True)
 def list_users(context: Context) -> list[UserInfo]:
     """List every user, by id."""
     context.allow()
     return [info(one) for one in accounts_of(context).users.list()]
 
 
-@operation("looseleaf/show-user", permission="users", read_only=True)
+@operation("looseleaf/show-user", permission="users", categories=("users",), read_only=True)
 def show_user(context: Context, user: str | int) -> UserInfo:
     """Show one user, found by id or login."""
     context.allow()
     return info(user_named(context, user))
 
 
-@operation("looseleaf/create-user", permission="users")
+@operation("looseleaf/create-user", permission="users", categories=("users",))
 def create_user(
     context: Context,
     login: str,
@@ -89,7 +89,7 @@ def create_user(
     return info(users.add(made, event(context, "looseleaf/create-user", f"login={login}")))
 
 
-@operation("looseleaf/update-user", permission="users", idempotent=True)
+@operation("looseleaf/update-user", permission="users", categories=("users",), idempotent=True)
 def update_user(
     context: Context,
     user: str | int,
@@ -118,7 +118,7 @@ def update_user(
     return info(made)
 
 
-@operation("looseleaf/list-grants", permission="grants", read_only=True)
+@operation("looseleaf/list-grants", permission="grants", categories=("users",), read_only=True)
 def list_grants(context: Context, agent: str | int | None = None) -> list[GrantInfo]:
     """List who has which role on an agent, its owner first."""
     record = agent_of(context, agent)
@@ -135,7 +135,7 @@ def list_grants(context: Context, agent: str | int | None = None) -> list[GrantI
     ]
 
 
-@operation("looseleaf/grant-role", permission="grants", idempotent=True)
+@operation("looseleaf/grant-role", permission="grants", categories=("users",), idempotent=True)
 def grant_role(context: Context, agent: str | int, user: str | int, role: str) -> GrantInfo:
     """Give a user a role on an agent: viewer, operator or admin."""
     record = agent_of(context, agent)
@@ -148,7 +148,7 @@ def grant_role(context: Context, agent: str | int, user: str | int, role: str) -
     return GrantInfo(record.slug, record.id, found.login, found.id, role)
 
 
-@operation("looseleaf/revoke-role", permission="grants", destructive=True)
+@operation("looseleaf/revoke-role", permission="grants", categories=("users",), destructive=True)
 def revoke_role(context: Context, agent: str | int, user: str | int) -> GrantInfo:
     """Take a user's role on an agent away; the owner's stays."""
     record = agent_of(context, agent)

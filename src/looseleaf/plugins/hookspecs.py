@@ -59,6 +59,11 @@ def register_file_filters(filters: Filters, settings: Settings) -> None:
 
 
 @hookspec
+def register_scoped_file_filters(filters: Filters, settings: Settings) -> None:
+    """Add functions that take pages asked for by name (journal, pipeline, flow) out of a prompt."""
+
+
+@hookspec
 def register_site_context(filters: Filters, settings: Settings) -> None:
     """Add functions that change what a prompt says of the site."""
 

@@ -41,6 +41,7 @@ def described(
         "directives": _named(chain.directives),
         "content filters": _named(furniture.content_filters.all()),
         "file filters": _named(furniture.file_filters.all()),
+        "scoped file filters": _named(furniture.scoped_file_filters.all()),
         "site context": _named(furniture.site_filters.all()),
         "operations": _named(operations.all()),
         "schedules": _named(schedules.all()),

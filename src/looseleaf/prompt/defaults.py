@@ -46,9 +46,9 @@ def core_memory_files(desk: Desk) -> Iterable[Text | LeftOut]:
 def daily_memory(desk: Desk) -> Iterable[Text | LeftOut]:
     """Give the journal of the last days to agents that opted in, newest first."""
     config = desk.agent.config.get("daily_memory", {})
-    recent = min(config.get("recent_days", RECENT_DAYS), MOST_RECENT_DAYS)
-    if not config.get("enabled") or recent < 1:
+    if not config.get("enabled"):
         return
+    recent = max(1, min(config.get("recent_days", RECENT_DAYS), MOST_RECENT_DAYS))
     days = [day for back in range(recent) if (day := parse_date(desk.day(back)))]
     used, full = 0, False
     for item in desk.pages(day.filename for day in days):

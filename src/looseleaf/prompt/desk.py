@@ -49,6 +49,7 @@ class Furniture:
     sources: Sources
     content_filters: Filters
     file_filters: Filters
+    scoped_file_filters: Filters
     site: dict[str, str] | None  # None: nothing is said of it
     site_filters: Filters
 
@@ -104,12 +105,23 @@ class Desk:
             deny=request.deny,
             allow_only=request.allow_only,
         )
+        kept = self._filtered_names(tuple(name for name, decision in resolved if decision.allowed))
         for name, decision in resolved:
             layer = registry.layer_of(name)
-            if decision.allowed:
-                yield self._page(name, layer)
-            else:
+            if not decision.allowed:
                 yield LeftOut(name, decision.rule, layer)  # type: ignore[arg-type]
+            elif name not in kept:
+                yield LeftOut(name, "filtered", layer)
+            else:
+                yield self._page(name, layer)
+
+    def _filtered_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        kept = names
+        for one in self.furniture.scoped_file_filters.all() if names else ():
+            kept = tuple(one.apply(kept, self.request))
+            if not set(kept) <= set(names):
+                raise Invalid(f"The scoped file filter {one.name} may only take pages away.")
+        return kept
 
     def _filtered(self, files: tuple[RegisteredFile, ...]) -> tuple[RegisteredFile, ...]:
         kept = files

@@ -36,6 +36,10 @@ def open_chain(
     files: Filters = fill(
         "register_file_filters", filters=Filters("file filter", "register_file_filters")
     )
+    scoped: Filters = fill(
+        "register_scoped_file_filters",
+        filters=Filters("scoped file filter", "register_scoped_file_filters"),
+    )
     context: Filters = fill(
         "register_site_context", filters=Filters("site context", "register_site_context")
     )
@@ -43,7 +47,7 @@ def open_chain(
     told = site if settings.site_context else None
     return Chain(
         directives,
-        Furniture(registry, sources, content, files, told, context),
+        Furniture(registry, sources, content, files, scoped, told, context),
         clock=clock,
         tokenizer=tokenizer(settings.tokenizer, settings.tokenizer_folder),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from looseleaf.operations import run
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.schema import schema
+from looseleaf.operations.tool_access import offers_operation, require_operation
 from looseleaf.web.answers import answer
 from looseleaf.web.arguments import combined, from_query
 from looseleaf.web.bodies import as_object, media_type
@@ -30,7 +31,8 @@ async def list_abilities(request: Request) -> Response:
     rest, window = paged(request)
     if rest:
         raise Problem(400, "invalid_argument", f"There is no argument {rest[0][0]}.")
-    return window.answer([described(one) for one in all_operations(context)])
+    offered = [one for one in all_operations(context) if offers_operation(context, one)]
+    return window.answer([described(one) for one in offered])
 
 
 async def show_ability(request: Request) -> Response:
@@ -52,6 +54,7 @@ async def run_ability(request: Request) -> Response:
         media_type(request)
         given = _input(as_object(await body_of(request)))
         given = combined(given, from_query(operation, request.query_params.multi_items()))
+    require_operation(context, operation, given)
     return answer(await invoke(context, operation, given))
 
 
@@ -87,7 +90,7 @@ def described(operation: Operation) -> dict[str, Any]:
         "name": operation.name,
         "label": operation.name.partition("/")[2].replace("-", " ").capitalize(),
         "description": operation.summary,
-        "category": operation.name.partition("/")[0],
+        "category": operation.categories[0],
         "input_schema": schema(operation),
         "meta": {
             "permission": operation.permission,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 _MOST_NUMBER = 2**53 - 1  # beyond it programs no longer agree on whole numbers
+FORM = "application/x-www-form-urlencoded"
 _UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
 
 
@@ -43,12 +44,20 @@ def media_type(request: Request) -> str:
     kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
     kind = kind.strip()
     if kind.startswith("multipart/"):
-        raise Problem(415, "unsupported_media_type", "Send the text itself, or JSON: not a form.")
+        raise _no_form()
     for parameter in parameters.split(";"):
         name, _, told = parameter.partition("=")
         if name.strip() == "charset" and told.strip().strip('"') not in _UTF_8:
             raise Problem(415, "unsupported_media_type", "Pages are UTF-8; send them so.")
     return kind
+
+
+def _no_form() -> Problem:
+    message = (
+        "A form is not taken. Send the text itself (Content-Type: text/markdown or text/plain) or "
+        "JSON (Content-Type: application/json)."
+    )
+    return Problem(415, "unsupported_media_type", message)
 
 
 def is_json(kind: str) -> bool:
@@ -107,6 +116,8 @@ def as_object(raw: bytes) -> dict[str, Any]:
 
 def page_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     """Take the text of a page from a body, raw or as JSON `content`, and what else JSON says."""
+    if kind == FORM:
+        raise _no_form()
     if is_json(kind):
         given = as_object(raw)
         content = given.pop("content", None)

@@ -86,6 +86,16 @@ def _for_letters(files: tuple[RegisteredFile, ...], request: Request) -> tuple[R
 
 
 @hookimpl
+def register_scoped_file_filters(filters: Filters) -> None:
+    """Keep drafts out of every pipeline."""
+    filters.register("drafts", 50, _without_drafts)
+
+
+def _without_drafts(names: tuple[str, ...], _request: Request) -> tuple[str, ...]:
+    return tuple(name for name in names if not name.startswith("drafts/"))
+
+
+@hookimpl
 def register_site_context(filters: Filters) -> None:
     """Say which edition is being made."""
     filters.register("edition", 50, _edition)

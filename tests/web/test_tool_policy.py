@@ -1,0 +1,99 @@
+"""A category that an agent's policy denies leaves no tool of it, on any surface."""
+
+from __future__ import annotations
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from looseleaf.operations.catalog import CATALOG
+from looseleaf.operations.model_tools import MODEL_TOOLS, run_tool, tools_for
+from looseleaf.operations.prompt import assemble
+from looseleaf.operations.tool_formats import all_tools
+from looseleaf.operations.tools import operation_tools
+from tests.web.conftest import Site
+
+RUN = "/wp-abilities/v1/abilities"
+CATEGORIES = sorted({name for one in CATALOG.values() for name in one.categories})
+
+
+def mcp_codes(site: Site, token: str, names: set[str]) -> tuple[set[str], set[str]]:
+    """Give the tools that MCP lists, and the codes with which it answers calls of some."""
+
+    async def run() -> tuple[set[str], set[str]]:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(f"{site.base}/mcp", http_client=http)) as client,
+        ):
+            listed = {tool.name for tool in (await client.list_tools()).tools}
+            answers = [await client.call_tool(name, {}) for name in sorted(names)]
+            return listed, {str((one.structured_content or {}).get("code")) for one in answers}
+
+    return anyio.run(run)
+
+
+def test_the_category_memory_is_every_way_to_memory() -> None:
+    """Also the tools of long-term and short-term memory, which once were of no category."""
+    names = {name for name, one in CATALOG.items() if "memory" in one.categories}
+    assert {name for name in CATALOG if name.startswith("memory_")} < names
+    assert {name for name in CATALOG if "memory" in name.partition("/")[2]} < names
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_denied_category_leaves_no_tool(site: Site, category: str) -> None:
+    """Not in a chat, not over MCP, not among the abilities, not in the export."""
+    workspace, token = site.workspace, site.token()
+    policy = {"tool_policy": {"mode": "deny", "categories": [category]}}
+    agent = workspace.agents.configure("ada", policy)
+    denied = {name for name, one in CATALOG.items() if category in one.categories}
+    tools = {one.name for one in operation_tools(workspace.context) if category in one.categories}
+    model_tools = {one.name for one in MODEL_TOOLS.values() if category in one.categories}
+
+    request = assemble(workspace.context, "chat").request
+    assert not {one.name for one in tools_for(workspace.context, request)} & (tools | model_tools)
+    for name in sorted(tools | model_tools):
+        answer = run_tool(workspace.context, request, name, {})
+        assert answer["error_code"] == "tool_denied", name
+    assert not {one.name for one in all_tools(workspace.context, agent)} & (tools | model_tools)
+
+    small = {one.name for one in operation_tools(workspace.context, full=False)} & tools
+    listed, codes = mcp_codes(site, token, small)
+    assert not listed & tools
+    assert codes <= {"tool_denied"}
+
+    abilities = site.ask("GET", RUN, token, params={"per_page": 1000}).json()
+    shown = abilities if isinstance(abilities, list) else abilities["data"]
+    assert {one["name"] for one in shown} == set(CATALOG) - denied
+    for name in sorted(denied):
+        answer = site.ask("POST", f"{RUN}/{name}/run", token, json={})
+        assert (answer.status_code, answer.json()["code"]) == (403, "tool_denied"), name
+
+
+def test_an_action_of_a_denied_category_is_gone_from_its_tool(site: Site) -> None:
+    """The tool stays with its other actions."""
+    policy = {"tool_policy": {"mode": "deny", "categories": ["search"]}}
+    site.workspace.agents.configure("ada", policy)
+    request = assemble(site.workspace.context, "chat").request
+    [tool] = [
+        one for one in tools_for(site.workspace.context, request) if one.name == "agent_memory"
+    ]
+    actions = tool.schema["properties"]["action"]["enum"]
+    assert "get" in actions
+    assert "search" not in actions
+    asked = {"action": "search", "query": "x"}
+    answer = run_tool(site.workspace.context, request, "agent_memory", asked)
+    assert answer["error_code"] == "tool_denied"
+
+
+def test_to_deny_the_tool_that_replaces_leaves_the_one_that_appends(site: Site) -> None:
+    """An ability that is two tools is judged by the mode that the call asks for."""
+    policy = {"tool_policy": {"mode": "deny", "tools": ["update_agent_memory"]}}
+    site.workspace.agents.configure("ada", policy)
+    token, address = site.token(), f"{RUN}/datamachine/update-agent-memory/run"
+    fact = {"section": "State", "content": "- one"}
+    assert site.ask("POST", address, token, json={**fact, "mode": "append"}).status_code == 200
+    refused = site.ask("POST", address, token, json={**fact, "mode": "set"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "tool_denied")
