@@ -55,8 +55,8 @@ def test_a_denied_category_leaves_no_tool(site: Site, category: str) -> None:
     request = assemble(workspace.context, "chat").request
     assert not {one.name for one in tools_for(workspace.context, request)} & (tools | model_tools)
     for name in sorted(tools | model_tools):
-        answer = run_tool(workspace.context, request, name, {})
-        assert answer["error_code"] == "tool_denied", name
+        envelope = run_tool(workspace.context, request, name, {})
+        assert envelope["error_code"] == "tool_denied", name
     assert not {one.name for one in all_tools(workspace.context, agent)} & (tools | model_tools)
 
     small = {one.name for one in operation_tools(workspace.context, full=False)} & tools
