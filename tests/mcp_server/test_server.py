@@ -46,6 +46,7 @@ def test_the_instructions_name_only_tools_that_everyone_has() -> None:
     words = {word.strip(".,:") for word in INSTRUCTIONS.split() if "_" in word}
     assert words
     assert words <= set(SMALL)
+    assert "find_pages" in words, "a plain question has a tool of its own"
 
 
 def test_errors_carry_a_code_and_what_to_do_next(workspace: Workspace) -> None:

@@ -36,7 +36,7 @@ def test_a_client_remembers_and_reads_again(root: Path, era: str) -> None:
 
     async def session(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 11
+        assert len(tools) == 12
         saved = await client.call_tool(
             "append_agent_memory", {"section": "Facts", "content": "- é"}
         )

@@ -48,6 +48,8 @@ def test_memory_is_written_read_listed_found_and_deleted(workspace: Workspace) -
     listed = memory(workspace, action="list_sections")["data"]
     assert (listed["file"], listed["sections"][-1]["name"]) == ("MEMORY.md", "Facts")
     assert memory(workspace, action="search", query="THREE")["data"]["total"] == 1
+    found = memory(workspace, action="find", words="Which three facts do we know?")["data"]
+    assert found["pages"][0]["filename"] == "MEMORY.md"
     assert memory(workspace, action="delete", section="Facts")["success"]
     gone = memory(workspace, action="get", section="Facts")
     assert (gone["success"], gone["error_code"]) == (False, "section_missing")

@@ -45,7 +45,8 @@ At the beginning of a session, get the prompt start-session, or call compose_pro
 What will matter later goes into a section of MEMORY.md: append_agent_memory.
 Correct what is no longer true: update_agent_memory.
 What happened today goes into the journal: daily_memory_append.
-Look before you ask: search_agent_memory and search_daily_memory find any text."""
+Look before you ask. A question in plain words, such as "When did she move?": find_pages.
+An exact text, such as a name or a number: search_agent_memory and search_daily_memory."""
 MOST_URIS = 100  # that one request may ask to hear of
 
 

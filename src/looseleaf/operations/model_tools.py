@@ -96,7 +96,8 @@ AGENT_MEMORY = ModelTool(
     "agent_memory",
     "Your lasting memory: facts, decisions and lessons that every later conversation needs. It is "
     "kept in the sections of MEMORY.md and other pages. Read a section before you change it. What "
-    "merely happened belongs in agent_daily_memory.",
+    "merely happened belongs in agent_daily_memory. Whatever you are asked about the past, look it "
+    "up first: find takes a question and gives the pages that answer it, days of the journal too.",
     {
         "file": _text(f"The page; {MAIN} if you name none."),
         "section": _text("The section, by the text of its ## header; without it, get reads all."),
@@ -106,7 +107,8 @@ AGENT_MEMORY = ModelTool(
         },
         "content": _text("Markdown, for update and append."),
         "mode": _text("For update: set replaces the section, append adds to it.", "set", "append"),
-        "query": _text("The text to find, for search."),
+        "words": _text("A question, or some words that the page should be about, for find."),
+        "query": _text("The exact text to find in a line, for search."),
         "user_id": _SCOPE_OF_SEEDS,
         "agent_id": _SCOPE_OF_SEEDS,
     },
@@ -118,6 +120,7 @@ AGENT_MEMORY = ModelTool(
         "list_sections": Action(
             "datamachine/list-agent-memory-sections", ("file",), result="sections"
         ),
+        "find": Action("looseleaf/find-pages", ("words",), ("words",), result="pages"),
         "search": Action(
             "datamachine/search-agent-memory", ("file", "section", "query"), ("query",)
         ),

@@ -21,6 +21,7 @@ SMALL = (
     "list_agent_memory_sections",
     "append_agent_memory",
     "update_agent_memory",
+    "find_pages",
     "search_agent_memory",
     "list_agent_files",
     "daily_memory_read",
@@ -54,6 +55,8 @@ _GUESSES = {
     "page_size": "limit",
     "path": "file",
     "q": "query",
+    "query": "words",
+    "question": "words",
     "replacement": "content",
     "text": "content",
 }
