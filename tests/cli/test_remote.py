@@ -380,6 +380,7 @@ LOCAL = {
     "mcp serve": "mcp serve",
     "mcp install": "mcp install --client codex --print",
     "mcp uninstall": "mcp uninstall --client codex",
+    "mcp status": "mcp status",
     "memory paths": "memory paths --format json",
     "memory compose": "memory compose --list",
     "plugins list": "plugins list",

@@ -1,0 +1,1 @@
+"""Programs that speak MCP: what we write into their configuration, and what stands there."""

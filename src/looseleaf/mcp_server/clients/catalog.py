@@ -1,0 +1,170 @@
+"""The programs that we know: where each keeps its servers and hooks, and what it asks a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from looseleaf import settings
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Entry = Callable[[list[str]], dict[str, Any]]
+    Files = Callable[[], tuple[str, ...]]
+
+NAME = "looseleaf"
+
+
+@value
+class Client:
+    """A program: where it keeps servers and session-start hooks, for a user and for a project.
+
+    Of several files, the first that exists is meant. `hooks` is "json" for a list of commands in a
+    JSON file, "plugin" for a module that the program loads, and "" where we know of no way.
+    """
+
+    title: str
+    files: Files
+    project_files: tuple[str, ...]
+    key: str
+    entry: Entry
+    hooks: str = ""
+    hook_files: Files = tuple
+    project_hook_files: tuple[str, ...] = ()
+    approval: str = ""
+    project_approval: str = ""
+
+    def server_file(self, *, project: bool) -> str:
+        """Give the file that has, or is to have, the entry of a server."""
+        return _first(self.project_files if project else self.files())
+
+    def hook_file(self, name: str, *, project: bool) -> str:
+        """Give the file that has, or is to have, the hook of a server; "" where none can."""
+        files = self.project_hook_files if project else self.hook_files()
+        return _first(tuple(file.format(name=name) for file in files)) if files else ""
+
+
+def _first(files: tuple[str, ...]) -> str:
+    paths = [os.path.abspath(file) for file in files]
+    return next((path for path in paths if os.path.exists(path)), paths[-1]) if paths else ""
+
+
+def _plain_entry(command: list[str]) -> dict[str, Any]:
+    return {"command": command[0], "args": command[1:]}
+
+
+def _typed_entry(command: list[str]) -> dict[str, Any]:
+    return {"type": "stdio", **_plain_entry(command)}
+
+
+def _loaded_entry(command: list[str]) -> dict[str, Any]:
+    # Without it the tools stand behind a search, and the first request may not wait for them.
+    return {**_typed_entry(command), "alwaysLoad": True}
+
+
+def _required_entry(command: list[str]) -> dict[str, Any]:
+    # Without it the first request does not wait for the tools.
+    return {**_plain_entry(command), "required": True}
+
+
+def _listed_entry(command: list[str]) -> dict[str, Any]:
+    return {"type": "local", "command": command, "enabled": True}
+
+
+def _in(variable: str, otherwise: str, *files: str) -> Files:
+    return lambda: tuple(
+        os.path.join(settings.folder_of(variable, otherwise), file) for file in files
+    )
+
+
+def _application(folder: str, file: str) -> Files:
+    """Give a file of an application with windows, where the system keeps such files."""
+    is_mac = sys.platform == "darwin"
+    otherwise = "~/Library/Application Support" if is_mac else "~/.config"
+    return _in("" if is_mac else "XDG_CONFIG_HOME", otherwise, f"{folder}/{file}")
+
+
+def _claude_settings() -> tuple[str, ...]:
+    return (os.path.join(settings.folder_of("CLAUDE_CONFIG_DIR", "~/.claude"), "settings.json"),)
+
+
+CLIENTS = {
+    "claude-code": Client(
+        "Claude Code",
+        _in("CLAUDE_CONFIG_DIR", "~", ".claude.json"),
+        (".mcp.json",),
+        "mcpServers",
+        _loaded_entry,
+        hooks="json",
+        hook_files=_claude_settings,
+        project_hook_files=(".claude/settings.json",),
+        approval="Claude Code asks before a memory tool is used for the first time.",
+        project_approval="Claude Code asks in each project whether the server of its .mcp.json "
+        "may start: run `claude` there and answer, or see /mcp.",
+    ),
+    "codex": Client(
+        "Codex",
+        _in("CODEX_HOME", "~/.codex", "config.toml"),
+        (".codex/config.toml",),
+        "mcp_servers",
+        _required_entry,
+        hooks="json",
+        hook_files=_in("CODEX_HOME", "~/.codex", "hooks.json"),
+        project_hook_files=(".codex/hooks.json",),
+        approval="Codex runs a hook only once you trust it: run `codex` and trust the "
+        "SessionStart hook, at its start or in /hooks. Until then sessions start without memory, "
+        "with the tools.",
+        project_approval="Codex reads .codex only in a project that you trust: run `codex` there "
+        "and answer.",
+    ),
+    "gemini": Client(
+        "Gemini CLI",
+        _in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
+        (".gemini/settings.json",),
+        "mcpServers",
+        _plain_entry,
+        hooks="json",
+        hook_files=_in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
+        project_hook_files=(".gemini/settings.json",),
+        approval="Gemini CLI starts servers only in folders that you trust: run `gemini` in the "
+        "folder and answer, or see /permissions. It asks before a memory tool is used.",
+        project_approval="Gemini CLI warns once of a hook that a project brings.",
+    ),
+    "opencode": Client(
+        "OpenCode",
+        _in("XDG_CONFIG_HOME", "~/.config", "opencode/opencode.jsonc", "opencode/opencode.json"),
+        ("opencode.jsonc", "opencode.json"),
+        "mcp",
+        _listed_entry,
+        hooks="plugin",
+        hook_files=_in("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
+        project_hook_files=(".opencode/plugin/{name}.js",),
+    ),
+    "cursor": Client(
+        "Cursor",
+        _in("", "~/.cursor", "mcp.json"),
+        (".cursor/mcp.json",),
+        "mcpServers",
+        _plain_entry,
+        approval="Cursor may ask you to switch the server on: Settings, Tools & MCP.",
+    ),
+    "vscode": Client(
+        "VS Code",
+        _application("Code/User", "mcp.json"),
+        (".vscode/mcp.json",),
+        "servers",
+        _typed_entry,
+        approval="VS Code asks whether you trust the server when it starts it for the first time.",
+    ),
+    "claude-desktop": Client(
+        "Claude Desktop",
+        _application("Claude", "claude_desktop_config.json"),
+        (),
+        "mcpServers",
+        _plain_entry,
+        approval="Claude Desktop asks before a memory tool is used for the first time.",
+    ),
+}

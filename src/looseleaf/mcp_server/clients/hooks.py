@@ -1,0 +1,109 @@
+"""The hook that gives a session its memory: a command in a JSON file, or a small plugin."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.mcp_server.clients import jsonc
+from looseleaf.mcp_server.clients.launch import Connection, read_connection, read_hook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Chosen = Callable[[Connection], bool]
+
+EVENT = ("hooks", "SessionStart")
+_MARK = "// Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
+# OpenCode asks for the system prompt before every request. The memory is read once for a session,
+# so that the beginning of its requests stays the same, as caches of providers need it.
+_PLUGIN = """\
+%s
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+
+const command = %s
+const run = promisify(execFile)
+const sessions = new Map()
+
+async function readMemory() {
+  try {
+    const { stdout } = await run(command[0], command.slice(1), { maxBuffer: 1 << 24 })
+    const output = JSON.parse(stdout)
+    return output.hookSpecificOutput?.additionalContext ?? output.systemMessage ?? ""
+  } catch (error) {
+    return `looseleaf: the memory could not be read: ${error.message}`
+  }
+}
+
+export const Looseleaf = async () => ({
+  "experimental.chat.system.transform": async (input, output) => {
+    const session = input.sessionID ?? ""
+    if (!sessions.has(session)) sessions.set(session, readMemory())
+    const memory = await sessions.get(session)
+    if (memory) output.system.push(memory)
+  },
+})
+"""
+
+
+def plugin_text(words: list[str]) -> str:
+    """Write the module that OpenCode loads."""
+    return _PLUGIN % (_MARK, json.dumps(words, ensure_ascii=False))
+
+
+def is_plugin(text: str) -> bool:
+    """Say whether a module is ours."""
+    return text.startswith(_MARK)
+
+
+def read_plugin(text: str) -> Connection | None:
+    """Understand a module that we wrote."""
+    line = re.search(r"^const command = (\[.*\])$", text, re.MULTILINE)
+    try:
+        return read_connection(json.loads(line[1])) if line else None
+    except ValueError:
+        return None
+
+
+def json_hook(words: list[str]) -> dict[str, Any]:
+    """Give the group of hooks that Claude Code, Codex and Gemini CLI have in a list."""
+    return {"hooks": [{"type": "command", "command": shlex.join(words)}]}
+
+
+def read_json_hooks(data: object) -> list[Connection]:
+    """Give those of our hooks that a JSON file has."""
+    return [connection for _, connection in _json_hooks(data)]
+
+
+def set_json_hook(text: str, words: list[str] | None, chosen: Chosen) -> str:
+    """Put our hook into a JSON file, in the place of the chosen ones of ours, or take those out."""
+    places = [place for place, hook in _json_hooks(jsonc.parse(text).data) if chosen(hook)]
+    keep = 1 if words else 0
+    for place in reversed(places[keep:]):
+        text = jsonc.remove_value(text, place)
+    if words and places:
+        return jsonc.set_value(text, (*places[0], "command"), shlex.join(words))
+    if words:
+        groups = _at(jsonc.parse(text).data, *EVENT)
+        place = (*EVENT, len(groups) if isinstance(groups, list) else 0)
+        return jsonc.set_value(text, place, json_hook(words))
+    return text
+
+
+def _json_hooks(data: object) -> Iterator[tuple[jsonc.Path, Connection]]:
+    groups = _at(data, *EVENT)
+    for index, group in enumerate(groups if isinstance(groups, list) else ()):
+        hooks = _at(group, "hooks")
+        for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+            connection = read_hook(_at(hook, "command"))
+            if connection:
+                yield (*EVENT, index, "hooks", number), connection
+
+
+def _at(data: object, *names: str) -> object:
+    for name in names:
+        data = data.get(name) if isinstance(data, dict) else None
+    return data

@@ -1,0 +1,92 @@
+"""The command lines that programs start: this Looseleaf, from a place that stays."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from looseleaf import settings
+from looseleaf.errors import Invalid
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CACHE_FOLDERS = frozenset({".cache", "Caches"})
+_CACHE_MARK = "CACHEDIR.TAG"  # a package cache has it at its top, a virtual environment too
+_HOOK = ("--hook", "session-start")
+
+
+@value
+class Connection:
+    """Whose memory a command line serves."""
+
+    root: str  # "" for the one that is found from the current folder
+    agent: str  # "" for all agents, or the default one
+    command: str  # the program that is started
+
+
+def stable_command() -> list[str]:
+    """Give the words that start Looseleaf from anywhere, whatever the program's PATH.
+
+    A copy in a package cache goes away when the cache is cleaned, so another one is looked for.
+    """
+    if not in_package_cache(sys.prefix):
+        beside = os.path.join(os.path.dirname(sys.executable), "looseleaf")
+        return [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", "looseleaf"]
+    for folder in settings.variable("PATH").split(os.pathsep):
+        command = os.path.join(folder, "looseleaf")
+        prefix = os.path.dirname(os.path.dirname(os.path.realpath(command)))
+        is_stable = os.path.isabs(command) and not in_package_cache(prefix)
+        if is_stable and os.access(command, os.X_OK):
+            return [command]
+    raise Invalid(
+        f"This Looseleaf runs from a package cache ({sys.prefix}), which is cleaned at any time. "
+        "Install it first (uv tool install looseleaf, or pipx install looseleaf; from a checkout "
+        "its folder instead of the name), and run the installed looseleaf."
+    )
+
+
+def in_package_cache(prefix: str) -> bool:
+    """Say whether an environment lies in a cache of packages, as with uvx and pipx run."""
+    above = os.path.dirname(os.path.abspath(prefix))
+    cache = settings.variable("UV_CACHE_DIR")
+    if cache and f"{above}/".startswith(os.path.join(os.path.abspath(cache), "")):
+        return True
+    while above != os.path.dirname(above):
+        is_cache = os.path.basename(above) in _CACHE_FOLDERS
+        if is_cache or os.path.isfile(os.path.join(above, _CACHE_MARK)):
+            return True
+        above = os.path.dirname(above)
+    return False
+
+
+def hook_words(command: list[str], root: str, agent: str, user: int | None) -> list[str]:
+    """Give the words that print an agent's memory when a session starts."""
+    words = [*command, "prompt", "show", "--root", root, "--agent", agent]
+    return [*words, *(["--user", str(user)] if user is not None else []), *_HOOK]
+
+
+def read_connection(words: Sequence[object]) -> Connection | None:
+    """Understand a command line that we wrote; None for one of others."""
+    texts = [word for word in words if isinstance(word, str)]
+    is_server = "mcp" in texts and "--root" in texts
+    is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
+    if len(texts) < len(words) or not (is_server or is_hook):
+        return None
+    return Connection(_option(texts, "--root"), _option(texts, "--agent"), texts[0])
+
+
+def _option(words: list[str], name: str) -> str:
+    return words[words.index(name) + 1] if name in words[:-1] else ""
+
+
+def read_hook(command: object) -> Connection | None:
+    """Understand a hook's command, which is one line of a shell."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return None
+    return read_connection(words) if _HOOK[0] in words else None

@@ -1,0 +1,100 @@
+"""What programs are connected to: every server of ours that stands in a program's configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+
+from looseleaf import settings
+from looseleaf.errors import Unavailable
+from looseleaf.mcp_server.clients import hooks, jsonc
+from looseleaf.mcp_server.clients.catalog import CLIENTS, Client
+from looseleaf.mcp_server.clients.edits import connections, read_file
+from looseleaf.mcp_server.clients.launch import Connection
+from looseleaf.values import value
+
+
+@value
+class Status:
+    """One server of one program, or, with a name of "", a program that has none of ours."""
+
+    client: str
+    scope: str  # user or project
+    file: str
+    name: str = ""
+    workspace: str = ""
+    agent: str = ""
+    command: str = ""
+    hook: str = ""  # yes, no, or unknown where we know of no hook of the program
+    problems: tuple[str, ...] = ()
+
+
+def read_status() -> list[Status]:
+    """Look at the files of all programs, of this user and of the project in this folder."""
+    rows: list[Status] = []
+    for word, client in CLIENTS.items():
+        own = _read_scope(word, client, project=False)
+        rows += own or [Status(word, "user", client.server_file(project=False))]
+        rows += _read_scope(word, client, project=True) if client.project_files else []
+    return rows
+
+
+def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
+    file = client.server_file(project=project)
+    scope = "project" if project else "user"
+    try:
+        content = read_file(file)
+        if content is not None:
+            _check(file, content.decode())
+    except (Unavailable, ValueError) as error:
+        return [Status(word, scope, file, problems=(f"it cannot be read: {error}",))]
+    return [
+        Status(
+            word,
+            scope,
+            file,
+            name,
+            connection.root,
+            connection.agent,
+            connection.command,
+            _hook(client, name, connection, project=project),
+            _problems(connection),
+        )
+        for name, connection in connections(client, file, content).items()
+    ]
+
+
+def _check(file: str, text: str) -> None:
+    if file.endswith(".toml"):
+        tomllib.loads(text)
+    else:
+        jsonc.parse(text)
+
+
+def _hook(client: Client, name: str, connection: Connection, *, project: bool) -> str:
+    file = client.hook_file(name, project=project)
+    if not file:
+        return "unknown"
+    try:
+        text = (read_file(file) or b"").decode()
+        if client.hooks == "plugin":
+            hook = hooks.read_plugin(text) if hooks.is_plugin(text) else None
+            found = [hook] if hook else []
+        else:
+            found = hooks.read_json_hooks(jsonc.parse(text).data)
+    except (Unavailable, ValueError):
+        return "no"
+    serves = any(
+        hook.root == connection.root and connection.agent in ("", hook.agent) for hook in found
+    )
+    return "yes" if serves else "no"
+
+
+def _problems(connection: Connection) -> tuple[str, ...]:
+    command = shutil.which(connection.command)
+    is_workspace = os.path.isfile(os.path.join(connection.root, settings.FILE))
+    return (
+        *(() if command else (f"the command {connection.command} is missing",)),
+        *(() if is_workspace else (f"{connection.root} is no workspace",)),
+    )

@@ -1,0 +1,21 @@
+"""A home of its own, where no program has ever been configured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a home of its own, where no program has ever been configured."""
+    folder = tmp_path / "home"
+    folder.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr("sys.platform", "linux")  # where applications keep their files
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return folder

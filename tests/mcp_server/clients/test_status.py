@@ -1,0 +1,50 @@
+"""`looseleaf mcp status`: which programs are connected to which workspace, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from looseleaf.mcp_server.clients.catalog import CLIENTS
+from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
+
+
+def test_nothing_is_connected_at_first(run: Run, home: Path) -> None:  # noqa: F811
+    """Every program has its line."""
+    assert home.exists()
+    lines = run("mcp", "status").text.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(CLIENTS)
+    assert all(line.endswith("not connected") for line in lines)
+
+
+def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  # noqa: F811
+    """Workspace, agent and hook; of the user and of the project in this folder."""
+    assert home.exists()
+    for client in CLIENTS:
+        assert run("mcp", "install", "--client", client, "--yes").code == 0
+    run("mcp", "install", "--client", "codex", "--project", "--all-agents", "--no-hook", "--yes")
+    rows = run("mcp", "status", "--format", "json").json["clients"]
+    own = {row["client"]: row for row in rows if row["scope"] == "user"}
+    assert list(own) == list(CLIENTS)
+    for client, row in own.items():
+        assert (row["name"], row["workspace"], row["agent"]) == ("looseleaf", str(root), "main")
+        assert row["hook"] == ("yes" if CLIENTS[client].hooks else "unknown")
+        assert row["problems"] == []
+    (project,) = [row for row in rows if row["scope"] == "project"]
+    assert (project["client"], project["agent"], project["hook"]) == ("codex", "", "no")
+    assert "all" in run("mcp", "status").text
+
+
+def test_what_is_missing_is_said(run: Run, home: Path) -> None:  # noqa: F811
+    """A command, a workspace, a hook that is gone; a file that is broken."""
+    gone = {"command": "/gone/looseleaf", "args": ["mcp", "--root", "/gone/memory"]}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": {"looseleaf": gone}}))
+    (home / ".cursor").mkdir()
+    (home / ".cursor" / "mcp.json").write_text("{")
+    rows = {row["client"]: row for row in run("mcp", "status", "--format", "json").json["clients"]}
+    assert rows["claude-code"]["problems"] == [
+        "the command /gone/looseleaf is missing",
+        "/gone/memory is no workspace",
+    ]
+    assert rows["claude-code"]["hook"] == "no"
+    assert "cannot be read" in rows["cursor"]["problems"][0]
