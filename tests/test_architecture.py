@@ -20,8 +20,8 @@ PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 
 # A line may import only the lines above it; rooms on one line do not import each other.
 LINES = (
-    "errors values",
-    "settings atomic",
+    "errors values version",
+    "settings atomic mounts",
     "folders",
     "memory models",
     "agents",
@@ -39,7 +39,16 @@ LINES = (
 )
 HEIGHT = {room: height for height, line in enumerate(LINES) for room in line.split()}
 
-STANDARD_LIBRARY_ONLY = {"errors", "values", "atomic", "folders", "memory", "agents", "operations"}
+STANDARD_LIBRARY_ONLY = {
+    "errors",
+    "values",
+    "atomic",
+    "folders",
+    "mounts",
+    "memory",
+    "agents",
+    "operations",
+}
 
 # Packages that one room keeps from the others, so that it alone changes when they do.
 KEPT_IN = {

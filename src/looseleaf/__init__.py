@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from looseleaf.version import VERSION as __version__
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.budget import Budget as Budget
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from looseleaf.prompt.request import Tool as Tool
     from looseleaf.settings import Settings as Settings
     from looseleaf.workspace import Workspace as Workspace
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "ABSENT": "memory.store",

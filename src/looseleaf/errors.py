@@ -36,6 +36,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   └── WorkspaceMissing
     ├── Ambiguous (LookupError)         several things answer to the name
     │   ├── SectionAmbiguous
+    │   ├── SessionAmbiguous            a shortened id that several conversations begin with
     │   └── AgentAmbiguous
     ├── Refused                         understood, and not allowed
     │   ├── Protected                   a core page: clear it instead
@@ -45,6 +46,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── UserExists
     │   ├── Forbidden                   someone else may; the message says what it takes
     │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
+    │   │   └── LoginLinkInvalid        used before, expired or incomplete
     │   ├── ToolDenied                  the agent's policy or the call leaves the tool out
     │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
@@ -381,6 +383,18 @@ class SectionAmbiguous(Ambiguous):
         )
 
 
+class SessionAmbiguous(Ambiguous):
+    """Several conversations have an id that begins so; give more of it."""
+
+    code = "session_ambiguous"
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        super().__init__(
+            f"Several chat sessions have an id that begins with {prefix!r}. Give more of the id."
+        )
+
+
 class AgentAmbiguous(Ambiguous):
     """Several agents could be meant; choose one."""
 
@@ -470,8 +484,23 @@ class Unauthenticated(Refused):
 
     code = "unauthenticated"
 
-    def __init__(self, hint: str = "Show a token, an application password or a session") -> None:
-        super().__init__(f"Who are you? {hint}.")
+    def __init__(
+        self,
+        why: str = "You are not signed in: send a token, an application password or a session",
+    ) -> None:
+        super().__init__(f"{why}.")
+
+
+class LoginLinkInvalid(Unauthenticated):
+    """The login link was used before, has expired or is incomplete; it is not said which."""
+
+    code = "login_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This login link does not work: it was used before, it has expired, or a part of it is "
+            "missing. Make a new one where the workspace lies: looseleaf tokens login"
+        )
 
 
 class ToolDenied(Refused):

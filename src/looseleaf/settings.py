@@ -179,7 +179,9 @@ def check_runtime(name: str, given: object) -> object:
     """Give a setting back that can be made while running, or raise `InvalidSetting`."""
     if name not in RUNTIME:
         known = name in Settings.__match_args__ and name != "root"
-        where = f"it is set in {FILE}" if known else "there is no such setting"
+        where = "there is no such setting"
+        if known:
+            where = f"it is set in {FILE} and applies after a restart of the server"
         raise InvalidSetting(name, f"{where}; while running one can set {', '.join(RUNTIME)}")
     return _checked({name: given})[name]
 

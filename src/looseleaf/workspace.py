@@ -308,7 +308,7 @@ class Workspace:
             return self._hooks.pick("pick_store", "a store", shelf=shelf)  # type: ignore[no-any-return]
 
         self._shelves = Shelves(self.store, self.history, pick)
-        self.history = HistoryByShelf(self._shelves.history_for)
+        self.history = HistoryByShelf(self._shelves.history_for, self.history)
 
     def _store_for(self, place: Scope | Shelf) -> Store:
         return self.store if self._shelves is None else self._shelves.store_for(place)

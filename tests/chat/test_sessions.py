@@ -230,6 +230,19 @@ def test_a_text_is_found_in_what_was_said(chats: SqlChats, clock: Clock) -> None
     assert chats.sessions.search("street", owner=9) == []
 
 
+def test_sessions_are_found_by_the_beginning_of_their_id(chats: SqlChats) -> None:
+    """Only among those of the owner and the agents that are asked for; no pattern is obeyed."""
+    session = said(chats, "one")
+    other = said(chats, "two")
+    prefix = session[:10]
+    assert [one.id for one in chats.sessions.find_by_prefix(prefix.upper())] == [session]
+    assert {one.id for one in chats.sessions.find_by_prefix("-")} == set()
+    assert chats.sessions.find_by_prefix(prefix, owner=9) == []
+    assert chats.sessions.find_by_prefix(prefix, agents=[9]) == []
+    for pattern in ("%", "_" * 36, "", "\0", other[:4] + "%"):
+        assert chats.sessions.find_by_prefix(pattern) == []
+
+
 def test_the_last_messages_come_in_order(chats: SqlChats) -> None:
     """As many as are asked for."""
     session = said(chats, "1", "2")

@@ -120,16 +120,18 @@ def test_a_setting_is_made_and_unmade(run: Run) -> None:
         "daily_memory_enabled = true (database)\n"
     )
     rows = {line.split()[0]: line.split()[1:] for line in run("settings", "list").text.splitlines()}
-    assert rows["daily_memory_enabled"] == ["true", "database", "yes"]
+    assert rows["daily_memory_enabled"] == ["true", "database", "at", "once"]
     assert run("settings", "unset", "daily_memory_enabled", "--format", "json").json == {
         "name": "daily_memory_enabled",
         "setting": False,
         "source": "default",
         "runtime": True,
+        "restart_needed": False,
     }
     refused = run("settings", "set", "retention_days", "3")
     assert refused.code == 2
     assert "looseleaf.toml" in refused.err
+    assert "after a restart" in refused.err
     assert run("settings", "set", "daily_memory_enabled", "maybe").code == 2
     assert "settings" in run("settings", "list", "--format", "json").json
 

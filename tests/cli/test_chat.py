@@ -66,6 +66,39 @@ def test_one_message_is_answered(run: Run) -> None:
     assert (answer.code, answer.text, answer.err) == (0, "Hello there\n", "")
 
 
+def test_a_message_needs_no_option(run: Run) -> None:
+    """A word that looks like a misspelled command is no message unless an option says so."""
+    assert run("chat", "Hello there").text == "Hello there\n"
+    assert run("chat", "hello").text == "hello\n"
+    assert run("chat", "--last", "- again", "--agent", "main").text == "- again\n"
+    assert run("chat", "-", stdin=b"from a pipe").text == "from a pipe\n"
+    assert run("chat", "list", "--format", "json").json["total"] == 3
+    refused = run("chat", "serach")
+    assert refused.code == 2
+    assert "Did you mean search?" in refused.err
+    assert run("chat", "--message", "serach").text == "serach\n"
+    assert run("chat", "two", "words").code == 2
+    assert run("chat", "one", "--message", "two").code == 2
+
+
+def test_the_help_shows_how_to_talk(run: Run) -> None:
+    """And the other commands."""
+    text = run("chat", "--help").text
+    assert text.startswith("Usage: looseleaf chat [OPTIONS] [MESSAGE] | COMMAND")
+    for word in ("--message", "--session", "--last", "--model", "search", "finish", "Examples"):
+        assert word in text
+
+
+def test_an_id_may_be_shortened(run: Run) -> None:
+    """As long as one session alone begins so; not below four characters."""
+    run("chat", "--message", "One")
+    session = session_of(run)
+    assert "One" in run("chat", "show", session[:8]).text
+    assert run("chat", "--session", session[:8], "--message", "Two").text == "Two\n"
+    assert run("chat", "show", session[:3]).code == 3
+    assert run("chat", "show", "zzzz").code == 3
+
+
 def test_a_session_is_gone_on_with(run: Run) -> None:
     """The last one, or one by its id."""
     run("chat", "--message", "One")
@@ -174,6 +207,12 @@ def test_what_was_shown_was_read(run: Run) -> None:
     run("chat", "show", session)
     unread += [run("chat", "list", "--format", "json").json["sessions"][0]["unread_count"]]
     assert unread == [1, 1, 0]
+
+
+def test_an_answer_on_a_terminal_was_read(on_terminal: Run, run: Run) -> None:
+    """The person has seen it."""
+    on_terminal("chat", "Hi")
+    assert run("chat", "list", "--format", "json").json["sessions"][0]["unread_count"] == 0
 
 
 def test_an_answer_on_a_terminal_takes_no_control_of_it(on_terminal: Run, server: Scripted) -> None:

@@ -65,7 +65,7 @@ def test_a_page_is_asked_of_the_store_of_its_shelf(
 
 def test_a_page_has_the_history_that_its_store_keeps(shelves: Shelves) -> None:
     """A store without one is not replaced by another's."""
-    history = HistoryByShelf(shelves.history_for)
+    history = HistoryByShelf(shelves.history_for, shelves.own_history)
     for shelf in (HERE, THERE):
         page = shelf.page("page.md")
         assert [history.content(page, one.number) for one in history.revisions(page)] == [

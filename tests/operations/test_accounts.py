@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -296,11 +298,39 @@ def test_settings_are_listed_with_where_they_come_from(home: Workspace) -> None:
         "setting": "House",
         "source": "file",
         "runtime": False,
+        "restart_needed": False,
     }
     assert listed["require_if_match"]["source"] == "database"
-    assert listed["database_url"]["setting"] in ("", "(set)")
+    assert listed["database_url"]["setting"] in ("(not set)", "(set)")
     assert listed["project_folder"]["setting"] == "(set)"
     assert "root" not in listed
+
+
+def test_no_setting_shows_a_secret(home: Workspace) -> None:
+    """Tables of the file are shown as tables, and a key as set or not set."""
+    Path(home.root, "looseleaf.toml").write_text(
+        'database_url = ""\n[mode_models]\nsystem = "echo"\n[providers.local]\n'
+        'base_url = "http://127.0.0.1:1"\nkey = "sk-very-secret"\n'
+        '[providers.keyless]\nbase_url = "http://127.0.0.1:2"\n'
+    )
+    opened = Workspace.open(home.root)
+    listed = {one["name"]: one for one in invoke(opened.context, "looseleaf/list-settings")}
+    assert listed["providers"]["setting"] == {
+        "local": {"base_url": "http://127.0.0.1:1", "key": "(set)"},
+        "keyless": {"base_url": "http://127.0.0.1:2", "key": "(not set)"},
+    }
+    assert listed["mode_models"]["setting"] == {"system": "echo"}
+    assert "sk-very-secret" not in json.dumps(listed)
+
+
+def test_a_change_of_the_file_says_that_a_restart_is_needed(home: Workspace) -> None:
+    """Until then the process goes by what it has read."""
+    with Path(home.root, "looseleaf.toml").open("a") as file:
+        file.write('default_model = "echo"\n')
+    listed = {one["name"]: one for one in invoke(home.context, "looseleaf/list-settings")}
+    waiting = {name for name, one in listed.items() if one["restart_needed"]}
+    assert waiting - {"database_url"} == {"default_model"}  # the test chose the database itself
+    assert listed["default_model"]["setting"] == ""
 
 
 def test_changes_and_refusals_are_in_the_audit(home: Workspace) -> None:

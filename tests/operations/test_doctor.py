@@ -9,7 +9,6 @@ from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.operations.doctor import check_workspace
-from looseleaf.stores import condition
 from looseleaf.stores.condition import Finding
 from tests.stores.mounts import mounted
 
@@ -101,12 +100,6 @@ def test_unfinished_writes_are_named(workspace: Workspace) -> None:
     left.touch(mode=0o600)
     (found,) = faults(workspace, verify=False)
     assert (found.check, found.status) == ("leftovers", "warning")
-
-
-def test_the_file_system_is_named() -> None:
-    """As the system calls it."""
-    assert condition.kind_of("/proc") == "proc"
-    assert condition.kind_of("/nowhere") == condition.kind_of("/")
 
 
 def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:

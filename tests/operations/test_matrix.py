@@ -176,6 +176,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/set-agent-status": AGENT,
     "looseleaf/set-setting": WORKSPACE,
     "looseleaf/show-agent": AGENT,
+    "looseleaf/show-status": (*AGENT, *WORKSPACE),
     "looseleaf/show-user": WORKSPACE,
     "looseleaf/update-user": WORKSPACE,
     "looseleaf/verify-audit": WORKSPACE,

@@ -21,6 +21,7 @@ from looseleaf.errors import (
     RevisionMissing,
 )
 from looseleaf.memory.history import PastPages
+from looseleaf.memory.scope import Shelf
 from looseleaf.operations import agents, composed, daily, files, history, memory, search
 from looseleaf.operations.catalog import CATALOG, operation
 from looseleaf.operations.context import Context, Where
@@ -220,6 +221,17 @@ def test_prune_keeps_the_newest_and_what_is_young(context: Context, clock: Clock
     assert [one.number for one in history.list_revisions(context, "notes.md")] == [3]
     with pytest.raises(RevisionMissing, match="no longer kept"):
         memory.read_memory(context, "notes.md", as_of="1999-01-01")
+
+
+def test_prune_reaches_users_who_own_no_agent(context: Context, clock: Clock) -> None:
+    """Their pages have a history like all others."""
+    where = Where(user=7)
+    for text in ("one", "two"):
+        memory.write_page(context, "USER.md", text, where=where)
+        clock.advance(days=200)
+    assert Shelf("user", 7) in history.shelves(context)
+    history.prune(context)
+    assert [one.number for one in history.list_revisions(context, "USER.md", where=where)] == [2]
 
 
 def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -96,6 +97,36 @@ def serve(root: Path) -> Iterator[Serve]:
 def local(root: Path, name: str, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
     with Workspace.open(root) as workspace:
         return invoke(workspace.context, name, given)
+
+
+def test_requests_are_logged_on_demand(serve: Serve) -> None:
+    """One JSON line each where nobody looks at a terminal, without what was asked for."""
+    quiet, logging = serve(), serve("--log")
+    for server in (quiet, logging):
+        base = server.ready()
+        httpx2.get(f"{base}{API}/search?query=secret-plan", trust_env=False)
+        httpx2.get(f"{base}/no%0a%1b[31mplace", trust_env=False)
+        assert server.stop() == 0
+    assert "secret-plan" not in quiet.text + logging.text
+    assert "/health" not in quiet.text
+    entries = [json.loads(line) for line in logging.lines if line.startswith("{")]
+    asked = {entry["path"]: entry for entry in entries}
+    assert asked["/datamachine/v1/search"]["status"] == 401
+    assert asked["/no\n\x1b[31mplace"]["method"] == "GET"
+    assert asked["/health"]["milliseconds"] > 0
+
+
+def test_a_used_login_link_says_so_in_words(serve: Serve) -> None:
+    """A person reads what happened and what to do; used and wrong links look the same."""
+    server = serve()
+    base = server.ready()
+    link = re.search(rf"{re.escape(base)}/login#(\S+)", server.text)
+    assert link, server.text
+    codes = [link[1], link[1], "wrong"]
+    answers = [httpx2.post(f"{base}/login", json={"link": x}, trust_env=False) for x in codes]
+    assert [answer.status_code for answer in answers] == [200, 401, 401]
+    assert answers[1].json()["code"] == answers[2].json()["code"] == "login_link_invalid"
+    assert "looseleaf tokens login" in answers[1].json()["message"]
 
 
 def test_the_first_start_shows_a_way_in(serve: Serve) -> None:

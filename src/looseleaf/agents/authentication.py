@@ -6,7 +6,7 @@ import time
 
 from looseleaf.agents import access, credentials
 from looseleaf.agents.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
-from looseleaf.errors import AgentMissing, Unauthenticated, Unavailable
+from looseleaf.errors import AgentMissing, LoginLinkInvalid, Unauthenticated, Unavailable
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -86,10 +86,13 @@ class Authentication:
 
     def follow_link(self, text: str, event: Event) -> Shown:
         """Begin a session by a login link, which works once."""
-        credential = self._find(LOGIN_LINK, text)
-        user = self._user(credential)
+        try:
+            credential = self._find(LOGIN_LINK, text)
+            user = self._user(credential)
+        except Unauthenticated:
+            raise LoginLinkInvalid from None
         if not self._accounts.credentials.end(credential.id, self._clock(), event):
-            raise Unauthenticated("The login link was used before; ask for another")
+            raise LoginLinkInvalid
         return self._begin_session(user, event)
 
     def sign_out(self, text: str, event: Event) -> None:

@@ -166,6 +166,11 @@ class Sessions(Protocol):
     def find(self, session: str) -> Session | None:
         """Find a session."""
 
+    def find_by_prefix(
+        self, prefix: str, *, owner: int = 0, agents: Sequence[int] | None = None
+    ) -> Sequence[Session]:
+        """Find up to two sessions whose id begins so, among those of an owner and of agents."""
+
     def list(
         self,
         *,

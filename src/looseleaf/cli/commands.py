@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.groups import Entry, Group
+from looseleaf.cli.groups import DefaultGroup, Entry, Group
 from looseleaf.cli.output import FAILED, USAGE, answered, columns, complain
-from looseleaf.cli.words import DEFAULTS, arranged, wants_json
+from looseleaf.cli.words import arranged, wants_json
 
 HELP_WIDTH = 80
 MEMORY = {
@@ -102,6 +102,9 @@ CHAT = {
 }
 TOP = {
     "init": Entry("setup", "init", "Make a folder a workspace."),
+    "status": Entry(
+        "status", "status", "Say which workspace, agent, server and version you are on."
+    ),
     "memory": Entry("commands", "memory", "Read, change and search an agent's memory."),
     "prompt": Entry("commands", "prompt", "What an agent is given, and why."),
     "chat": Entry("commands", "chat", "Talk to an agent, and find what was said."),
@@ -146,7 +149,7 @@ Exit codes:
 daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
 memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
 prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
-chat = Group("chat", CHAT, "Talk to an agent; `looseleaf chat` alone begins to.")
+chat = DefaultGroup("chat", CHAT, "Talk to an agent, and find what was said.")
 agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
 plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
 users = Group("users", USERS, "The people who may act here, and what they may do.")
@@ -162,8 +165,6 @@ class Top(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Let shared options stand before the command, when completing too."""
-        if ctx.resilient_parsing and tuple(args) in DEFAULTS:
-            return super().parse_args(ctx, args)  # the commands of the group are asked for
         return super().parse_args(ctx, arranged(args))
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import Asked, local, shared
+from looseleaf.cli.colors import paint
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import FAILED, say
+from looseleaf.cli.output import FAILED, escaped_line, print_text, say
 from looseleaf.errors import LooseleafError, WorkspaceMissing
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.stores.condition import Finding
@@ -18,7 +19,8 @@ from looseleaf.values import as_dict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SHOWN = {"ok": "ok", "warning": "WARNING", "fault": "FAULT"}
+_STATUSES = {"ok": "ok", "warning": "WARNING", "fault": "FAULT"}
+_COLORS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 
 @command("doctor", "looseleaf doctor", "looseleaf doctor --verify --format json")
@@ -49,6 +51,7 @@ def doctor(asked: Asked, *, verify: bool) -> None:
 
 def _tell(found: Iterable[Finding]) -> None:
     for one in found:
-        say(f"{_SHOWN[one.status]:<7}  {one.check}: {one.detail}")
+        status = paint(f"{_STATUSES[one.status]:<7}", _COLORS[one.status])
+        print_text(f"{status}  {escaped_line(f'{one.check}: {one.detail}')}\n")
         if one.advice:
             say(f"         {one.advice}")

@@ -7,6 +7,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from looseleaf.cli.colors import paint
 from looseleaf.cli.output import columns, escaped_line, hides, print_text, show
 
 if TYPE_CHECKING:
@@ -61,9 +62,10 @@ def print_table(
         at = list(headers).index(shrink)
         room = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
         widths[at] = min(widths[at], max(room, _LEAST))
-    for row in cells:
+    for number, row in enumerate(cells):
         fitted = [_fit(cell, widths[i], right=right[i]) for i, cell in enumerate(row)]
-        print_text(_GAP.join(fitted).rstrip() + "\n")
+        line = _GAP.join(fitted).rstrip()
+        print_text((line if number else paint(line, "bold")) + "\n")
 
 
 def display_width(text: str) -> int:

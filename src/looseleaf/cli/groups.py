@@ -122,7 +122,30 @@ class Group(click.Group):
 
 
 class DefaultGroup(Group):
-    """A group of which one command is meant where none is named: the first of its table."""
+    """A group of which one command is meant where none is named: the first of its table.
+
+    Its help shows the arguments and options of that command, too.
+    """
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Show how to call the group with a command, or with what its first command takes."""
+        pieces = self._default_command(ctx).collect_usage_pieces(ctx)
+        return [*pieces, "| COMMAND …"]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the options of the first command, then the commands."""
+        click.Command.format_options(self._default_command(ctx), ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the examples of the first command."""
+        self._default_command(ctx).format_epilog(ctx, formatter)
+
+    def _default_command(self, ctx: click.Context) -> click.Command:
+        command = self.get_command(ctx, next(iter(self.entries)))
+        if command is None:
+            raise ValueError(f"the group {self.name} has no command")
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find the command behind the options that may stand before it."""
@@ -130,6 +153,8 @@ class DefaultGroup(Group):
         while at < len(args) and args[at].partition("=")[0] in EVERYWHERE:
             at += 1 if "=" in args[at] or args[at] in FLAGS else 2
         named = args[at] if at < len(args) else ""
+        if ctx.resilient_parsing and not named:
+            return super().parse_args(ctx, args)  # the commands of the group are asked for
         if named in self.entries:
             args = [named, *args[:at], *args[at + 1 :]]
         elif named not in ("-h", "--help", "--version"):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 TOKEN, TIMEOUT = "LOOSELEAF_TOKEN", "LOOSELEAF_TIMEOUT"
 _MOST_TOKEN = 10_000
 _HINT = (
-    "Make a token where the workspace lies (looseleaf tokens create), and set LOOSELEAF_TOKEN to "
-    "it, or give --token-file FILE"
+    "The server needs a token. Make one where the workspace lies (looseleaf tokens create), and "
+    "set LOOSELEAF_TOKEN to it, or give --token-file FILE"
 )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.cli.arguments import PAGE, Asked, complete_pages, shared
+from looseleaf.cli.colors import highlight, paint
 from looseleaf.cli.formats import counted, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import escaped, print_text, say
+from looseleaf.cli.output import escaped, escaped_line, print_text, say
 from looseleaf.operations import search as operations
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ def tell_results(
         print_document(_document(query, results))
         return
     for match in results.matches:
-        say(f"--- [{place_of(match)}] line {match.line} ---")
-        print_text(escaped(match.context) + "\n\n")
+        heading = f"--- [{place_of(match)}] line {match.line} ---"
+        print_text(paint(escaped_line(heading), "bold") + "\n")
+        print_text(highlight(escaped(match.context), query) + "\n\n")
     shown = len(results.matches)
     found = counted(results.total, "match")
     if not results.total:

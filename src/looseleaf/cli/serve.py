@@ -16,9 +16,16 @@ from looseleaf.values import changed
 @click.option("--port", type=click.IntRange(0, 65_535), help="Else the setting, else 8765.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
 @click.option("--login-link", is_flag=True, help="Print a login link, not only at the first start.")
+@click.option("--log", is_flag=True, help="Print a line for each request; JSON in a pipe.")
 @shared()
 def serve(
-    asked: Asked, host: str | None, port: int | None, workers: int | None, *, login_link: bool
+    asked: Asked,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    *,
+    login_link: bool,
+    log: bool,
 ) -> None:
     """Run the server: REST, and a way in for people.
 
@@ -45,4 +52,4 @@ def serve(
             say(f"  {server.login_link(workspace.context, base)}")
     say(f"Serving {workspace.root}")
     say(f"  at {base} (its API: {base}/docs). Stop with Ctrl-C.")
-    server.run(workspace.root, chosen, taken)
+    server.run(workspace.root, chosen, taken, log=log)

@@ -23,9 +23,15 @@ def list_settings(asked: Asked) -> None:
         print_document({"settings": plain(found)})
         return
     rows = [
-        (one.name, _shown(one.setting), one.source, "yes" if one.runtime else "-") for one in found
+        (one.name, _as_json(one.setting), one.source, "at once" if one.runtime else "at restart")
+        for one in found
     ]
-    print_table(("SETTING", "IS", "FROM", "WHILE RUNNING"), rows, shrink="IS")
+    print_table(("SETTING", "IS", "FROM", "CHANGES APPLY"), rows, shrink="IS")
+    waiting = [one.name for one in found if one.restart_needed]
+    if waiting:
+        say()
+        say(f"Changed in the file since the server started: {', '.join(waiting)}.")
+        say("Restart the server to apply them.")
 
 
 @command(
@@ -41,7 +47,7 @@ def set_setting(asked: Asked, name: str, setting: str) -> None:
 
     For agents and people on the network, and at once; the rest is set in looseleaf.toml.
     """
-    _put(asked, name, _parsed(setting))
+    _put(asked, name, _parse_argument(setting))
 
 
 @command("unset", "looseleaf settings unset daily_memory_enabled")
@@ -57,16 +63,16 @@ def _put(asked: Asked, name: str, setting: str | float | None) -> None:
     if asked.json:
         print_document(plain(made))
     else:
-        say(f"{made.name} = {_shown(made.setting)} ({made.source})")
+        say(f"{made.name} = {_as_json(made.setting)} ({made.source})")
 
 
-def _parsed(text: str) -> str | float:
+def _parse_argument(text: str) -> str | float:
     try:
-        found: object = json.loads(text)
+        parsed: object = json.loads(text)
     except ValueError:
         return text
-    return found if isinstance(found, str | bool | int | float) else text
+    return parsed if isinstance(parsed, str | bool | int | float) else text
 
 
-def _shown(setting: object) -> str:
+def _as_json(setting: object) -> str:
     return json.dumps(setting, ensure_ascii=False)

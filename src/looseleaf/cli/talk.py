@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
-from looseleaf.cli.arguments import Asked, shared
+from looseleaf.cli.arguments import Asked, shared, take_stdin
 from looseleaf.cli.formats import print_document
-from looseleaf.cli.groups import command
-from looseleaf.cli.output import complain, escaped, note, print_text
+from looseleaf.cli.groups import Group, command
+from looseleaf.cli.output import complain, escaped, note, on_terminal, print_text
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.operations import chat, sessions
 from looseleaf.operations.agents import show_agent
@@ -34,12 +35,15 @@ _SHOWN = 120  # characters of a tool's arguments
 
 @command(
     "talk",
-    "looseleaf chat talk",
-    'looseleaf chat talk --agent ada --message "What do you know about the shop?"',
-    "looseleaf chat talk --last",
+    "looseleaf chat",
+    'looseleaf chat "What do you know about the shop?" --agent ada',
+    'looseleaf chat --last "And since when?"',
 )
-@click.option("--message", metavar="TEXT", help="Say this, print the answer, and leave.")
-@click.option("--session", default="", metavar="ID", help="Go on with this session.")
+@click.argument("words", nargs=-1, metavar="[MESSAGE]")
+@click.option("--message", metavar="TEXT", help="The message as an option; - is standard input.")
+@click.option(
+    "--session", default="", metavar="ID", help="Go on with this session; an id may be cut."
+)
 @click.option("--last", is_flag=True, help="Go on with the last session.")
 @click.option("--retry", is_flag=True, help="Have the last message answered that was not.")
 @click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
@@ -47,6 +51,7 @@ _SHOWN = 120  # characters of a tool's arguments
 @shared("agent", "user", "format")
 def talk(
     asked: Asked,
+    words: tuple[str, ...],
     *,
     message: str | None,
     session: str,
@@ -57,20 +62,48 @@ def talk(
 ) -> None:
     """Talk to an agent, line by line or one message.
 
-    `looseleaf chat` without a command does this. The answer is printed as it comes; which tools the
-    agent used, and which pages it wrote, is told on standard error.
+    With a message, its answer is printed as it comes, and that is all; without one, a conversation
+    begins, line by line. The tools that the agent used and the pages that it wrote are listed on
+    standard error.
     """
+    message = _chosen_message(words, message)
     context = asked.open()
     if last:
         session = _newest(context, asked.where)
     if retry and (message is not None or not session):
-        raise click.UsageError("--retry needs --session or --last, and no --message.")
+        raise click.UsageError("--retry needs --session or --last, and no message.")
     saying = Saying(message, session, mode, model=model)
     try:
         _talk(context, asked, saying, retry=retry)
     finally:
         if context.models is not None:
             context.models().close()
+
+
+def _chosen_message(words: tuple[str, ...], option: str | None) -> str | None:
+    """Take the message from the words of the command or from its option."""
+    if words and option is not None:
+        raise click.UsageError("The message is there twice: as an argument and by --message.")
+    if len(words) > 1:
+        raise click.UsageError('Put the message in quotes: looseleaf chat "one message".')
+    if words and (near := _similar_command(words[0])):
+        raise click.UsageError(
+            f"No such command {words[0]!r}. Did you mean {near}? "
+            f"To send it as a message, use --message {words[0]}."
+        )
+    text = words[0] if words else option
+    if text != "-":
+        return text
+    take_stdin("message")
+    return sys.stdin.read()
+
+
+def _similar_command(word: str) -> str:
+    """Name the command that a single word seems to be a misspelling of; "" for a real message."""
+    parent = click.get_current_context().parent
+    known = list(parent.command.entries) if parent and isinstance(parent.command, Group) else []
+    near = difflib.get_close_matches(word, known, 1, cutoff=0.75) if word.islower() else []
+    return near[0] if near else ""
 
 
 def _talk(context: Context, asked: Asked, saying: Saying, *, retry: bool) -> None:
@@ -83,9 +116,9 @@ def _talk(context: Context, asked: Asked, saying: Saying, *, retry: bool) -> Non
     elif retry and asked.json:
         print_document(plain(chat.continue_chat(context, session, model=model)))
     elif message is not None or retry:
-        _told(converse(context, saying, asked.where))
+        _print_answer(context, converse(context, saying, asked.where))
     elif asked.json:
-        raise click.UsageError("--format json needs --message: one question, one document.")
+        raise click.UsageError("--format json needs a message: one question, one document.")
     else:
         _line_by_line(context, saying, asked.where)
 
@@ -160,7 +193,7 @@ def _finished(context: Context, session: str) -> str:
 def _answered(context: Context, saying: Saying, where: Where) -> str:
     """Say one line; what goes wrong is told, and the conversation goes on."""
     try:
-        return _told(converse(context, saying, where))
+        return _print_answer(context, converse(context, saying, where))
     except LooseleafError as error:
         complain(str(error), error=error)
     except KeyboardInterrupt:
@@ -169,8 +202,15 @@ def _answered(context: Context, saying: Saying, where: Where) -> str:
     return saying.session or (found[0].session_id if found else "")
 
 
-def _told(events: Iterator[Event]) -> str:
-    """Print an answer as it comes; give the session."""
+def _print_answer(context: Context, events: Iterator[Event]) -> str:
+    """Print an answer as it comes; on a terminal it counts as read. Give the session."""
+    session = _print_events(events)
+    if session and on_terminal():
+        sessions.mark_read(context, session)
+    return session
+
+
+def _print_events(events: Iterator[Event]) -> str:
     session, said = "", False
     for event in events:
         if isinstance(event, Began):

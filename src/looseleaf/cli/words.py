@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
 GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
-GROUPS |= {("chat",)}
-# What a group does when no command is named.
-DEFAULTS: dict[tuple[str, ...], str] = {("chat",): "talk"}
-_OF_GROUPS = (["--help"], ["--version"])
 # The options that many commands take; they may stand before the command too.
 EVERYWHERE = {"--actor", "--agent", "--format", "--layer", "--reason", "--root", "--user"}
 EVERYWHERE |= {"--remote", "--token", "--token-file", "--insecure"}
@@ -42,9 +38,6 @@ def arranged(argv: list[str]) -> list[str]:
         else:
             break
     command, rest = argv[at : at + 1], argv[at + 1 :]
-    default = DEFAULTS.get(tuple(path))
-    if default and (not command or command[0].startswith("--")) and command[:1] not in _OF_GROUPS:
-        command, rest = [default], argv[at:]
     if not command or command[0].startswith("-"):
         early = []  # --help and --version, which groups answer, need none of them
     return [*path, *command, *early, *rest]

@@ -46,8 +46,11 @@ class Shelves:
 class HistoryByShelf:
     """The history of each page, from where it lies; a store that keeps none is not asked."""
 
-    def __init__(self, history_for: Callable[[Scope | Shelf], History | None]) -> None:
+    def __init__(
+        self, history_for: Callable[[Scope | Shelf], History | None], own: History
+    ) -> None:
         self.history_for = history_for
+        self.own = own
 
     def revisions(self, scope: Scope) -> list[Revision]:
         """List what a page was, oldest first."""
@@ -75,6 +78,10 @@ class HistoryByShelf:
         """Name every page of a shelf that has a history."""
         history = self.history_for(shelf)
         return history.pages(shelf) if history is not None else []
+
+    def shelves(self) -> list[Shelf]:
+        """List every shelf whose history lies in the workspace."""
+        return self.own.shelves()
 
     def _kept(self, scope: Scope) -> History:
         history = self.history_for(scope)

@@ -69,6 +69,9 @@ class History(Protocol):
     def pages(self, shelf: Shelf) -> list[str]:
         """Name every page of a shelf that has a history, deleted ones too."""
 
+    def shelves(self) -> list[Shelf]:
+        """List every shelf that has a history."""
+
 
 def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
     """Choose by number (an int) or by time (a float); None where the page was not there yet."""

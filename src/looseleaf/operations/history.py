@@ -126,12 +126,10 @@ def prune(context: Context, *, days: float | None = None, versions: int | None =
 
 
 def shelves(context: Context) -> list[Shelf]:
-    """Give every shelf of the workspace that is known without a database."""
-    agents = [record.shelf for record in context.agents.records()]
-    owners = {record.owner for record in context.agents.records()} | {context.settings.default_user}
-    return [
-        Shelf("shared"),
-        Shelf("network"),
-        *agents,
-        *(Shelf("user", user) for user in sorted(owners)),
-    ]
+    """List every shelf that may have a history; those of agents that are gone are left out."""
+    records = context.agents.records()
+    owners = {record.owner for record in records} | {context.settings.default_user}
+    candidates = [Shelf("shared"), Shelf("network"), *(Shelf("user", user) for user in owners)]
+    candidates += [shelf for shelf in context.history.shelves() if shelf.layer != "agent"]
+    candidates += [record.shelf for record in records]
+    return list(dict.fromkeys(candidates))

@@ -17,6 +17,7 @@ from looseleaf.operations import (
     search,
     sessions,
     settings,
+    status,
     terms,
     tokens,
     users,
@@ -33,7 +34,7 @@ __all__ = ["PAGES", "ROOMS", "act", "find", "invoke", "perform", "record"]
 # Each enters its operations.
 PAGES = (agents, composed, daily, files, history, memory, prompt, search, terms)
 CHATS = (chat, finishing, sessions)
-ROOMS = (*PAGES, *CHATS, audit, doctor, settings, tokens, users)
+ROOMS = (*PAGES, *CHATS, audit, doctor, settings, status, tokens, users)
 
 
 def register_core_operations(operations: Operations) -> None:

@@ -11,7 +11,7 @@ from looseleaf.memory.scope import LAYERS
 from looseleaf.memory.store import Found
 from looseleaf.operations.context import Where
 from looseleaf.operations.memory import PageText
-from looseleaf.values import as_dict
+from looseleaf.values import Secret, as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,6 +285,8 @@ def plain(result: object) -> Any:  # noqa: ANN401 - whatever JSON can say
         }
     if isinstance(result, Found):
         raise TypeError("a page leaves as PageText")
+    if isinstance(result, Secret):
+        raise TypeError("a secret does not leave")
     if hasattr(type(result), "__match_args__"):
         return {name: plain(one) for name, one in as_dict(result).items()}
     if isinstance(result, dict):

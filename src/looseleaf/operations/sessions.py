@@ -6,7 +6,13 @@ from datetime import UTC, datetime
 
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.chat.transcript import as_markdown
-from looseleaf.errors import AgentMissing, InvalidArgument, InvalidQuery, SessionMissing
+from looseleaf.errors import (
+    AgentMissing,
+    InvalidArgument,
+    InvalidQuery,
+    SessionAmbiguous,
+    SessionMissing,
+)
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, agent_of, chats_of, visible_agents
 from looseleaf.values import as_dict, value
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 MOST_LISTED = 100
+FEWEST_ID_CHARACTERS = 4  # of a shortened id
 MOST_FOUND = 50
 _AROUND = 60  # characters before what was found
 
@@ -73,8 +80,11 @@ class Mention:
 
 
 def own_session(context: Context, identity: str) -> Session:
-    """Find a session that the one who acts may see; another's is missing, as one not there."""
-    found = chats_of(context).sessions.find(identity)
+    """Find a session that the one who acts may see; another's is missing, as one not there.
+
+    The id may be shortened, as long as it is the beginning of one session's id alone.
+    """
+    found = chats_of(context).sessions.find(identity) or _session_by_prefix(context, identity)
     principal = context.principal
     if principal.is_local and found is not None:
         return found
@@ -87,6 +97,15 @@ def own_session(context: Context, identity: str) -> Session:
             raise SessionMissing(identity) from None
         return found
     raise SessionMissing(identity)
+
+
+def _session_by_prefix(context: Context, prefix: str) -> Session | None:
+    if len(prefix) < FEWEST_ID_CHARACTERS:
+        return None
+    candidates = chats_of(context).sessions.find_by_prefix(prefix, **_reach(context, HERE))
+    if len(candidates) > 1:
+        raise SessionAmbiguous(prefix)
+    return candidates[0] if candidates else None
 
 
 def _reach(context: Context, where: Where) -> dict[str, Any]:

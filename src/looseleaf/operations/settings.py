@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import accounts_of
-from looseleaf.settings import RUNTIME, Settings, check_runtime
-from looseleaf.values import value
+from looseleaf.settings import RUNTIME, Provider, Settings, check_runtime, load
+from looseleaf.values import Secret, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from looseleaf.operations.context import Context
 
-# It may hold a password, and is shown to nobody.
-_SECRET = ("database_url",)
-# Where things lie is nobody's business elsewhere.
+# The address may hold a password, so nobody is shown it.
+_SECRETS = ("database_url",)
+# Folders of this machine are shown to the local operator alone.
 _LOCAL = ("project_folder", "tokenizer_folder")
-HIDDEN = "(set)"
+# Settings that a process takes from its own environment or command line differ between processes.
+_PER_PROCESS = ("root", "actor", "host", "port", "workers")
+IS_SET, IS_NOT_SET = "(set)", "(not set)"
 
 
 @value
 class SettingInfo:
-    """A setting as it is in force: from where, and whether it can be made while running."""
+    """A setting as it is in force: its source, and when a change of it takes effect."""
 
     name: str
-    setting: str | bool | int | float
+    setting: Any
     source: str  # default, file or database
-    runtime: bool
+    runtime: bool  # whether it can be changed while running; else a change needs a restart
+    restart_needed: bool = False  # whether the file was changed after this process had read it
 
 
 @operation(
@@ -35,8 +42,10 @@ class SettingInfo:
 def list_settings(context: Context) -> list[SettingInfo]:
     """List every setting, what it is and where that comes from."""
     context.allow()
-    made = accounts_of(context).settings.all()
-    return [_info(context, name, made) for name in Settings.__match_args__ if name != "root"]
+    in_database = accounts_of(context).settings.all()
+    in_file = _read_file(context)
+    names = [name for name in Settings.__match_args__ if name != "root"]
+    return [_info(context, name, in_database, in_file) for name in names]
 
 
 @operation(
@@ -48,18 +57,44 @@ def set_setting(context: Context, name: str, *, setting: str | bool | float | No
     checked = None if setting is None and name in RUNTIME else check_runtime(name, setting)
     store = accounts_of(context).settings
     store.put(name, checked, event(context, "looseleaf/set-setting", f"{name}={setting}"))
-    return _info(context, name, store.all())
+    return _info(context, name, store.all(), _read_file(context))
 
 
-def _info(context: Context, name: str, made: object) -> SettingInfo:
-    default = Settings(root="")
-    source, setting = "default", getattr(default, name)
-    told = getattr(context.configured or context.settings, name)
-    if told != setting:
-        source, setting = "file", told
-    if isinstance(made, dict) and name in made:
-        source, setting = "database", made[name]
-    hidden = name in _SECRET or (name in _LOCAL and not context.principal.is_local)
-    if hidden and setting:
-        setting = HIDDEN
-    return SettingInfo(name, setting, source, name in RUNTIME)
+def _read_file(context: Context) -> Settings:
+    """Read the settings as the next start would; where that fails, those of this process."""
+    try:
+        return load(context.settings.root)
+    except (InvalidSetting, WorkspaceMissing):
+        return context.configured or context.settings
+
+
+def _info(
+    context: Context, name: str, in_database: Mapping[str, object], in_file: Settings
+) -> SettingInfo:
+    configured = getattr(context.configured or context.settings, name)
+    source, setting = "default", configured
+    if configured != getattr(Settings(root=""), name):
+        source = "file"
+    if name in in_database:
+        source, setting = "database", in_database[name]
+    is_hidden = name in _LOCAL and not context.principal.is_local
+    if name in _SECRETS or (is_hidden and setting):
+        setting = IS_SET if setting else IS_NOT_SET
+    is_changed = name not in _PER_PROCESS and getattr(in_file, name) != configured
+    return SettingInfo(name, _displayed(setting), source, name in RUNTIME, is_changed)
+
+
+def _displayed(setting: object) -> object:
+    """Give a setting in the form of its table in the file, each key as set or not set."""
+    if not isinstance(setting, tuple):
+        return setting
+    if all(isinstance(item, Provider) for item in setting) and setting:
+        return {item.name: _displayed_provider(item) for item in setting}
+    if all(isinstance(item, tuple) for item in setting) and setting:
+        return dict(setting)
+    return list(setting)
+
+
+def _displayed_provider(provider: Provider) -> dict[str, str]:
+    has_key = isinstance(provider.key, Secret)
+    return {"base_url": provider.base_url, "key": IS_SET if has_key else IS_NOT_SET}

@@ -10,6 +10,7 @@ import sys
 
 from looseleaf import atomic
 from looseleaf.errors import LooseleafError
+from looseleaf.mounts import file_system_of
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class Finding:
 
 def file_system(root: str) -> Iterator[Finding]:
     """Say what the workspace lies on, and try what a write needs of it."""
-    kind = kind_of(root)
+    kind = file_system_of(root)
     if kind.startswith(NETWORKED):
         advice = "Keep the workspace on a local disk, or run one machine at a time on it."
         detail = f"{kind}: locks and syncs may not hold between machines"
@@ -49,22 +50,6 @@ def file_system(root: str) -> Iterator[Finding]:
         advice = "Make room: writes are refused when none is left."
         yield Finding("file system", "warning", f"{room // 1_000_000} MB are left", advice)
     yield from _tried(root, kind)
-
-
-def kind_of(root: str) -> str:
-    """Name the file system a folder lies on; "" where the system does not tell."""
-    best, kind = "", ""
-    try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
-            mounts = [line.split() for line in file]
-    except OSError:
-        return ""
-    for fields in mounts:
-        at = fields[4].encode().decode("unicode_escape", "replace")
-        inside = root == at or root.startswith(at.rstrip("/") + "/")
-        if inside and len(at) >= len(best):
-            best, kind = at, fields[fields.index("-") + 1]
-    return kind
 
 
 def _tried(root: str, kind: str) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from looseleaf.errors import RevisionMissing
 from looseleaf.folders import Reporting
 from looseleaf.memory.history import Retention, Revision, outlived
 from looseleaf.memory.store import Change, Found
-from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged
+from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged, shelf_named
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
 from looseleaf.stores.splice import is_whole
 
@@ -163,6 +163,19 @@ class DiskHistory:
             os.close(folder)
         scopes = (scope_of_staged(f"{shelf.name}:{name}") for name in names)
         return sorted(scope.filename for scope in scopes if scope is not None)
+
+    def shelves(self) -> list[Shelf]:
+        """List every shelf that has a history."""
+        folder = self.store.open_own(*HISTORY.split("/"))
+        if folder is None:
+            return []
+        try:
+            with Reporting("The history"):
+                names = sorted(os.listdir(folder))
+        finally:
+            os.close(folder)
+        shelves = (shelf_named(name) for name in names)
+        return [shelf for shelf in shelves if shelf is not None]
 
 
 def _has_history(folder: int, name: str) -> bool:

@@ -41,11 +41,20 @@ def staged_name(scope: Scope) -> str:
 
 def scope_of_staged(name: str) -> Scope | None:
     """Read back the page that a name in staging or in a shelf's history stands for."""
-    shelf, _, rest = name.partition(":")
-    layer, _, identity = shelf.partition("-")
-    number = int(identity) if identity.isdigit() else 0
+    shelf_name, _, rest = name.partition(":")
+    shelf = shelf_named(shelf_name)
     try:
-        return Shelf(layer, number, number).page(rest.replace(":", "/"))  # type: ignore[arg-type]
+        return shelf.page(rest.replace(":", "/")) if shelf is not None else None
+    except LooseleafError:
+        return None
+
+
+def shelf_named(name: str) -> Shelf | None:
+    """Read back the shelf that a name such as agent-3 stands for; None where it is no such name."""
+    layer, _, identity = name.partition("-")
+    number = int(identity) if identity.isascii() and identity.isdigit() else 0
+    try:
+        return Shelf(layer, number, number)  # type: ignore[arg-type]
     except LooseleafError:
         return None
 

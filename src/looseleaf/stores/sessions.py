@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import sqlalchemy as sa
@@ -29,6 +30,7 @@ _LAST = _ALL.order_by(None).order_by(messages.c.number.desc()).limit(sa.bindpara
 _COPIED: list[str] = [name for name in Session.__match_args__ if name != "running"]
 _TIMES = ("created", "updated", "finished")
 _ESCAPE = "\\"
+_PREFIX = re.compile(r"[0-9a-f-]+")  # of an id
 
 
 class SqlSessions:
@@ -46,6 +48,17 @@ class SqlSessions:
         with self._database.reading() as connection:
             row = connection.execute(query).first()
         return session_of(row, self._now()) if row is not None else None
+
+    def find_by_prefix(
+        self, prefix: str, *, owner: int = 0, agents: Sequence[int] | None = None
+    ) -> Sequence[Session]:
+        """Find up to two sessions whose id begins so, among those of an owner and of agents."""
+        if not _PREFIX.fullmatch(prefix.lower()):
+            return []
+        begins = sessions.c.id.startswith(prefix.lower())
+        query = sa.select(sessions).where(begins, *_wanted(owner, agents, "")).limit(2)
+        with self._database.reading() as connection:
+            return [session_of(row, self._now()) for row in connection.execute(query)]
 
     def list(
         self,

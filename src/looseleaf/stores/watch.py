@@ -12,6 +12,8 @@ import os
 import select
 import struct
 
+from looseleaf.mounts import MOUNTS, file_system_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 LOCAL = frozenset(
     ("bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "tmpfs", "xfs", "zfs")
 )
-_MOUNTS = "/proc/self/mountinfo"
 _MOST = "/proc/sys/fs/inotify/max_user_watches"
 _SHARE = 4  # other programs of this user need watches, too
 
@@ -42,19 +43,9 @@ class CannotWatch(Exception):
 
 def is_local(path: str) -> bool:
     """Say whether a folder lies on a file system that only this machine changes."""
-    try:
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as mounts:
-            lines = mounts.read().splitlines()
-    except FileNotFoundError:
-        return True  # not Linux: nothing is watched there, and every file is checked
-    best, kind = "", ""
-    for line in lines:
-        mount, _, system = line.partition(" - ")
-        point = _unescaped(mount.split(" ")[4])
-        inside = path == point or path.startswith(point.rstrip("/") + "/")
-        if inside and len(point) >= len(best):
-            best, kind = point, system.split(" ")[0]
-    return kind in LOCAL
+    kind = file_system_of(path)
+    # Without a list of mounts (not Linux) nothing is watched, and every file is checked.
+    return not kind or kind in LOCAL
 
 
 class Watch:
@@ -74,7 +65,7 @@ class Watch:
             if self._queue < 0:
                 raise CannotWatch(os.strerror(ctypes.get_errno()))
             self._descriptors.append(self._queue)
-            self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+            self._mounts = os.open(MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
             self._descriptors.append(self._mounts)
         except (OSError, AttributeError, ValueError) as error:
             self.close()
@@ -164,9 +155,3 @@ class Watch:
                 number, mask, _, size = _EVENT.unpack_from(events, at)
                 at += _EVENT.size + size
                 yield number, mask, os.fsdecode(events[at - size : at].rstrip(b"\0"))
-
-
-def _unescaped(point: str) -> str:
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        point = point.replace(code, character)
-    return point

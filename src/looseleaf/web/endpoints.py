@@ -87,6 +87,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/users/{user}", "looseleaf/show-user"),
     Endpoint("PATCH", "/users/{user}", "looseleaf/update-user"),
     # The workspace.
+    Endpoint("GET", "/status", "looseleaf/show-status"),
     Endpoint("GET", "/settings", "looseleaf/list-settings"),
     Endpoint("PUT", "/settings/{name}", "looseleaf/set-setting"),
     Endpoint("GET", "/audit", "looseleaf/list-audit"),

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
+from looseleaf.web import request_log
 from looseleaf.web.answers import refusal
 from looseleaf.web.reception import SAFE_METHODS
 
@@ -62,7 +63,9 @@ class Guard:
             wrong = self._wrong(scope)
             await (wrong or self.app)(_without_prefix(scope), receive, guarded)
         finally:
-            self.metrics.count(scope, status, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            self.metrics.count(scope, status, seconds)
+            request_log.write(scope, status, seconds)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -20,6 +20,7 @@ from looseleaf.agents.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
+from looseleaf.web import request_log
 from looseleaf.web.app import application
 from looseleaf.web.connection import PatientConnection
 from looseleaf.workspace import Workspace
@@ -36,8 +37,10 @@ GRACE_SECONDS = 10
 BACKLOG = 2048
 
 
-def open_application(root: str, *, stateless: bool = False) -> ASGIApp:
+def open_application(root: str, *, stateless: bool = False, log: bool = False) -> ASGIApp:
     """Open a workspace and make its application; every worker process does."""
+    if log:
+        request_log.enable()
     made = application(Workspace.open(root, surface="rest"), stateless=stateless)
     # What is there now stays for good; looking through it for garbage would only take time.
     gc.collect()
@@ -112,11 +115,11 @@ class StoppableServer(uvicorn.Server):
                 signal.signal(one, handler)
 
 
-def run(root: str, settings: Settings, taken: socket.socket) -> None:
+def run(root: str, settings: Settings, taken: socket.socket, *, log: bool = False) -> None:
     """Serve until told to stop; requests under way are finished first."""
     logging.basicConfig(level=logging.WARNING, format="looseleaf: %(message)s")
     config = uvicorn.Config(
-        partial(open_application, os.path.abspath(root), stateless=settings.workers > 1),
+        partial(open_application, os.path.abspath(root), stateless=settings.workers > 1, log=log),
         factory=True,
         http=PatientConnection,
         ws="none",

@@ -1,0 +1,63 @@
+"""Where one is: which workspace, agent, user and version."""
+
+from __future__ import annotations
+
+from looseleaf.errors import AgentAmbiguous, AgentMissing
+from looseleaf.operations.catalog import operation
+from looseleaf.operations.context import HERE, Where, agent_of, visible_agents
+from looseleaf.values import value
+from looseleaf.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.operations.context import Context
+
+MOST_AGENTS = 20
+
+
+@value
+class StatusInfo:
+    """Which workspace answers, for whom, and which agent is meant when none is named."""
+
+    version: str
+    workspace: str  # its name, for people
+    root: str  # "" for everyone but the operator on the same machine
+    actor: str
+    user_id: int
+    agent: str  # "" where none, or more than one, could be meant
+    agents: tuple[str, ...]  # those one may see, the first of them
+    agent_count: int
+    model: str  # that answers for the agent in chat; "" where none is named
+    journal: bool  # whether agents may write their journal
+
+
+@operation("looseleaf/show-status", permission="read", read_only=True)
+def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
+    """Say which workspace, agent, user and version answer here."""
+    settings, principal = context.settings, context.principal
+    slugs = [record.slug for record in visible_agents(context)]
+    agent = _meant_agent(context, where)
+    model = context.model_for(agent[0], "chat") if agent and context.model_for else None
+    return StatusInfo(
+        VERSION,
+        settings.name,
+        settings.root if principal.is_local else "",
+        context.actor or principal.name,
+        settings.default_user if principal.is_local else principal.user_id,
+        agent[1] if agent else "",
+        tuple(slugs[:MOST_AGENTS]),
+        len(slugs),
+        model or "",
+        settings.daily_memory_enabled,
+    )
+
+
+def _meant_agent(context: Context, where: Where) -> tuple[int, str] | None:
+    """Find the agent as every operation would; an agent that was named must be there."""
+    try:
+        record = agent_of(context, where.agent)
+    except (AgentAmbiguous, AgentMissing):
+        if where.agent is not None:
+            raise
+        return None
+    return record.id, record.slug
