@@ -31,7 +31,7 @@ class StatusInfo:
     journal: bool  # whether agents may write their journal
 
 
-@operation("looseleaf/show-status", permission="read", read_only=True)
+@operation("looseleaf/show-status", permission="read", categories=("agents",), read_only=True)
 def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
     """Say which workspace, agent, user and version answer here."""
     settings, principal = context.settings, context.principal
