@@ -15,7 +15,7 @@ from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, agent_of, chats_of
 from looseleaf.operations.model_tools import run_tool, tools_for
 from looseleaf.operations.prompt import assemble
-from looseleaf.operations.sessions import own_session
+from looseleaf.operations.session_access import own_session
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

@@ -13,7 +13,8 @@ from looseleaf.operations.daily import journal, write_day
 from looseleaf.operations.door import refuse_assembled
 from looseleaf.operations.model_tools import for_agent
 from looseleaf.operations.prompt import assemble
-from looseleaf.operations.sessions import info, own_session
+from looseleaf.operations.session_access import own_session
+from looseleaf.operations.sessions import info
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

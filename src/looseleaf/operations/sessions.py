@@ -6,15 +6,10 @@ from datetime import UTC, datetime
 
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.chat.transcript import as_markdown
-from looseleaf.errors import (
-    AgentMissing,
-    InvalidArgument,
-    InvalidQuery,
-    SessionAmbiguous,
-    SessionMissing,
-)
+from looseleaf.errors import AgentMissing, InvalidArgument, InvalidQuery
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_of, chats_of, visible_agents
+from looseleaf.operations.context import HERE, Where, chats_of
+from looseleaf.operations.session_access import own_session, reachable_sessions
 from looseleaf.values import as_dict, value
 
 TYPE_CHECKING = False
@@ -25,7 +20,6 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 MOST_LISTED = 100
-FEWEST_ID_CHARACTERS = 4  # of a shortened id
 MOST_FOUND = 50
 _AROUND = 60  # characters before what was found
 
@@ -79,48 +73,6 @@ class Mention:
     excerpt: str
 
 
-def own_session(context: Context, identity: str) -> Session:
-    """Find a session that the one who acts may see; another's is missing, as one not there.
-
-    The id may be shortened, as long as it is the beginning of one session's id alone.
-    """
-    found = chats_of(context).sessions.find(identity) or _session_by_prefix(context, identity)
-    principal = context.principal
-    if principal.is_local and found is not None:
-        return found
-    if not principal.is_local:
-        context.allow()
-    if found is not None and (found.owner == principal.user_id or principal.can("manage_agents")):
-        try:
-            agent_of(context, found.agent)
-        except AgentMissing:
-            raise SessionMissing(identity) from None
-        return found
-    raise SessionMissing(identity)
-
-
-def _session_by_prefix(context: Context, prefix: str) -> Session | None:
-    if len(prefix) < FEWEST_ID_CHARACTERS:
-        return None
-    candidates = chats_of(context).sessions.find_by_prefix(prefix, **_reach(context, HERE))
-    if len(candidates) > 1:
-        raise SessionAmbiguous(prefix)
-    return candidates[0] if candidates else None
-
-
-def _reach(context: Context, where: Where) -> dict[str, Any]:
-    """Say whose sessions are meant: of a user, of agents; for most people, their own."""
-    principal = context.principal
-    agents = None if where.agent is None else [agent_of(context, where.agent).id]
-    if principal.is_local:
-        return {"owner": where.user or 0, "agents": agents}
-    context.allow()
-    if principal.can("manage_agents") and not principal.agent_id:
-        return {"owner": where.user or 0, "agents": agents}
-    seen = [one.id for one in visible_agents(context)] if agents is None else agents
-    return {"owner": principal.user_id, "agents": seen}
-
-
 @operation(
     "datamachine/list-chat-sessions",
     permission="chat",
@@ -139,7 +91,7 @@ def list_sessions(
     chosen = max(1, min(limit, MOST_LISTED))
     start = max(offset, 0)
     found, total = chats_of(context).sessions.list(
-        **_reach(context, where), mode=mode, limit=chosen, offset=start
+        **reachable_sessions(context, where), mode=mode, limit=chosen, offset=start
     )
     return SessionList(tuple(info(context, one) for one in found), total, chosen, start)
 
@@ -173,7 +125,9 @@ def search_sessions(
     if not query.strip():
         raise InvalidQuery(query, "it is empty")
     most = max(1, min(limit, MOST_FOUND))
-    hits = chats_of(context).sessions.search(query, **_reach(context, where), limit=most)
+    hits = chats_of(context).sessions.search(
+        query, **reachable_sessions(context, where), limit=most
+    )
     return [
         Mention(
             hit.session.id,
