@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.version import VERSION as __version__
+from looseleaf.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from looseleaf.cli.output import say
 from looseleaf.operations.status import StatusInfo, show_status
 from looseleaf.settings import Settings
 from looseleaf.values import as_dict
-from looseleaf.version import VERSION
+from looseleaf.version import __version__
 
 _PROBE_SECONDS = 1.0
 _PROBE_BYTES = 10_000
@@ -31,7 +31,7 @@ def status(asked: Asked) -> None:
     source = _source(asked)
     address = asked.server or _running_server(context.settings)
     if asked.json:
-        more = {"client_version": VERSION, "found_by": source, "server": address or None}
+        more = {"client_version": __version__, "found_by": source, "server": address or None}
         print_document({**as_dict(info), **more})
         return
     _print_status(info, source, address)
@@ -46,8 +46,8 @@ def _print_status(info: StatusInfo, source: str, address: str) -> None:
     say(f"model      {info.model or 'none: set default_model in looseleaf.toml to chat'}")
     say(f"journal    {'on' if info.journal else 'off: agents may read it and not write it'}")
     say(f"server     {address or 'not running; start it with looseleaf serve'}")
-    difference = "" if info.version == VERSION else f", the server {info.version}"
-    say(f"version    looseleaf {VERSION}{difference}")
+    difference = "" if info.version == __version__ else f", the server {info.version}"
+    say(f"version    looseleaf {__version__}{difference}")
 
 
 def _agent_line(info: StatusInfo) -> str:

@@ -6,7 +6,7 @@ from looseleaf.errors import AgentAmbiguous, AgentMissing
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, agent_of, visible_agents
 from looseleaf.values import value
-from looseleaf.version import VERSION
+from looseleaf.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
     agent = _meant_agent(context, where)
     model = context.model_for(agent[0], "chat") if agent and context.model_for else None
     return StatusInfo(
-        VERSION,
+        __version__,
         settings.name,
         settings.root if principal.is_local else "",
         context.actor or principal.name,
