@@ -73,6 +73,7 @@ FILE_WRITERS = {"atomic.py"}
 LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("atomic.py", "ctypes"): "3 ms that only a writing process pays",
     ("stores/shelves.py", "ctypes"): "the same, and one that reads many pages",
+    ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",

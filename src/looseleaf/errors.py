@@ -22,6 +22,9 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidSchedule
     │   ├── UnclosedBlock               a fence or comment would swallow the new section
     │   ├── NotText                     the bytes are not UTF-8
+    │   ├── LossRefused                 a replacement that loses most of a page by mistake
+    │   ├── PreconditionUnsupported     the operation replaces no single version of a page
+    │   ├── VersionRequired             the settings ask a replacement for the version it replaces
     │   └── TooLarge
     ├── NotFound (LookupError)          what was named is not there
     │   ├── PageMissing
@@ -236,6 +239,47 @@ class NotText(Invalid):
         self.filename, self.offset = filename, offset
         super().__init__(
             f"{filename} is not UTF-8 text (byte {offset}). Save it as UTF-8, then try again."
+        )
+
+
+class PreconditionUnsupported(Invalid):
+    """A version was named for an operation that replaces no single version of a page."""
+
+    code = "precondition_unsupported"
+
+    def __init__(self, operation: str) -> None:
+        self.operation = operation
+        super().__init__(
+            f"{operation} cannot keep If-Match or If-None-Match, so nothing was done. "
+            "Leave the header out."
+        )
+
+
+class VersionRequired(Invalid):
+    """The settings ask every replacement for the version it replaces."""
+
+    code = "precondition_required"
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        super().__init__(
+            f"Say which version of {filename} you replace: the header If-Match with the ETag you "
+            "read, or If-None-Match: * for a new page (elsewhere, the argument if_match with the "
+            "hash, or absent)."
+        )
+
+
+class LossRefused(Invalid):
+    """A replacement that would lose most of a page, most likely by mistake."""
+
+    code = "loss_refused"
+
+    def __init__(self, filename: str, why: str) -> None:
+        self.filename, self.why = filename, why
+        super().__init__(
+            f"{filename} was not replaced: {why}. Send the whole text. If this is meant, repeat it "
+            "with allow_shrink (--allow-shrink at the command line); clearing a page is an "
+            "operation of its own."
         )
 
 

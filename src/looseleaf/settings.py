@@ -67,7 +67,7 @@ class Settings:
     plugins_off: tuple[str, ...] = ()  # installed plugins that are not loaded
     project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
     database_url: str = ""  # of PostgreSQL; else SQLite inside .looseleaf
-    require_if_match: bool = False  # whether a write over REST must name the version it replaces
+    require_if_match: bool = False  # whether a replacement over REST or MCP names its version
     host: str = "127.0.0.1"  # where the server listens
     port: int = 8765
     workers: int = 1  # processes of the server

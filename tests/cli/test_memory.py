@@ -127,7 +127,7 @@ def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: P
         (["write", "State", "-", "--from-file", "fact.txt"], "cannot both be the content"),
         (["write", "State", "--from-file", "none.txt"], "'none.txt' cannot be read: No such file"),
         (["write", "State", "--from-file", "."], "'.' cannot be read: Is a directory"),
-        (["write", "State", "text", "--if-match", "x"], "--if-match guards a whole page"),
+        (["write", "State", "text", "--mode", "append", "--if-match", "x"], "replaces nothing"),
         (["write", "State", "--page", "text"], "--page means a whole page"),
         (["write", "a.md", "b", "--page", "text"], "--page means a whole page"),
         (["write", "a.md", "--page", "--position", "1", "text"], "--page means a whole page"),
@@ -138,7 +138,6 @@ def test_what_looks_like_an_option_is_content_after_two_dashes(run: Run, page: P
         (["delete"], "Which section?"),
         (["delete", "MEMORY.md"], "add --page for all of it"),
         (["delete", "State", "Lessons"], "'State' is not a page"),
-        (["delete", "Lessons", "--if-match", "x"], "--if-match guards a whole page"),
         (["clear"], "Missing argument"),
     ],
 )
@@ -156,7 +155,7 @@ def test_a_wrong_shape_is_refused_with_a_reason(
 
 def test_a_whole_page_is_written_exactly(run: Run, root: Path) -> None:
     """To the byte: no newline is added and none is changed."""
-    for content in (b"", b"no end", b"a\r\nb\r\n", "ü\u202e\x1b".encode()):
+    for content in (b"no end", b"a\r\nb\r\n", "ü\u202e\x1b".encode()):
         assert run("memory", "write", "notes.md", "--page", "-", stdin=content).code == 0
         assert (root / "agents" / "main" / "notes.md").read_bytes() == content
 
@@ -270,6 +269,27 @@ def test_whose_page_is_told_by_options(run: Run, root: Path) -> None:
     ambiguous = run("memory", "read")
     assert (ambiguous.code, ambiguous.out) == (3, b"")
     assert "Which agent? Name one of: ada, main (--agent" in ambiguous.err
+
+
+def test_an_empty_pipe_replaces_nothing(run: Run, page: Path) -> None:
+    """The program before the pipe may have failed; on purpose it takes one flag."""
+    before = page.read_bytes()
+    for words in (["MEMORY.md", "--page", "-"], ["State", "-"], ["new.md", "--page", "-"]):
+        answer = run("memory", "write", *words, stdin=b"")
+        assert answer.code == 2
+        assert "Standard input has nothing" in answer.err
+    assert page.read_bytes() == before
+    assert run("memory", "write", "MEMORY.md", "--page", "").code == 2
+    assert run("memory", "write", "MEMORY.md", "--page", "-", "--allow-shrink", stdin=b"").code == 0
+    assert page.read_bytes() == b""
+
+
+def test_one_section_is_changed_only_as_the_version_that_was_read(run: Run, page: Path) -> None:
+    """`--if-match` guards the page, whichever part of it is replaced."""
+    before = page.read_bytes()
+    for words in (["write", "State", "x"], ["delete", "State"]):
+        assert run("memory", *words, "--if-match", "0" * 64).code == 5
+    assert page.read_bytes() == before
 
 
 def test_standard_input_that_is_no_text_is_refused(run: Run, page: Path) -> None:

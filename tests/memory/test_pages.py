@@ -181,4 +181,4 @@ def test_warnings_are_a_matter_of_size_alone(content: bytes) -> None:
     registry = FileRegistry()
     register_core_files(registry)
     pages = MemoryPages(lambda _place: pytest.fail("no store"), registry, report=print)
-    assert pages.warnings("MEMORY.md", content) == ()
+    assert pages.registry.size_warnings("MEMORY.md", content) == ()

@@ -20,6 +20,7 @@ from looseleaf.errors import (
 )
 from looseleaf.memory.sections import (
     Section,
+    append_lines,
     append_to_section,
     delete_section,
     is_body_marker,
@@ -386,8 +387,8 @@ def test_the_section_with_the_open_block_can_be_changed() -> None:
         ("## A\nx\n## B\ny\n", "## A\nx\n- z\n## B\ny\n"),
         ("## A\n## B\n", "## A\n- z\n## B\n"),
         ("## A\n\n## B\n", "## A\n- z\n\n## B\n"),
-        ("## A", "## A\n- z\n"),
-        ("## A\nx", "## A\nx\n- z\n"),
+        ("## A", "## A\n- z"),
+        ("## A\nx", "## A\nx\n- z"),
         ("## A\r\nx\r\n\r\n## B\r\n", "## A\r\nx\r\n- z\r\n\r\n## B\r\n"),
         ("## A\n\n\rx\n", "## A\n\n\rx\n- z\n"),
     ],
@@ -395,6 +396,24 @@ def test_the_section_with_the_open_block_can_be_changed() -> None:
 def test_appending_adds_a_line(page: str, result: str) -> None:
     """The addition follows the text, above the blank lines before the next header."""
     assert append_to_section(page, "A", "- z") == result
+
+
+@pytest.mark.parametrize(
+    ("page", "addition", "result"),
+    [
+        ("", "x", "x\n"),
+        ("a", "x", "a\nx\n"),
+        ("a\n", "x\n", "a\nx\n"),
+        ("a\r\nb\r\n", "x", "a\r\nb\r\nx\r\n"),
+        ("a\r\nb", "x\n", "a\r\nb\r\nx\r\n"),
+        ("a\r\n", "x\r\n", "a\r\nx\r\n"),
+    ],
+)
+def test_lines_appended_to_a_page_end_as_its_lines_do(
+    page: str, addition: str, result: str
+) -> None:
+    """A page with CRLF line ends stays one."""
+    assert append_lines(page, addition) == result
 
 
 def test_appending_keeps_a_paragraph_break() -> None:
@@ -547,7 +566,8 @@ def test_appending_touches_no_other_byte(page: str, addition: str, choice: int) 
         return
     assert others(made, position) == others(page, position)
     assert texts(made) == texts(expected)
-    assert "\r" in page or made == expected
+    is_open = not page.endswith("\n") and f"{made}\n" == expected
+    assert "\r" in page or made == expected or is_open
 
 
 @given(anything | pages, anything)

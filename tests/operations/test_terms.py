@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf import Workspace
 from looseleaf.errors import Ambiguous, Invalid, InvalidArgument, InvalidDate, NotFound
+from looseleaf.memory.sections import append_to_section, read_section
 from looseleaf.operations import memory
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.context import Context
@@ -161,3 +162,23 @@ def test_a_file_is_uploaded_and_got_back(context: Context) -> None:
             invoke(context, "datamachine/upload-agent-file", {**arguments, "data": wrong})
     with pytest.raises(NotFound):
         invoke(context, "datamachine/get-agent-file", {"file": "none.md"})
+
+
+_LINES = st.lists(st.sampled_from(["x", "- a", "", "y z", "### s"]), max_size=5)
+
+
+@given(_LINES, _LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+def test_an_appended_line_taken_out_again_leaves_the_same_bytes(
+    above: list[str],
+    body: list[str],
+    newline: str,
+    ends: bool,  # noqa: FBT001 - hypothesis gives them in order
+    last: bool,  # noqa: FBT001
+) -> None:
+    """In a section anywhere, with any line ends, and in a last one without a final newline."""
+    lines = ["# Page", *above, "## A", *body, *([] if last else ["## B", "other"])]
+    page = newline.join(lines) + (newline if ends else "")
+    appended = append_to_section(page, "A", "- only once")
+    assert "- only once" in read_section(appended, "A")
+    assert appended.count("\n") == appended.count(newline)
+    assert replaced("MEMORY.md", appended, "- only once", "") == page

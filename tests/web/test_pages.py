@@ -102,7 +102,10 @@ def test_a_missing_or_wrong_content_is_400_and_changes_nothing(
 def test_a_page_is_cleared_by_an_empty_content_in_json(site: Site, token: str) -> None:
     """Core pages cannot be deleted, but emptied on purpose; the text stays in the history."""
     assert site.ask("DELETE", MEMORY, token).json()["code"] == "protected"
-    assert site.ask("PUT", MEMORY, token, json={"content": ""}).status_code == 200
+    refused = site.ask("PUT", MEMORY, token, json={"content": ""})
+    assert (refused.status_code, refused.json()["code"]) == (400, "loss_refused")
+    emptied = site.ask("PUT", f"{MEMORY}?allow_shrink=true", token, json={"content": ""})
+    assert emptied.status_code == 200
     assert site.ask("GET", MEMORY, token, headers=TEXT).content == b""
     history = site.ask("GET", f"{API}/history", token, params={"file": "MEMORY.md"})
     assert len(history.json()["data"]) == 2
@@ -208,7 +211,11 @@ def test_a_setting_makes_versions_mandatory(opens: Opens) -> None:
     headers = {"if-match": current}
     assert site.ask("PUT", MEMORY, token, content=b"x", headers=headers).status_code == 200
     section = {"section": "Facts", "content": "- one"}
-    assert site.ask("PUT", f"{API}/section", token, json=section).status_code == 200
+    assert site.ask("PUT", f"{API}/section", token, json=section).status_code == 428
+    headers = {"if-match": site.ask("GET", MEMORY, token).headers["etag"]}
+    put = site.ask("PUT", f"{API}/section", token, json=section, headers=headers)
+    assert put.status_code == 200
+    assert site.ask("POST", f"{API}/section", token, json=section).status_code == 200
 
 
 def test_days_of_the_journal(opens: Opens) -> None:
@@ -220,7 +227,7 @@ def test_days_of_the_journal(opens: Opens) -> None:
     assert site.ask("GET", day, token, headers=TEXT).content == b"# Day\r\n"
     assert site.ask("POST", day, token, json={"content": "- more", "mode": "append"}).is_success
     found = site.ask("GET", day, token)
-    assert found.json()["data"]["content"] == "# Day\r\n- more\n"
+    assert found.json()["data"]["content"] == "# Day\r\n- more\r\n"
     assert found.json()["data"]["date"] == "2026-04-17"
     assert site.ask("GET", f"{PAGE}/daily", token).json()["data"] == {"2026/04": ["17"]}
     search = site.ask("GET", f"{PAGE}/daily/search", token, params={"query": "MORE"})

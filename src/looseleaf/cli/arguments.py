@@ -229,21 +229,22 @@ def target(names: tuple[str, ...], *, page: bool, position: int | None) -> Targe
 
 
 def with_content(
-    words: tuple[str, ...], from_file: str | None
+    words: tuple[str, ...], from_file: str | None, *, may_be_empty: bool = False
 ) -> tuple[tuple[str, ...], Callable[[], str]]:
     """Tell the names from the content; the content is read when everything else is known."""
+    from_stdin = partial(_from_stdin, may_be_empty=may_be_empty)
     if from_file is None:
         if not words:
             raise click.UsageError(
                 "Missing content. Give it last, or - for standard input, or --from-file."
             )
         *names, last = words
-        return tuple(names), (_from_stdin if last == "-" else lambda: last)
+        return tuple(names), (from_stdin if last == "-" else lambda: last)
     if words and words[-1] == "-":
         raise click.UsageError("Standard input and --from-file cannot both be the content.")
     if len(words) > 2 or (len(words) == 2 and not is_page(words[0])):
         raise click.UsageError("The content is given twice: as an argument and by --from-file.")
-    return words, (_from_stdin if from_file == "-" else lambda: _from_file(from_file))
+    return words, (from_stdin if from_file == "-" else lambda: _from_file(from_file))
 
 
 def take_stdin(what: str) -> None:
@@ -255,11 +256,18 @@ def take_stdin(what: str) -> None:
         raise click.UsageError(f"Standard input cannot be both the {taken} and the {what}.")
 
 
-def _from_stdin() -> str:
+def _from_stdin(*, may_be_empty: bool) -> str:
     take_stdin("content")
     if sys.stdin.isatty():
         click.echo("Reading from the terminal; end with Ctrl-D on a line of its own.", err=True)
-    return _decoded("Standard input", sys.stdin.buffer.read())
+    content = sys.stdin.buffer.read()
+    if not content and not may_be_empty:
+        # Most likely the program before the pipe has failed.
+        raise Invalid(
+            "Standard input has nothing, so nothing was written. To empty a page on purpose: "
+            "looseleaf memory clear, or write with --allow-shrink."
+        )
+    return _decoded("Standard input", content)
 
 
 def _from_file(path: str) -> str:

@@ -9,7 +9,13 @@ import click
 from looseleaf.cli.arguments import Asked, shared, with_content
 from looseleaf.cli.formats import counted, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.memory import from_file_option, if_match_option, raw_option, tell_saved
+from looseleaf.cli.memory import (
+    allow_shrink_option,
+    from_file_option,
+    if_match_option,
+    raw_option,
+    tell_saved,
+)
 from looseleaf.cli.output import say, show
 from looseleaf.cli.search import context_option, tell_results
 from looseleaf.errors import AgentAmbiguous, AgentMissing, PageMissing
@@ -21,8 +27,6 @@ from looseleaf.operations.memory import read_memory
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from looseleaf.memory.search import Match
     from looseleaf.operations.context import Context
 
@@ -93,15 +97,27 @@ def read(asked: Asked, date: str, as_of: str, *, raw: bool) -> None:
 @words_argument
 @from_file_option
 @if_match_option
+@allow_shrink_option
 @shared(*CHANGING)
 def write(
-    asked: Asked, words: tuple[str, ...], from_file: str | None, if_match: str | None
+    asked: Asked,
+    words: tuple[str, ...],
+    from_file: str | None,
+    if_match: str | None,
+    *,
+    allow_shrink: bool,
 ) -> None:
     """Replace one day; without a date, today.
 
     One argument is the content, even if it looks like a date; of two the first is the date.
     """
-    _change(asked, words, from_file, "write", if_match)
+    names, content = with_content(words, from_file, may_be_empty=allow_shrink)
+    context, where = _opened(asked)
+    saved = operations.write_day(
+        context, content(), _only_date(names), mode="write", where=where, if_match=if_match,
+        allow_shrink=allow_shrink,
+    )  # fmt: skip
+    tell_saved(asked, f"Wrote {_date(saved.filename)}", saved)
 
 
 @command(
@@ -118,26 +134,16 @@ def append(asked: Asked, words: tuple[str, ...], from_file: str | None) -> None:
     A new day begins with its date as title. One argument is the content, even if it looks like a
     date; of two the first is the date.
     """
-    _change(asked, words, from_file, "append", None)
-
-
-def _change(
-    asked: Asked,
-    words: tuple[str, ...],
-    from_file: str | None,
-    mode: Literal["append", "write"],
-    if_match: str | None,
-) -> None:
     names, content = with_content(words, from_file)
+    context, where = _opened(asked)
+    saved = operations.write_day(context, content(), _only_date(names), where=where)
+    tell_saved(asked, f"Appended to {_date(saved.filename)}", saved)
+
+
+def _only_date(names: tuple[str, ...]) -> str | None:
     if len(names) > 1:
         raise click.UsageError("Too many arguments: a date and the content are enough.")
-    context, where = _opened(asked)
-    date = names[0] if names else None
-    saved = operations.write_day(
-        context, content(), date, mode=mode, where=where, if_match=if_match
-    )
-    done = "Appended to" if mode == "append" else "Wrote"
-    tell_saved(asked, f"{done} {_date(saved.filename)}", saved)
+    return names[0] if names else None
 
 
 def _date(filename: str) -> str:

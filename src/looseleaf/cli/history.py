@@ -9,7 +9,7 @@ import click
 from looseleaf.cli.arguments import CHANGE, PAGE, Asked, complete_pages, confirmed, shared
 from looseleaf.cli.formats import counted, iso, minute, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.memory import tell_saved
+from looseleaf.cli.memory import if_match_option, tell_saved
 from looseleaf.cli.output import say, show
 from looseleaf.errors import Invalid
 from looseleaf.operations import history as operations
@@ -80,14 +80,15 @@ def diff(asked: Asked, file: str, before: str, after: str, *, raw: bool) -> None
 )
 @file_argument
 @click.argument("revision", metavar="REVISION|TIME")
+@if_match_option
 @shared(*CHANGE)
-def restore(asked: Asked, file: str, revision: str) -> None:
+def restore(asked: Asked, file: str, revision: str, if_match: str | None) -> None:
     """Make a page say again what it said.
 
     At a revision or time; that is itself a new revision, so nothing is lost.
     """
     moment = f"revision {revision}" if revision.isdigit() else revision
-    saved = operations.restore(asked.open(), file, revision, where=asked.where)
+    saved = operations.restore(asked.open(), file, revision, where=asked.where, if_match=if_match)
     tell_saved(asked, f"Restored {file} as of {moment}", saved)
 
 

@@ -33,6 +33,9 @@ page_option = click.option("--page", is_flag=True, help="The whole page, not a s
 if_match_option = click.option(
     "--if-match", metavar="HASH", help="Only this version of the page (or absent)."
 )
+allow_shrink_option = click.option(
+    "--allow-shrink", is_flag=True, help="Even if a core page loses most of its text."
+)
 from_file_option = click.option(
     "--from-file", type=click.Path(), metavar="PATH", help="Take the content from a file."
 )
@@ -129,6 +132,7 @@ def sections(asked: Asked, file: str | None, same: str | None) -> None:
 @position_option
 @from_file_option
 @if_match_option
+@allow_shrink_option
 @shared(*CHANGE)
 def write(
     asked: Asked,
@@ -138,28 +142,33 @@ def write(
     position: int | None,
     from_file: str | None,
     if_match: str | None,
+    allow_shrink: bool,
     page: bool,
 ) -> None:
     """Set one section of a page, or a whole page.
 
     A section that is not there is added. Without FILE, MEMORY.md. CONTENT - is standard input, and
-    content may begin with a dash. No other section changes.
+    content may begin with a dash. No other section changes. A core page does not shrink to less
+    than a tenth, and standard input that has nothing replaces nothing, without --allow-shrink.
     """
-    names, content = with_content(words, from_file)
+    names, content = with_content(words, from_file, may_be_empty=allow_shrink)
     place = target(names, page=page, position=position)
-    if if_match is not None and not (place.whole and mode == "set"):
-        raise click.UsageError("--if-match guards a whole page: use it with --page.")
     if mode == "append":
+        if if_match is not None:
+            raise click.UsageError(
+                "--if-match guards what is replaced; appending replaces nothing."
+            )
         _append(asked, place, content())
     elif place.whole:
         saved = operations.write_page(
-            asked.open(), place.file, content(), where=asked.where, if_match=if_match
-        )
+            asked.open(), place.file, content(), where=asked.where, if_match=if_match,
+            allow_shrink=allow_shrink,
+        )  # fmt: skip
         tell_saved(asked, f"Wrote {place.title}", saved)
     else:
         saved = operations.update_memory(
             asked.open(), place.section, content(), file=place.file, position=place.position,
-            where=asked.where,
+            where=asked.where, if_match=if_match, allow_shrink=allow_shrink,
         )  # fmt: skip
         tell_saved(asked, f"Set {place.title}", saved, section=place.section)
 
@@ -225,12 +234,11 @@ def delete(
     What it said stays in the history. Core pages cannot be deleted; clear them instead.
     """
     place = target(names, page=page, position=position)
-    if if_match is not None and not place.whole:
-        raise click.UsageError("--if-match guards a whole page: use it with --page.")
     if not place.whole:
         saved = operations.delete_section(
-            asked.open(), place.section, file=place.file, position=place.position, where=asked.where
-        )
+            asked.open(), place.section, file=place.file, position=place.position,
+            where=asked.where, if_match=if_match,
+        )  # fmt: skip
         tell_saved(asked, f"Deleted {place.title}", saved, section=place.section)
         return
     gone = operations.delete_page(asked.open(), place.file, where=asked.where, if_match=if_match)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     PrincipalOf = Callable[[Scope], Principal | None]
 
 _ACTING = "looseleaf.principal"
+_CONDITIONS = (b"if-match", b"if-none-match")
 _ENVELOPE_BYTES = 1_048_576
 
 
@@ -70,6 +71,10 @@ class HttpServer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request as the one who asks."""
+        if any(name in _CONDITIONS for name, _ in scope["headers"]):
+            message = "MCP keeps no If-Match: name the version in the argument if_match of a tool."
+            await _refuse(send, 400, "precondition_unsupported", message)
+            return
         principal = self._principal_of(scope)
         if principal is None:
             await _refuse(send, 401, "unauthenticated", "Show a token: Authorization: Bearer …")

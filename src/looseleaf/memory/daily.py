@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from looseleaf.errors import InvalidDate, PageMissing
 from looseleaf.memory.search import Query
 from looseleaf.memory.search import search as search_pages
+from looseleaf.memory.sections import append_lines
 from looseleaf.memory.store import Missing
 from looseleaf.values import changed, value
 
@@ -129,8 +130,7 @@ class DailyMemory:
         def add(page: str) -> str:
             # A page that was emptied is there, and has lost its title on purpose.
             head = page or ("" if self.pages.exists(scope) else f"# {day}\n\n")
-            gap = "\n" if head and not head.endswith("\n") else ""
-            return f"{head}{gap}{content}" + ("" if content.endswith("\n") else "\n")
+            return append_lines(head, content)
 
         return self.pages.edit(scope, add, change=changed(change, operation="append"))
 

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import NotEditable, NotText, PageMissing, Protected, TooLarge
+from looseleaf.errors import (
+    Conflicted,
+    NotEditable,
+    NotText,
+    PageMissing,
+    Protected,
+    TooLarge,
+)
 from looseleaf.memory import sections
-from looseleaf.memory.store import ABSENT, Conflict, Deleted, Found, Missing, Written
+from looseleaf.memory.store import (
+    ABSENT,
+    COMPOSE,
+    Conflict,
+    Deleted,
+    Found,
+    Missing,
+    Written,
+    content_hash,
+    delete_version,
+    naming_version,
+    require_condition,
+    require_version,
+)
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -19,7 +39,6 @@ if TYPE_CHECKING:
     Listener = Callable[["Changed"], None]
 
 MAX_PAGE_BYTES = 10_000_000
-_BLANK = b" \t\n\r\v\f"  # what bytes.split() splits at
 
 
 @value
@@ -76,7 +95,7 @@ class MemoryPages:
         """Read a page, or raise `PageMissing`."""
         page = self.read(scope)
         if isinstance(page, Missing):
-            raise PageMissing(scope.filename, _place(scope))
+            raise PageMissing(scope.filename, scope.place)
         return page
 
     def text(self, scope: Scope) -> str:
@@ -95,21 +114,19 @@ class MemoryPages:
         self, scope: Scope, text: str | bytes, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Replace or create a page; with `if_match`, only that version (or `ABSENT`)."""
-        self._require_editable(scope, change)
         content = self._checked(scope, text)
-        outcome = self.store_for(scope).write(scope, content, if_match=if_match, change=change)
-        return (
-            outcome
-            if isinstance(outcome, Conflict)
-            else self._saved(scope, outcome, change, content)
-        )
+        guarded = naming_version(change, if_match)
+        require_version(scope, guarded)
+        try:
+            return self._edit(scope, lambda _page: content, guarded, replacement=content)
+        except Conflicted as conflict:
+            return Conflict(conflict.expected, conflict.actual)
 
     def append(self, scope: Scope, text: str, *, change: Change) -> Saved:
         """Add lines to the end of a page, beginning on a line of their own."""
 
         def add(page: str) -> str:
-            gap = "\n" if page and not page.endswith("\n") else ""
-            return f"{page}{gap}{text}" + ("" if text.endswith("\n") else "\n")
+            return sections.append_lines(page, text)
 
         return self.edit(scope, add, change=changed(change, operation="append"))
 
@@ -117,10 +134,12 @@ class MemoryPages:
         self, scope: Scope, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Empty a page; its text stays in the history."""
-        cleared = changed(change, operation="clear")
+        cleared = naming_version(changed(change, operation="clear"), if_match)
         if not self.exists(scope):
-            raise PageMissing(scope.filename, _place(scope))
-        return self.write(scope, b"", change=cleared, if_match=if_match)
+            if cleared.precondition is None or cleared.precondition.holds(""):
+                raise PageMissing(scope.filename, scope.place)
+            return Conflict(cleared.precondition.expected, "")
+        return self.write(scope, b"", change=cleared)
 
     def delete(
         self, scope: Scope, *, change: Change, if_match: str | None = None
@@ -129,10 +148,11 @@ class MemoryPages:
         if self.registry.is_protected(scope.filename):
             raise Protected(scope.filename)
         self._require_editable(scope, change)
-        deletion = changed(change, operation="delete")
-        outcome = self.store_for(scope).delete(scope, if_match=if_match, change=deletion)
+        deletion = naming_version(changed(change, operation="delete"), if_match)
+        require_version(scope, deletion)
+        outcome = delete_version(self.store_for(scope), scope, deletion)
         if isinstance(outcome, Missing):
-            raise PageMissing(scope.filename, _place(scope))
+            raise PageMissing(scope.filename, scope.place)
         if isinstance(outcome, Deleted):
             self._tell(Changed(scope, deletion, "", outcome.previous, 0, outcome.revision))
         return outcome
@@ -169,7 +189,11 @@ class MemoryPages:
         def put(page: str) -> str:
             return sections.set_section(page, name, text, position=position)
 
-        return self.edit(scope, put, change=changed(change, operation="set section"))
+        setting = changed(change, operation="set section")
+        require_version(scope, setting)
+        return self._edit(
+            scope, self._by_text(scope, put), setting, replacement=_encoded(scope.filename, text)
+        )
 
     def append_to_section(
         self,
@@ -191,25 +215,58 @@ class MemoryPages:
         self, scope: Scope, name: str | None, *, change: Change, position: int | None = None
     ) -> Saved:
         """Remove one section with its header."""
+        cutting = changed(change, operation="delete section")
+        require_version(scope, cutting)
         if not self.exists(scope):
-            raise PageMissing(scope.filename, _place(scope))
+            require_condition(scope, cutting, "")
+            raise PageMissing(scope.filename, scope.place)
 
         def cut(page: str) -> str:
             return sections.delete_section(page, name, position=position)
 
-        return self.edit(scope, cut, change=changed(change, operation="delete section"))
+        return self.edit(scope, cut, change=cutting)
 
     def edit(self, scope: Scope, edit: Callable[[str], str], *, change: Change) -> Saved:
         """Change a page by a function of its present text, with no other writer in between.
 
         A page that is not there yet counts as empty.
         """
+        return self._edit(scope, self._by_text(scope, edit), change)
+
+    def _by_text(self, scope: Scope, edit: Callable[[str], str]) -> Callable[[bytes | None], bytes]:
+        return lambda page: self._checked(scope, edit(decoded(scope.filename, page or b"")))
+
+    def _edit(
+        self,
+        scope: Scope,
+        edit: Callable[[bytes | None], bytes],
+        change: Change,
+        *,
+        replacement: bytes | None = None,
+    ) -> Saved:
+        """Change a page under its lock, where every condition of the change is looked at.
+
+        `replacement` is the text that takes the place of another one, and must be all of it.
+        """
         self._require_editable(scope, change)
+        if change.precondition is not None and not self.exists(scope):
+            # Before the lock, so that nothing is made for a page that must be there and is not.
+            require_condition(scope, change, "")
         made = b""
 
         def rewrite(current: bytes | None) -> bytes:
             nonlocal made
-            made = self._checked(scope, edit(decoded(scope.filename, current or b"")))
+            if change.precondition is not None:
+                actual = content_hash(current) if current is not None else ""
+                require_condition(scope, change, actual)
+            made = edit(current)
+            if replacement is not None and current and not change.allow_shrink:
+                from looseleaf.memory.replacement import Replacement, refuse_loss
+
+                is_core = self.registry.is_protected(scope.filename)
+                refuse_loss(
+                    scope.filename, Replacement(current, made, replacement, is_core), change
+                )
             return made
 
         outcome = self.store_for(scope).edit(scope, rewrite, change=change)
@@ -217,7 +274,7 @@ class MemoryPages:
 
     def _require_editable(self, scope: Scope, change: Change) -> None:
         file = self.registry.get(scope.filename)
-        if file is not None and file.editable is False and change.operation != "compose":
+        if file is not None and file.editable is False and change.operation != COMPOSE:
             raise NotEditable(scope.filename)
 
     def _checked(self, scope: Scope, text: str | bytes) -> bytes:
@@ -230,38 +287,11 @@ class MemoryPages:
 
     def _saved(self, scope: Scope, outcome: Written, change: Change, content: bytes) -> Saved:
         if outcome.changed and self._listeners:
-            self._tell(
-                Changed(
-                    scope, change, outcome.hash, outcome.previous, outcome.bytes, outcome.revision
-                )
-            )
-        return Saved(
-            scope.filename,
-            outcome.hash,
-            outcome.bytes,
-            outcome.revision,
-            outcome.previous,
-            outcome.changed,
-            self.warnings(scope.filename, content),
-        )
-
-    def warnings(self, filename: str, content: bytes) -> tuple[str, ...]:
-        """Say where a page is larger than it should be; nothing is ever refused for that."""
-        file = self.registry.get(filename)
-        limit = file.byte_budget if file else 8192
-        found = []
-        if limit and len(content) > limit:
-            found.append(
-                f"{filename} has {len(content)} bytes, more than {limit}: condense it, move what "
-                "happened to the daily journal, or split it into pages."
-            )
-        budget = file.word_budget if file else 0
-        # Few blanks cannot part many words; counting blanks takes a fifth of the time.
-        if budget and len(content) - len(content.translate(None, _BLANK)) >= budget:
-            words = len(content.split())
-            if words > budget:
-                found.append(f"{filename} has {words} words, more than {budget}: prune it.")
-        return tuple(found)
+            state = (outcome.hash, outcome.previous, outcome.bytes, outcome.revision)
+            self._tell(Changed(scope, change, *state))
+        version = (outcome.hash, outcome.bytes, outcome.revision, outcome.previous)
+        warnings = self.registry.size_warnings(scope.filename, content)
+        return Saved(scope.filename, *version, outcome.changed, warnings)
 
     def _tell(self, event: Changed) -> None:
         for owner, listener in self._listeners:
@@ -284,9 +314,3 @@ def _encoded(filename: str, text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         raise NotText(filename, error.start) from error
-
-
-def _place(scope: Scope) -> str:
-    return {"shared": "the shared pages", "network": "the network's pages"}.get(
-        scope.layer, f"the pages of {scope.layer} {scope.agent_id or scope.user_id}"
-    )

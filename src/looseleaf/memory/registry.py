@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EVERY_MODE = "all"
 BYTE_BUDGET = 8192
+_BLANK = b" \t\n\r\v\f"  # what bytes.split() splits at
 OWNER = "looseleaf"
 
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -121,6 +122,24 @@ class FileRegistry:
         """Say where a page stands; pages nobody registered are the agent's own."""
         file = self.get(filename)
         return file.layer if file else "agent"
+
+    def size_warnings(self, filename: str, content: bytes) -> tuple[str, ...]:
+        """Say where a page is larger than it should be; nothing is ever refused for that."""
+        file = self.get(filename)
+        limit = file.byte_budget if file else 8192
+        warnings = []
+        if limit and len(content) > limit:
+            warnings.append(
+                f"{filename} has {len(content)} bytes, more than {limit}: condense it, move what "
+                "happened to the daily journal, or split it into pages."
+            )
+        budget = file.word_budget if file else 0
+        # Few blanks cannot part many words; counting blanks takes a fifth of the time.
+        if budget and len(content) - len(content.translate(None, _BLANK)) >= budget:
+            words = len(content.split())
+            if words > budget:
+                warnings.append(f"{filename} has {words} words, more than {budget}: prune it.")
+        return tuple(warnings)
 
     def is_protected(self, filename: str) -> bool:
         """Say whether a page can be cleared but not deleted."""

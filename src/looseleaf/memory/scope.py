@@ -169,3 +169,9 @@ class Scope:
     def key(self) -> str:
         """The identity as one string, for logs and database keys."""
         return f"{self.layer}:{self.user_id}:{self.agent_id}:{self.filename}"
+
+    @property
+    def place(self) -> str:
+        """Whose pages it is among, for messages."""
+        places = {"shared": "the shared pages", "network": "the network's pages"}
+        return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")

@@ -82,7 +82,18 @@ def append_to_section(
     page, index = _writable(text, name, position)
     core = _parts(_content(page, index))[1]
     joined = core + _newline(text) + addition if core else addition.lstrip("\r\n")
-    return _write(page, index, joined.rstrip("\r\n"))
+    # What is appended can be taken out again: then the page is what it was, to the last byte.
+    is_last = index == len(page.headers) - 1
+    return _write(page, index, joined.rstrip("\r\n"), keeps_end=is_last)
+
+
+def append_lines(text: str, addition: str) -> str:
+    """Return the page with text added at its end, on lines of its own that end as its lines do."""
+    newline = _newline(text)
+    above = _ended(text, newline) if text else ""
+    if newline != "\n" and addition.endswith("\n") and not addition.endswith(newline):
+        addition = addition[:-1]
+    return above + _ended(addition, newline)
 
 
 def delete_section(text: str, name: str | None, *, position: int | None = None) -> str:
@@ -250,14 +261,17 @@ def _writable(text: str, name: str | None, position: int | None) -> tuple[_Page,
     return _scan(f"{above}## {_title(name or '')}{newline}"), index
 
 
-def _write(page: _Page, index: int, body: str) -> str:
+def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> str:
+    """Put a body in its place; a page that ends without a newline may go on to do so."""
     text, (_, start, after, _), newline = page.text, page.headers[index], _newline(page.text)
     above, _, line_end, below = _parts(_content(page, index))
     opening, closing = _markers(page, index, body)
     stored = _ended(body + line_end, newline) if body else ""
     header = _ended(text[start:after], newline)
-    made = header + opening + above + stored + closing + below
-    return text[:start] + _ended(made, newline) + text[_end(page, index) :]
+    made = _ended(header + opening + above + stored + closing + below, newline)
+    if keeps_end and not closing and not page.text.endswith(("\n", "\r")):
+        made = made.removesuffix(newline)
+    return text[:start] + made + text[_end(page, index) :]
 
 
 def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:

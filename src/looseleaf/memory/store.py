@@ -6,7 +6,8 @@ answer raises `Unavailable` from every method; it never says "missing".
 
 from __future__ import annotations
 
-from looseleaf.values import value
+from looseleaf.errors import Conflicted, VersionRequired
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ else:
 
 ABSENT = "absent"
 """As `if_match`: write only where there is no page yet."""
+COMPOSE = "compose"  # the operation that writes generated pages
+ANY_VERSION = "*"
+"""In a `Precondition`: whatever version there is."""
 
 
 def content_hash(content: bytes) -> str:
@@ -92,13 +96,52 @@ class Entry:
 
 
 @value
+class Precondition:
+    """The versions of a page that a change may replace, as the headers of HTTP say it."""
+
+    match: tuple[str, ...] | None = None  # one of these
+    none_match: tuple[str, ...] | None = None  # none of these
+
+    def holds(self, actual: str) -> bool:
+        """Say whether a change may replace this version; "" is a page that is not there."""
+        if self.match is not None and not _names(self.match, actual):
+            return False
+        return self.none_match is None or not _names(self.none_match, actual)
+
+    @property
+    def expected(self) -> str:
+        """What is expected, for an answer; "" where the page must not exist."""
+        parts = [*(self.match or ())]
+        parts += [f"not {one}" for one in self.none_match or () if one != ANY_VERSION]
+        return ", ".join(parts)
+
+
+def _names(versions: tuple[str, ...], actual: str) -> bool:
+    return bool(actual) and (actual in versions or ANY_VERSION in versions)
+
+
+def exactly(version: str) -> Precondition:
+    """Give the condition that a page has this version, or does not exist (`ABSENT`)."""
+    if version == ABSENT:
+        return Precondition(none_match=(ANY_VERSION,))
+    return Precondition(match=(version,))
+
+
+@value
 class Change:
-    """Who changes a page, through which surface, and why: what history keeps beside the bytes."""
+    """Who changes a page, through which surface, and why: what history keeps beside the bytes.
+
+    The last three are not kept. They bind the change itself: which version it may replace, whether
+    it must name that version, and whether it may take most of a page away.
+    """
 
     operation: str = "write"
     actor: str = ""
     surface: str = "library"
     reason: str = ""
+    precondition: Precondition | None = None
+    must_name_version: bool = False
+    allow_shrink: bool = False
 
 
 @value
@@ -141,3 +184,37 @@ class Store(Protocol):
 
     def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
         """List the pages below a folder of a shelf (all of them for ""), by full name."""
+
+
+def naming_version(change: Change, version: str | None) -> Change:
+    """Give the change that replaces this version alone (or `ABSENT`); None is as it was."""
+    return change if version is None else changed(change, precondition=exactly(version))
+
+
+def require_version(scope: Scope, change: Change) -> None:
+    """Raise `VersionRequired` where a replacement must name a version and does not."""
+    if change.must_name_version and change.precondition is None and change.operation != COMPOSE:
+        raise VersionRequired(scope.filename)
+
+
+def require_condition(scope: Scope, change: Change, actual: str) -> None:
+    """Raise `Conflicted` where the change must not replace this version."""
+    guard = change.precondition
+    if guard is not None and not guard.holds(actual):
+        raise Conflicted(scope.filename, guard.expected, actual)
+
+
+def delete_version(store: Store, scope: Scope, change: Change) -> Deleted | Missing | Conflict:
+    """Delete a page, provided that it is a version which the change may replace."""
+    if change.precondition is None:
+        return store.delete(scope, change=change)
+    while True:
+        page = store.read(scope)
+        actual = "" if isinstance(page, Missing) else page.hash
+        if not change.precondition.holds(actual):
+            return Conflict(change.precondition.expected, actual)
+        if isinstance(page, Missing):
+            return page
+        outcome = store.delete(scope, if_match=actual, change=change)
+        if not isinstance(outcome, Conflict):
+            return outcome

@@ -30,6 +30,7 @@ class Operation:
     idempotent: bool
     categories: tuple[str, ...]  # by which tool policies name it, the widest first
     owner: str = OWNER
+    versioned: bool = False  # whether it changes one page, and keeps a precondition on its version
 
     @property
     def summary(self) -> str:
@@ -45,6 +46,7 @@ def operation(
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
+    versioned: bool = False,
 ) -> Callable[[Function], Function]:
     """Enter a function in the catalog under a name that is its own on every surface."""
 
@@ -53,7 +55,8 @@ def operation(
             raise ValueError(f"there are two operations called {name}")
         run = running(name, function, permission)
         kind = (read_only, destructive, idempotent or read_only)
-        CATALOG[name] = Operation(name, run, permission, *kind, categories)
+        made = Operation(name, run, permission, *kind, categories, versioned=versioned)
+        CATALOG[name] = made
         return run
 
     return enter

@@ -8,12 +8,13 @@ from looseleaf.errors import (
     AgentMissing,
     Conflicted,
     DailyMemoryOff,
+    InvalidArgument,
     InvalidName,
     Unavailable,
 )
 from looseleaf.folders import fold
 from looseleaf.memory.scope import LAYERS, Shelf
-from looseleaf.memory.store import Change, Conflict
+from looseleaf.memory.store import Change, Conflict, exactly
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.memory.search import Index
+    from looseleaf.memory.store import Precondition
     from looseleaf.memory.templates import PageStarters
     from looseleaf.models.opening import Models
     from looseleaf.operations.chat import Saying
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     Outcome = TypeVar("Outcome")
 else:
     Protocol = object
+
+
+# Programs elsewhere: between their reading and their writing others have time to write.
+_NAMING_SURFACES = ("rest", "mcp")
 
 
 def unheard(_what: str, _error: Exception) -> None:
@@ -89,6 +95,7 @@ class Context:
     model_for: Callable[[int, str], str | None] | None = None  # by agent and mode
     principal: Principal = LOCAL_ADMINISTRATOR
     permission: str = ""  # of the operation that runs
+    precondition: Precondition | None = None  # of the page that a request changes, by its headers
     report: Callable[[str, Exception], None] = unheard
     progress: Callable[[str, int, int], None] = unseen
     configured: Settings | None = None  # as the file has them, where others were made while running
@@ -107,9 +114,24 @@ class Context:
         """Raise `Forbidden` unless the operation is allowed on the whole workspace."""
         authorize(self.principal, self.permission)
 
-    def change(self, operation: str) -> Change:
-        """Say who is about to change a page, and how."""
-        return Change(operation, self.actor, self.surface, self.reason)
+    def change(
+        self, operation: str, *, if_match: str | None = None, allow_shrink: bool = False
+    ) -> Change:
+        """Say who is about to change a page, and how, and which version may be replaced."""
+        precondition = self.precondition
+        if if_match is not None:
+            if precondition is not None and precondition != exactly(if_match):
+                raise InvalidArgument("if_match", "the headers of the request say otherwise")
+            precondition = exactly(if_match)
+        return Change(
+            operation,
+            self.actor,
+            self.surface,
+            self.reason,
+            precondition,
+            self.settings.require_if_match and self.surface in _NAMING_SURFACES,
+            allow_shrink,
+        )
 
 
 @value

@@ -63,7 +63,12 @@ def read_day(
     return DayText(str(day), day.filename, True, decoded(day.filename, page.content), page.hash)
 
 
-@operation("datamachine/daily-memory-write", permission="write", categories=("memory", "daily"))
+@operation(
+    "datamachine/daily-memory-write",
+    permission="write",
+    categories=("memory", "daily"),
+    versioned=True,
+)
 def write_day(
     context: Context,
     content: str,
@@ -72,14 +77,16 @@ def write_day(
     mode: Literal["append", "write"] = "append",
     where: Where = HERE,
     if_match: str | None = None,
+    allow_shrink: bool = False,
 ) -> Saved:
     """Append to one day of the journal, or replace it whole; without a date, today in UTC."""
     daily = journal(context, where)
     if mode not in ("append", "write"):
         raise Invalid(f"mode is append or write, not {mode!r}.")
+    change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink)
     if mode == "append":
-        return daily.append(date, content, change=context.change("append"))
-    outcome = daily.write(date, content, change=context.change("write"), if_match=if_match)
+        return daily.append(date, content, change=change)
+    outcome = daily.write(date, content, change=change)
     return settled(daily.day(date).filename, outcome)
 
 
@@ -119,11 +126,12 @@ def search_days(
     permission="write",
     categories=("memory", "daily"),
     destructive=True,
+    versioned=True,
 )
 def delete_day(
     context: Context, date: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:
     """Delete one day of the journal; its text stays in the history."""
     daily = journal(context, where)
-    outcome = daily.delete(date, change=context.change("delete"), if_match=if_match)
+    outcome = daily.delete(date, change=context.change("delete", if_match=if_match))
     return settled(daily.day(date).filename, outcome)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from looseleaf.agents.access import AGENT, TOKEN
-from looseleaf.errors import AssembledText, Forbidden, OperationMissing, Unavailable
+from looseleaf.errors import (
+    AssembledText,
+    Forbidden,
+    OperationMissing,
+    PreconditionUnsupported,
+    Unavailable,
+)
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.schema import arguments, plain
@@ -37,6 +43,7 @@ def perform(context: Context, name: str, given: Mapping[str, Any] | None = None)
 
 def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> object:
     """Run an operation with arguments as its function takes them; changes go into the audit."""
+    require_precondition_kept(context, operation)
     if not operation.read_only and _is_model(context.principal):
         refuse_assembled(chosen)
     try:
@@ -47,6 +54,12 @@ def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> ob
     if not operation.read_only:
         record(context, operation, chosen)
     return result
+
+
+def require_precondition_kept(context: Context, operation: Operation) -> None:
+    """Raise where a request names a version and the operation could not look at it."""
+    if context.precondition is not None and not (operation.read_only or operation.versioned):
+        raise PreconditionUnsupported(operation.name)
 
 
 def _is_model(principal: Principal) -> bool:

@@ -75,16 +75,27 @@ def _lines(context: Context, scope: Scope, number: int) -> list[str]:
 
 
 @operation(
-    "looseleaf/restore-page", permission="write", categories=("memory", "history"), destructive=True
+    "looseleaf/restore-page",
+    permission="write",
+    categories=("memory", "history"),
+    destructive=True,
+    versioned=True,
 )
-def restore(context: Context, file: str, revision: str, *, where: Where = HERE) -> Saved:
+def restore(
+    context: Context,
+    file: str,
+    revision: str,
+    *,
+    where: Where = HERE,
+    if_match: str | None = None,
+) -> Saved:
     """Make a page say again what it said at a revision or time; that is itself a revision."""
     scope = scope_of(context, file, where)
     chosen = pick(file, context.history.revisions(scope), parse_moment(revision))
     content = context.history.content(scope, chosen.number) if chosen else None
     if chosen is None or content is None:
         raise PageMissing(file, f"the history as of {revision}")
-    change = context.change("restore")
+    change = context.change("restore", if_match=if_match)
     return settled(file, context.pages.write(scope, content, change=change))
 
 

@@ -101,8 +101,10 @@ def list_sections(
     return context.pages.sections(scope_of(context, file, where))
 
 
-@operation("datamachine/update-agent-memory", permission="write", categories=("memory",))
-def update_memory(
+@operation(
+    "datamachine/update-agent-memory", permission="write", categories=("memory",), versioned=True
+)
+def update_memory(  # noqa: PLR0913 - one for each word of a request
     context: Context,
     section: str | None,
     content: str,
@@ -111,12 +113,14 @@ def update_memory(
     mode: Literal["set", "append"] = "set",
     position: int | None = None,
     where: Where = HERE,
+    if_match: str | None = None,
+    allow_shrink: bool = False,
 ) -> Saved:
     """Set or append to one section of a page; no other byte changes."""
     scope = scope_of(context, file, where)
     if mode not in ("set", "append"):
         raise Invalid(f"mode is set or append, not {mode!r}.")
-    change = context.change(mode)
+    change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink)
     if mode == "append":
         return context.pages.append_to_section(
             scope, section, content, change=change, position=position
@@ -129,6 +133,7 @@ def update_memory(
     permission="write",
     categories=("memory",),
     destructive=True,
+    versioned=True,
 )
 def delete_section(
     context: Context,
@@ -137,12 +142,12 @@ def delete_section(
     file: str = MAIN,
     position: int | None = None,
     where: Where = HERE,
+    if_match: str | None = None,
 ) -> Saved:
     """Remove one section of a page; its text stays in the history."""
     scope = scope_of(context, file, where)
-    return context.pages.delete_section(
-        scope, section, change=context.change("delete section"), position=position
-    )
+    change = context.change("delete section", if_match=if_match)
+    return context.pages.delete_section(scope, section, change=change, position=position)
 
 
 @operation(
@@ -151,6 +156,7 @@ def delete_section(
     categories=("memory",),
     destructive=True,
     idempotent=True,
+    versioned=True,
 )
 def write_page(
     context: Context,
@@ -159,11 +165,12 @@ def write_page(
     *,
     where: Where = HERE,
     if_match: str | None = None,
+    allow_shrink: bool = False,
 ) -> Saved:
     """Replace or create a whole page; with if_match, only that version."""
     scope = scope_of(context, file, where)
-    change = context.change("write")
-    return settled(file, context.pages.write(scope, content, change=change, if_match=if_match))
+    change = context.change("write", if_match=if_match, allow_shrink=allow_shrink)
+    return settled(file, context.pages.write(scope, content, change=change))
 
 
 @operation(
@@ -172,9 +179,16 @@ def write_page(
     categories=("memory",),
     destructive=True,
     idempotent=True,
+    versioned=True,
 )
 def upload_page(
-    context: Context, file: str, data: str, *, where: Where = HERE, if_match: str | None = None
+    context: Context,
+    file: str,
+    data: str,
+    *,
+    where: Where = HERE,
+    if_match: str | None = None,
+    allow_shrink: bool = False,
 ) -> Saved:
     """Replace or create a whole page by a file's bytes, given in base64."""
     from base64 import b64decode
@@ -183,10 +197,14 @@ def upload_page(
         content = b64decode(data, validate=True)
     except ValueError as error:
         raise Invalid(f"The data of {file} is not base64 ({error}).") from error
-    return write_page(context, file, content, where=where, if_match=if_match)
+    return write_page(
+        context, file, content, where=where, if_match=if_match, allow_shrink=allow_shrink
+    )
 
 
-@operation("datamachine/append-agent-file", permission="write", categories=("memory",))
+@operation(
+    "datamachine/append-agent-file", permission="write", categories=("memory",), versioned=True
+)
 def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
     """Add lines to the end of a page, creating it if need be."""
     scope = scope_of(context, file, where)
@@ -199,23 +217,28 @@ def append_page(context: Context, file: str, content: str, *, where: Where = HER
     categories=("memory",),
     destructive=True,
     idempotent=True,
+    versioned=True,
 )
 def clear_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Saved:
     """Empty a page, core pages too; its text stays in the history."""
     scope = scope_of(context, file, where)
-    change = context.change("clear")
-    return settled(file, context.pages.clear(scope, change=change, if_match=if_match))
+    change = context.change("clear", if_match=if_match)
+    return settled(file, context.pages.clear(scope, change=change))
 
 
 @operation(
-    "datamachine/delete-agent-file", permission="write", categories=("memory",), destructive=True
+    "datamachine/delete-agent-file",
+    permission="write",
+    categories=("memory",),
+    destructive=True,
+    versioned=True,
 )
 def delete_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:
     """Delete a page that is not a core page; its text stays in the history."""
     scope = scope_of(context, file, where)
-    change = context.change("delete")
-    return settled(file, context.pages.delete(scope, change=change, if_match=if_match))
+    change = context.change("delete", if_match=if_match)
+    return settled(file, context.pages.delete(scope, change=change))

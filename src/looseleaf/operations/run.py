@@ -23,13 +23,22 @@ from looseleaf.operations import (
     users,
 )
 from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.door import act, find, invoke, perform, record
+from looseleaf.operations.door import act, find, invoke, perform, record, require_precondition_kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.operations.registry import Operations
 
-__all__ = ["PAGES", "ROOMS", "act", "find", "invoke", "perform", "record"]
+__all__ = [
+    "PAGES",
+    "ROOMS",
+    "act",
+    "find",
+    "invoke",
+    "perform",
+    "record",
+    "require_precondition_kept",
+]
 
 # Each enters its operations.
 PAGES = (agents, composed, daily, files, history, memory, prompt, search, terms)

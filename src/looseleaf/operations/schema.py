@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MEANING = {
     "action": "What to do.",
     "after": "The newer version: a revision number or a time; the present without it.",
+    "allow_shrink": "Even if a core page loses most of its text, or it ends in a placeholder.",
     "allow_only": "Only these pages and tools.",
     "agent": "The agent, by id or slug; without it, the token's or the default one.",
     "attachments": "What comes with the message: name, media_type, reference, bytes.",

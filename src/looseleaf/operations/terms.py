@@ -49,7 +49,9 @@ def read_long_term(
     return _read(context, scope_of(context, MAIN, where), max_chars)
 
 
-@operation("memory_long_term_add", permission="write", categories=("memory", "terms"))
+@operation(
+    "memory_long_term_add", permission="write", categories=("memory", "terms"), versioned=True
+)
 def add_long_term(
     context: Context, content: str, *, section: str = "", where: Where = HERE
 ) -> Saved:
@@ -61,7 +63,11 @@ def add_long_term(
 
 
 @operation(
-    "memory_long_term_update", permission="write", categories=("memory", "terms"), destructive=True
+    "memory_long_term_update",
+    permission="write",
+    categories=("memory", "terms"),
+    destructive=True,
+    versioned=True,
 )
 def update_long_term(context: Context, old: str, new: str, *, where: Where = HERE) -> Saved:
     """Replace a text that is in the long-term memory once; nothing else changes."""
@@ -69,7 +75,11 @@ def update_long_term(context: Context, old: str, new: str, *, where: Where = HER
 
 
 @operation(
-    "memory_long_term_delete", permission="write", categories=("memory", "terms"), destructive=True
+    "memory_long_term_delete",
+    permission="write",
+    categories=("memory", "terms"),
+    destructive=True,
+    versioned=True,
 )
 def delete_long_term(context: Context, old: str, *, where: Where = HERE) -> Saved:
     """Take a text that is in the long-term memory once out of it; the history keeps it."""
@@ -93,7 +103,9 @@ def read_short_term(
     return changed(found, date=str(day), daily_timestamp=day.timestamp)
 
 
-@operation("memory_short_term_add", permission="write", categories=("memory", "terms"))
+@operation(
+    "memory_short_term_add", permission="write", categories=("memory", "terms"), versioned=True
+)
 def add_short_term(
     context: Context, content: str, date: str | None = None, *, where: Where = HERE
 ) -> Saved:
@@ -102,7 +114,11 @@ def add_short_term(
 
 
 @operation(
-    "memory_short_term_update", permission="write", categories=("memory", "terms"), destructive=True
+    "memory_short_term_update",
+    permission="write",
+    categories=("memory", "terms"),
+    destructive=True,
+    versioned=True,
 )
 def update_short_term(
     context: Context, old: str, new: str, date: str | None = None, *, where: Where = HERE
@@ -112,7 +128,11 @@ def update_short_term(
 
 
 @operation(
-    "memory_short_term_delete", permission="write", categories=("memory", "terms"), destructive=True
+    "memory_short_term_delete",
+    permission="write",
+    categories=("memory", "terms"),
+    destructive=True,
+    versioned=True,
 )
 def delete_short_term(
     context: Context, old: str, date: str | None = None, *, where: Where = HERE
@@ -156,7 +176,15 @@ def replaced(filename: str, page: str, old: str, new: str) -> str:
     if count > 1 or page.find(old) != page.rfind(old):
         raise Ambiguous(f"{filename} has this text more than once. Give more of what is around it.")
     before, after = page.split(old)
-    whole_lines = not before or before.endswith("\n")
-    if not new and whole_lines and not old.endswith("\n") and after.startswith("\n"):
-        after = after[1:]
-    return before + new + after
+    if new or old.endswith("\n") or (before and not before.endswith("\n")):
+        return before + new + after
+    return _without_line(before, after)
+
+
+def _without_line(before: str, after: str) -> str:
+    """Join what was around whole lines; the line end that belonged to them goes with them."""
+    if after.startswith(("\n", "\r\n")):
+        return before + after[after.index("\n") + 1 :]
+    if after:
+        return before + after
+    return before.removesuffix("\n").removesuffix("\r") if before.endswith("\n") else before

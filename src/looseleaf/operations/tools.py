@@ -81,6 +81,7 @@ VARIANTS = {
             "append_agent_memory",
             "Add lines to the end of one section of a page, or add the section; nothing is lost.",
             {"mode": "append"},
+            ("if_match", "allow_shrink"),
         ),
         Variant(
             "update_agent_memory",
@@ -95,7 +96,7 @@ VARIANTS = {
             "daily_memory_append",
             "Add lines to one day of the journal; without a date, today in UTC.",
             {"mode": "append"},
-            ("if_match",),
+            ("if_match", "allow_shrink"),
         ),
         Variant(
             "daily_memory_write",

@@ -26,8 +26,10 @@ from looseleaf.errors import (
     Unauthenticated,
     Unavailable,
     UserExists,
+    VersionRequired,
 )
-from looseleaf.web.problems import Problem
+from looseleaf.web.preconditions import is_conditional
+from looseleaf.web.problems import Problem, precondition_failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +41,7 @@ JSON = "application/json"
 # The first that fits; a test asks for every class of errors.py.
 STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
     (TooLarge, 413),
+    (VersionRequired, 428),
     (Invalid, 400),
     (NotFound, 404),
     (Ambiguous, 400),
@@ -101,6 +104,8 @@ def of_error(request: Request, error: Exception) -> Response:
     """Answer with one of our own errors."""
     if not isinstance(error, LooseleafError):
         return of_failure(request, error)
+    if isinstance(error, Conflicted) and is_conditional(request.headers):
+        return of_problem(request, precondition_failed(error.expected, error.actual))
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
     if isinstance(error, Unavailable) and not isinstance(error, Locked | DiskFull):

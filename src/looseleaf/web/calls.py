@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from looseleaf.operations import run
 from looseleaf.web.answers import answer
-from looseleaf.web.arguments import combined, from_query, kinds_of
+from looseleaf.web.arguments import combined, from_query
 from looseleaf.web.bodies import as_object, media_type, read_body
 from looseleaf.web.listing import paged
 from looseleaf.web.problems import Problem
@@ -63,7 +63,6 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
 
 async def invoke(context: Context, operation: Operation, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Run an operation in a thread; only what changes nothing may be given up for being slow."""
-    require_version(context, operation, given)
     work = run_in_threadpool(run.invoke, context, operation.name, given)
     if not operation.read_only:
         return await work
@@ -72,17 +71,3 @@ async def invoke(context: Context, operation: Operation, given: Mapping[str, Any
     except TimeoutError:
         message = f"It took more than {READ_SECONDS:g} seconds. Ask for less."
         raise Problem(503, "took_too_long", message, headers={"retry-after": "60"}) from None
-
-
-def require_version(context: Context, operation: Operation, given: Mapping[str, Any]) -> None:
-    """Refuse to replace a page blindly where the settings ask for its version."""
-    if not context.settings.require_if_match or operation.read_only:
-        return
-    takes = "if_match" in kinds_of(operation)
-    adds = "mode" in kinds_of(operation) and given.get("mode", "append") == "append"
-    if takes and not adds and given.get("if_match") is None:
-        message = (
-            "Say which version you replace: the header If-Match with the ETag you read, or "
-            "If-None-Match: * for a new page (over abilities, the argument if_match)."
-        )
-        raise Problem(428, "precondition_required", message)

@@ -54,6 +54,7 @@ TALKING = {SEND: send, CONTINUE: go_on}
 async def _talk(request: Request, name: str) -> Response:
     context = reception_of(request).context(request)
     operation = run.find(context, name)
+    run.require_precondition_kept(context, operation)
     query = [one for one in request.query_params.multi_items() if one[0] != "stream"]
     media_type(request)
     body = as_object(await body_of(request))

@@ -11,7 +11,7 @@ from looseleaf.web.abilities import ABILITIES, all_operations
 from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
 from looseleaf.web.listing import MOST, PER_PAGE
 from looseleaf.web.statuses import failures, success
-from looseleaf.web.surfaces import own_paths, page_paths
+from looseleaf.web.surfaces import CONDITIONS, own_paths, page_paths
 
 if TYPE_CHECKING:
     from looseleaf.operations.catalog import Operation
@@ -102,6 +102,8 @@ def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
             parameters += _PARTS
     else:
         described["requestBody"] = body(rest, needed)
+    if operation.versioned:
+        parameters += CONDITIONS
     return described | {"parameters": parameters}
 
 
@@ -166,4 +168,6 @@ def _ability(operation: Operation) -> Document:
         "requestBody": body(wanted["properties"], wanted["required"]),
         "responses": {"200": success(), **failures("POST", *more)},
     }
+    if operation.versioned:
+        described["parameters"] = CONDITIONS
     return {"post": described}

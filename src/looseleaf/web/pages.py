@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from starlette.concurrency import run_in_threadpool
 
-from looseleaf.errors import Conflicted, NotFound, NotText, PageMissing
+from looseleaf.errors import NotText, PageMissing
 from looseleaf.memory.store import content_hash
 from looseleaf.operations import run
 from looseleaf.operations.schema import plain
 from looseleaf.web.answers import answer
 from looseleaf.web.arguments import combined, from_query
 from looseleaf.web.bodies import media_type, page_content
-from looseleaf.web.calls import body_of, invoke, reception_of, require_version
-from looseleaf.web.preconditions import etag, is_conditional, wanted_version
-from looseleaf.web.problems import Problem, precondition_failed
+from looseleaf.web.calls import body_of, invoke, reception_of
+from looseleaf.web.preconditions import etag
+from looseleaf.web.problems import Problem
 from looseleaf.web.representation import represented, with_old_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -117,7 +115,7 @@ async def _write(
         named.pop("mode", None)
         told.pop("mode", None)
     given = combined(named, told, more, {"content": content})
-    saved = await run_in_threadpool(_change, request, context, operation, given)
+    saved = await run_in_threadpool(run.invoke, context, operation.name, given)
     status = 200 if saved["previous"] or not saved["changed"] else 201
     return answer(saved, status, {"etag": etag(saved["hash"])})
 
@@ -127,39 +125,8 @@ async def _delete(
 ) -> Response:
     told = from_query(operation, request.query_params.multi_items())
     given = combined(named, told)
-    deleted = await run_in_threadpool(_change, request, context, operation, given)
+    deleted = await run_in_threadpool(run.invoke, context, operation.name, given)
     return answer(deleted)
-
-
-def _change(request: Request, context: Context, operation: Operation, given: dict[str, Any]) -> Any:  # noqa: ANN401
-    """Do a change, provided that the page is the version that the headers name."""
-    by_header = is_conditional(request.headers)
-    if by_header:
-        version = wanted_version(request.headers, lambda: _present(context, given))
-        given = combined(given, {"if_match": version})
-    require_version(context, operation, given)
-    try:
-        return run.invoke(context, operation.name, given)
-    except Conflicted as conflict:
-        if by_header:
-            raise precondition_failed(conflict.expected, conflict.actual) from None
-        raise
-    except NotFound:
-        if by_header and "if-match" in request.headers:
-            # A version was named, and there is none at all.
-            raise precondition_failed(request.headers["if-match"], "") from None
-        raise
-
-
-def _present(context: Context, given: Mapping[str, Any]) -> str:
-    """Give the present version of a page, "" where there is none."""
-    places = ("file", "date", "agent", "agent_id", "agent_slug", "user", "user_id", "layer")
-    named = {name: given[name] for name in places if name in given}
-    try:
-        found = run.invoke(context, READ_DAY if "date" in named else READ, named)
-    except PageMissing:
-        return ""
-    return str(found["hash"])
 
 
 def _date(request: Request) -> dict[str, str]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from looseleaf.memory.store import ABSENT
+from looseleaf.errors import PreconditionUnsupported
+from looseleaf.memory.store import ANY_VERSION, Precondition
 from looseleaf.web.problems import Problem, precondition_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.datastructures import Headers
+    from starlette.requests import Request
 
-_HASH = re.compile(r"[0-9a-f]{64}")
 _TAGS = re.compile(r'\s*(?:W/)?"([\x21\x23-\x7e]*)"\s*(?:,|$)')
-ANY = "*"
 
 
 def etag(version: str) -> str:
@@ -28,8 +26,8 @@ def tags(header: str) -> list[str]:
 
     A tag that a proxy made weak counts: ours are hashes of the very bytes.
     """
-    if header.strip() == ANY:
-        return [ANY]
+    if header.strip() == ANY_VERSION:
+        return [ANY_VERSION]
     found, at = [], 0
     while at < len(header):
         one = _TAGS.match(header, at)
@@ -47,44 +45,31 @@ def unchanged(headers: Headers, version: str) -> bool:
     if told is None:
         return False
     named = tags(told)
-    return ANY in named or version in named
+    return ANY_VERSION in named or version in named
 
 
 def check_read(headers: Headers, version: str) -> None:
     """Refuse to give a page that is not the version the reader wants."""
     told = headers.get("if-match")
-    if told is not None and ANY not in (named := tags(told)) and version not in named:
+    if told is not None and ANY_VERSION not in (named := tags(told)) and version not in named:
         raise precondition_failed(told, version)
 
 
-def wanted_version(headers: Headers, current: Callable[[], str]) -> str | None:
-    """Give the version that a change must replace (or `ABSENT`); None where any will do.
-
-    `current` reads the present version, "" where there is no page; most changes do not need it.
-    """
+def precondition_of(headers: Headers) -> Precondition | None:
+    """Give the versions that a change may replace; None where the headers name none."""
     match, none_match = headers.get("if-match"), headers.get("if-none-match")
     if match is None and none_match is None:
         return None
-    if match is not None and none_match is None:
-        named = tags(match)
-        if len(named) == 1 and _HASH.fullmatch(named[0]):
-            return named[0]
-    if match is None and none_match is not None and tags(none_match) == [ANY]:
-        return ABSENT
-    return _judged(match, none_match, current())
+    return Precondition(
+        tuple(tags(match)) if match is not None else None,
+        tuple(tags(none_match)) if none_match is not None else None,
+    )
 
 
-def _judged(match: str | None, none_match: str | None, present: str) -> str:
-    if match is not None:
-        named = tags(match)
-        if not present or (ANY not in named and present not in named):
-            raise precondition_failed(match, present)
-    if none_match is not None and present:
-        named = tags(none_match)
-        if ANY in named or present in named:
-            raise precondition_failed(none_match, present)
-    # From here on nobody may come between: the change replaces what was judged.
-    return present or ABSENT
+def refuse_precondition(request: Request, what: str) -> None:
+    """Raise where a request names a version of a page and changes none."""
+    if is_conditional(request.headers):
+        raise PreconditionUnsupported(what)
 
 
 def is_conditional(headers: Headers) -> bool:

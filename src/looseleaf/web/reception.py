@@ -11,7 +11,9 @@ from urllib.parse import unquote
 
 from looseleaf.agents.authentication import Authentication
 from looseleaf.errors import Unauthenticated
+from looseleaf.values import changed
 from looseleaf.web.failures import Failures
+from looseleaf.web.preconditions import precondition_of
 from looseleaf.web.problems import Problem
 
 if TYPE_CHECKING:
@@ -42,13 +44,22 @@ class Reception:
         self._reading: dict[str, Context] = {}  # the same, ready for an operation that reads
 
     def context(self, connection: HTTPConnection, surface: str = SURFACE) -> Context:
-        """Give the rooms to whoever sends the request, or raise `Unauthenticated`."""
+        """Give the rooms to whoever sends the request, or raise `Unauthenticated`.
+
+        The version that a change names in its headers comes with them, so that no address can
+        forget it: the page is compared under its lock, or the operation refuses.
+        """
         principal = self.principal(connection)
         reason = connection.headers.get(REASON_HEADER)
         if reason is None and surface == SURFACE:
-            return self._context(principal)
-        told = unquote(reason or "")
-        return self.workspace.acting(principal=principal, surface=surface, reason=told)
+            context = self._context(principal)
+        else:
+            why = unquote(reason or "")
+            context = self.workspace.acting(principal=principal, surface=surface, reason=why)
+        if connection.scope["method"] in SAFE_METHODS:
+            return context
+        precondition = precondition_of(connection.headers)
+        return changed(context, precondition=precondition) if precondition else context
 
     def principal(self, connection: HTTPConnection) -> Principal:
         """Tell who sends the request; one who failed too often is turned away."""

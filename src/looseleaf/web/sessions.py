@@ -13,6 +13,7 @@ from looseleaf.errors import Unauthenticated
 from looseleaf.web.answers import answer
 from looseleaf.web.bodies import as_object
 from looseleaf.web.calls import body_of, reception_of
+from looseleaf.web.preconditions import refuse_precondition
 from looseleaf.web.problems import Problem
 from looseleaf.web.reception import COOKIE, SURFACE, address_of, csrf_token
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 async def sign_in(request: Request) -> Response:
     """Begin a session by a one-time link, or by login and password."""
+    refuse_precondition(request, "Signing in")
     reception = reception_of(request)
     address = address_of(request)
     reception.failures.check(address)
@@ -62,6 +64,7 @@ def _begin(reception: Reception, given: dict[str, Any], address: str) -> Shown:
 
 async def sign_out(request: Request) -> Response:
     """End the session."""
+    refuse_precondition(request, "Signing out")
     reception = reception_of(request)
     principal = reception.principal(request)
     if principal.kind != SESSION:

@@ -24,7 +24,7 @@ MEANINGS = {
     507: "The disk is full; the old bytes are intact.",
 }
 _READING = (400, 401, 403, 404, 405, 429, 500, 503)
-_WRITING = (*_READING, 408, 409, 413, 415, 428, 507)
+_WRITING = (*_READING, 408, 409, 412, 413, 415, 428, 507)
 
 
 def success(description: str = "Done.") -> dict[str, Any]:

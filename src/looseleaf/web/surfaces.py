@@ -32,9 +32,10 @@ def page_paths(_context: Context) -> Document:
         _named("section", "query", {"type": "string"}),
         _named("position", "query", {"type": "integer"}),
     ]
-    mode = [_named("mode", "query", {"type": "string", "enum": ["append", "write"]})]
+    shrink = [_named("allow_shrink", "query", {"type": "boolean"})]
+    mode = [*shrink, _named("mode", "query", {"type": "string", "enum": ["append", "write"]})]
     return {
-        _FILE: _methods("page", file, section, []),
+        _FILE: _methods("page", file, section, shrink),
         _DAY: _methods("day", day, [], mode),
     }
 
@@ -51,7 +52,7 @@ def _methods(
     found: Document = {
         "get": {
             "summary": f"Read a {noun}: JSON, or its raw bytes where Accept asks for text.",
-            "parameters": [*place, *who, *past, *reading, *_HEADERS],
+            "parameters": [*place, *who, *past, *reading, *CONDITIONS],
             "responses": {
                 "200": _page_answer(),
                 "304": {"description": "The reader has this version already."},
@@ -60,14 +61,14 @@ def _methods(
         },
         "delete": {
             "summary": f"Delete a {noun}; its text stays in the history.",
-            "parameters": [*place, *who, *_HEADERS],
+            "parameters": [*place, *who, *CONDITIONS],
             "responses": {"200": success(), **failures("DELETE", 412)},
         },
     }
     for method in ("put", "post", "patch"):
         found[method] = {
             "summary": f"Replace or create a {noun}, by the raw body or by JSON.",
-            "parameters": [*place, *who, *writing, *_HEADERS],
+            "parameters": [*place, *who, *writing, *CONDITIONS],
             "requestBody": _CONTENT,
             "responses": {
                 "200": success("The page was replaced, or said so already."),
@@ -85,7 +86,7 @@ def _named(name: str, place: str, wanted: Document) -> Document:
     return described | ({"description": MEANING[name]} if name in MEANING else {})
 
 
-_HEADERS = [
+CONDITIONS = [
     {
         "name": name,
         "in": "header",
