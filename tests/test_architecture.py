@@ -99,7 +99,13 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/arguments.py", "looseleaf.*"): "--help needs no workspace",
     ("remote/answers.py", "*"): "what only annotations name is imported by its name",
     ("cli/talk.py", "readline"): "it changes how a terminal is read, and some Pythons have none",
-    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "the protocol takes most of a second to import",
+    ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "--help needs no server",
+    ("mcp_server/answers.py", "traceback"): "only a fault of ours needs it",
+    (
+        "operations/registry.py",
+        "inspect",
+    ): "a start of Python, and only a plugin's function needs it",
+    ("stores/open_database.py", "looseleaf.stores.*"): "SQLAlchemy, ten times as long as a start",
     ("cli/serve.py", "looseleaf.*"): "--help needs no web framework and no database",
     ("cli/output.py", "looseleaf.cli.formats.*"): "a plain read needs no JSON",
 }

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.access import Principal
-    from looseleaf.agents.accounts import Accounts
+    from looseleaf.agents.accounts import Accounts, Event
     from looseleaf.agents.authentication import Authentication
     from looseleaf.chat.session import Chats
     from looseleaf.memory.daily import DailyMemory
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
+    from looseleaf.stores.open_database import OpenDatabase
     from looseleaf.upkeep.schedules import Schedules
 
 FIRST_AGENT = "main"
@@ -83,13 +84,11 @@ class Workspace:
         self.rooms = Rooms(self._hooks, self.pages, self.history, clock=clock, report=report)
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+        self._database: OpenDatabase | None = None
         self._index: Index | None = None
-        self._accounts: Accounts | None = None
-        self._chats: Chats | None = None
         self._models: Models | None = None
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
-        self._made = (-1, chosen)
         self.context = Context(
             settings=chosen,
             agents=self.agents,
@@ -102,6 +101,7 @@ class Workspace:
             chain=self.rooms.chain,
             operations=self.rooms.operations,
             accounts=self.accounts,
+            add_event=self.add_event,
             chats=self.chats,
             models=self.models,
             model_for=self.model_for,
@@ -155,11 +155,9 @@ class Workspace:
 
     def close(self) -> None:
         """Let go of every folder, file and connection; used again, it opens what it needs."""
-        with self._opening:
-            accounts, self._accounts = self._accounts, None
-            self._chats = self._authentication = None
+        self._authentication = None
         self.store.release()
-        for opened in (self._index, self._models, accounts):
+        for opened in (self._index, self._models, self._database):
             if opened is not None:
                 opened.close()
 
@@ -196,7 +194,7 @@ class Workspace:
         given: dict[str, object] = {"actor": actor, "surface": surface, "reason": reason}
         if principal is not None and not principal.is_local:
             given |= {"principal": principal, "actor": principal.name}
-            given |= {"settings": self._settings_now(), "configured": self.settings}
+            given |= {"settings": self.database.settings(), "configured": self.settings}
         return changed(self.context, **{key: one for key, one in given.items() if one})
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
@@ -252,24 +250,28 @@ class Workspace:
             self._index = IndexByShelf(index, shelves.lies_here) if shelves else index
         return self._index
 
-    def accounts(self) -> Accounts:
-        """Open the database, made and brought up to date when it is first needed."""
-        if self._accounts is None:
-            from looseleaf.stores.accounts import open_accounts
+    @property
+    def database(self) -> OpenDatabase:
+        """The database, of which only as much is opened as is asked for."""
+        if self._database is None:
+            from looseleaf.stores.open_database import OpenDatabase
 
             with self._opening:
-                if self._accounts is None:
-                    mode = self.store.modes[0]
-                    self._accounts = open_accounts(self.settings, mode=mode, clock=self.clock)
-        return self._accounts
+                if self._database is None:
+                    self._database = OpenDatabase(self.settings, self.root, clock=self.clock)
+        return self._database
+
+    def add_event(self, event: Event) -> None:
+        """Add an event to the audit."""
+        self.database.add_event(event)
+
+    def accounts(self) -> Accounts:
+        """Open the database, made and brought up to date when it is first needed."""
+        return self.database.accounts()
 
     def chats(self) -> Chats:
         """Give the conversations, which lie beside the accounts."""
-        if self._chats is None:
-            from looseleaf.stores.chat import open_chats
-
-            self._chats = open_chats(self.accounts(), clock=self.clock)
-        return self._chats
+        return self.database.chats()
 
     def models(self) -> Models:
         """Give the models, each opened when it is first asked."""
@@ -288,14 +290,6 @@ class Workspace:
 
             self._authentication = Authentication(self.accounts(), self.agents, clock=self.clock)
         return self._authentication
-
-    def _settings_now(self) -> Settings:
-        """Give the settings with what was set while running."""
-        accounts = self.accounts()
-        version = accounts.version()
-        if self._made[0] != version:
-            self._made = (version, changed(self.settings, **accounts.settings.all()))
-        return self._made[1]
 
     def _tell_progress(self, what: str, done: int, total: int) -> None:
         self.progress(what, done, total)

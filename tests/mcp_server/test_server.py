@@ -8,7 +8,8 @@ from mcp import Client
 from looseleaf import Workspace
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.addresses import address, parsed
-from looseleaf.mcp_server.server import INSTRUCTIONS, MemoryServer
+from looseleaf.mcp_server.offer import INSTRUCTIONS, Offer
+from looseleaf.mcp_server.server import MemoryServer, client_of
 from looseleaf.mcp_server.stdio import acting_locally
 from looseleaf.operations.context import Where
 from looseleaf.operations.tools import SMALL, operation_tools
@@ -18,7 +19,8 @@ from tests.mcp_server.conftest import talk
 def server(workspace: Workspace, agent: int = 1, *, full: bool = True) -> MemoryServer:
     """Make a server for one agent, or for all."""
     tools = operation_tools(workspace.context, full=full)
-    return MemoryServer(acting_locally(workspace, agent, 1, full=full), tools)
+    acting = acting_locally(workspace, agent, 1, full=full)
+    return MemoryServer(lambda asking: acting(client_of(asking)), Offer(tools))
 
 
 def test_annotations_say_what_a_tool_may_do(workspace: Workspace) -> None:
@@ -77,7 +79,7 @@ def test_a_fault_of_ours_ends_one_call_and_tells_no_paths(
     """The operator reads what it was."""
 
     async def session(client: Client) -> None:
-        (broken,) = [one for one in memory._tools if one.name == "get_agent_memory"]
+        (broken,) = [one for one in memory._offer.tools if one.name == "get_agent_memory"]
         object.__setattr__(broken, "operation", None)
         answer = await client.call_tool("get_agent_memory", {})
         assert answer.structured_content["code"] == "internal_error"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,10 +16,12 @@ from mcp import Client
 from mcp_types import ResourceUpdatedNotification, TextContent
 
 from looseleaf import Workspace
+from looseleaf.mcp_server.connection import HANDSHAKE_VERSIONS
+from looseleaf.operations.tools import SMALL
 from tests.mcp_server.conftest import ERAS, started, talk
 
 MEMORY = "looseleaf://agents/ada/MEMORY.md"
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
@@ -36,7 +39,7 @@ def test_a_client_remembers_and_reads_again(root: Path, era: str) -> None:
 
     async def session(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) == 12
+        assert set(tools) == set(SMALL)
         saved = await client.call_tool(
             "append_agent_memory", {"section": "Facts", "content": "- é"}
         )
@@ -218,6 +221,214 @@ def test_nothing_but_the_protocol_reaches_standard_output(root: Path, tmp_path: 
     assert answers[0]["result"]["serverInfo"]["name"] == "looseleaf"
     assert b"hello from a plugin" in done.stderr
     assert done.returncode == 0
+
+
+# What a server over stdio may have imported, besides Looseleaf, when it has listed its tools.
+ALLOWED = """
+__future__ _collections _datetime _functools _hashlib _blake2 _heapq _json _operator _queue
+_sre _weakrefset collections collections.abc copyreg datetime enum errno fcntl functools
+hashlib heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
+re re._casefix re._compiler re._constants re._parser reprlib threading types unicodedata
+"""
+WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}
+
+
+def exchange(root: Path, *messages: object, words: tuple[str, ...] = ()) -> list[Any]:
+    """Send lines to a server, and give its answers once it has ended by itself."""
+    lines = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
+    done = subprocess.run(
+        [sys.executable, "-m", "looseleaf", "mcp", "--root", str(root), *words],
+        input=b"".join(line + b"\n" for line in lines),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def request(number: int, method: str, **params: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Give a request of an older protocol."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("has_database", [False, True])
+def test_tools_are_listed_with_next_to_nothing_imported(root: Path, has_database: bool) -> None:  # noqa: FBT001
+    """Every module is on a list: no SDK, no event loop, no SQLAlchemy, no click."""
+    if has_database:
+        Workspace.open(root).accounts()
+    script = (
+        "import sys; before = set(sys.modules); from looseleaf.cli import main; "
+        "code = main(sys.argv[1:]); sys.stderr.write(' '.join(set(sys.modules) - before))"
+    )
+    asked = [INITIALIZE, request(2, "tools/list")]
+    done = subprocess.run(
+        [sys.executable, "-c", script, "mcp", "--root", str(root), "--agent", "ada"],
+        input="".join(json.dumps(one) + "\n" for one in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert len(json.loads(done.stdout.splitlines()[1])["result"]["tools"]) == len(SMALL)
+    loaded = {name for name in done.stderr.split() if "looseleaf" not in name}
+    allowed = set(ALLOWED.split()) | (WITH_A_DATABASE if has_database else set())
+    assert loaded <= allowed, f"new in a start: {loaded - allowed}"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"not json", -32700),
+        (b'{"jsonrpc": "2.0", "id": 7, "method": "ping"', -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 100_000, -32700),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32700),
+        (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', -32700),
+        (b"[]", -32600),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
+        (b'"ping"', -32600),
+        (b'{"id": 7, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600),
+    ],
+)
+def test_a_line_that_is_no_request_is_answered_and_the_server_lives_on(
+    root: Path, line: bytes, code: int
+) -> None:
+    """With an error of the protocol and no id, since there is none."""
+    answers = exchange(root, line, INITIALIZE, line)
+    assert [one["id"] for one in answers] == [None, 1, None]
+    assert {answers[0]["error"]["code"], answers[2]["error"]["code"]} == {code}
+
+
+def test_a_line_that_is_too_long_is_refused_whole(root: Path) -> None:
+    """None of it is kept in memory or taken for a message, and the next line is read."""
+    with open(root / "looseleaf.toml", "a", encoding="utf-8") as settings:
+        settings.write("max_page_bytes = 1000\n")
+    fact = {"section": "Facts", "content": "x" * 1_100_000}
+    long = request(2, "tools/call", name="append_agent_memory", arguments=fact)
+    answers = exchange(root, INITIALIZE, long, request(3, "ping"))
+    assert [one["id"] for one in answers] == [1, None, 3]
+    assert "bytes" in answers[1]["error"]["message"]
+
+
+@pytest.mark.parametrize("version", [*HANDSHAKE_VERSIONS, "2019-01-01", "2026-07-28"])
+def test_the_handshake_agrees_on_a_version_that_both_know(root: Path, version: str) -> None:
+    """One that the server does not know becomes the newest with a handshake."""
+    hello = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": version}}
+    answers = exchange(root, request(5, "tools/list"), hello, request(6, "tools/list"))
+    assert answers[0]["error"]["code"] == -32600  # before the handshake
+    agreed = answers[1]["result"]["protocolVersion"]
+    assert agreed == (version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1])
+    assert answers[2]["result"]["tools"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("nothing/here", {}, -32601),
+        ("tools/call", {}, -32602),
+        ("tools/call", {"name": "get_agent_memory", "arguments": []}, -32602),
+        ("tools/call", {"name": "nope"}, -32602),
+        ("resources/read", {"uri": 7}, -32602),
+        ("resources/read", {"uri": "looseleaf://agents/bob/MEMORY.md"}, -32602),
+        ("resources/list", {"cursor": 7}, -32602),
+        ("prompts/get", {"name": "start-session", "arguments": {"mode": 7}}, -32602),
+        ("prompts/get", {"name": "start-session", "arguments": {"other": "x"}}, -32602),
+        ("prompts/get", {"name": "other"}, -32602),
+        ("resources/subscribe", {"uri": "file:///etc/passwd"}, -32602),
+    ],
+)
+def test_a_request_that_cannot_be_answered_says_why(
+    root: Path, method: str, params: dict[str, object], code: int
+) -> None:
+    """As an error of the protocol, and the next request is answered."""
+    answers = exchange(root, INITIALIZE, request(2, method, **params), request(3, "ping"))
+    by_id = {one["id"]: one for one in answers}
+    assert by_id[2]["error"]["code"] == code
+    assert by_id[2]["error"]["message"]
+    assert by_id[3]["result"] == {}
+
+
+def test_each_generation_refuses_the_other_on_its_connection(root: Path) -> None:
+    """The first request decides."""
+    name = "io.modelcontextprotocol/"
+    meta = {f"{name}protocolVersion": "2026-07-28", f"{name}clientCapabilities": {}}
+    enveloped = request(2, "tools/list", _meta=meta)
+    _, refused = exchange(root, INITIALIZE, enveloped)
+    assert refused["error"]["code"] == -32600
+    listed, refused = exchange(root, enveloped, INITIALIZE)
+    assert listed["result"]["resultType"] == "complete"
+    assert refused["error"]["code"] == -32022
+    newer = request(3, "tools/list", _meta={**meta, f"{name}protocolVersion": "2030-01-01"})
+    bare = request(4, "tools/list", _meta={f"{name}protocolVersion": "2026-07-28"})
+    unnamed = request(5, "ping")
+    _, *refused = exchange(root, enveloped, newer, bare, unnamed)
+    assert [one["error"]["code"] for one in refused] == [-32022, -32602, -32602]
+    assert refused[0]["error"]["data"]["supported"] == ["2026-07-28"]
+
+
+def test_what_was_asked_before_the_client_went_is_done(root: Path) -> None:
+    """A client that closes its end right after a write finds it written."""
+    fact = {"section": "Facts", "content": "- last words"}
+    call = request(2, "tools/call", name="append_agent_memory", arguments=fact)
+    answers = exchange(root, INITIALIZE, call)
+    assert not answers[1]["result"]["isError"]
+    assert "- last words" in (root / "agents/ada/MEMORY.md").read_text(encoding="utf-8")
+
+
+WAITING = """
+import os, time
+from looseleaf import hookimpl
+
+def wait(context, file: str):
+    "Wait until a file is there."
+    while not os.path.exists(file):
+        time.sleep(0.01)
+
+@hookimpl
+def register_operations(operations):
+    operations.register("test/wait", wait, permission="read", read_only=True)
+"""
+
+
+def test_a_client_is_heard_while_a_call_runs_and_a_cancelled_call_is_not_answered(
+    root: Path, tmp_path: Path
+) -> None:
+    """The call itself ends in peace; to cancel what is unknown or done is no harm."""
+    (tmp_path / "waiting.py").write_text(WAITING)
+    with open(root / "looseleaf.toml", "a", encoding="utf-8") as settings:
+        settings.write('plugins = ["waiting"]\n')
+    gate = tmp_path / "gate"
+    running = subprocess.Popen(
+        [sys.executable, "-m", "looseleaf", "mcp", "--root", str(root), "--tools", "full"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert running.stdin is not None
+    assert running.stdout is not None
+
+    def tell(*messages: object) -> None:
+        for one in messages:
+            running.stdin.write(json.dumps(one).encode() + b"\n")  # type: ignore[union-attr]
+        running.stdin.flush()  # type: ignore[union-attr]
+
+    def heard() -> Any:  # noqa: ANN401 - any JSON
+        return json.loads(running.stdout.readline())["id"]  # type: ignore[union-attr]
+
+    wait = {"name": "test_wait", "arguments": {"file": str(gate)}}
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+    tell(INITIALIZE, request(2, "tools/call", **wait), request(3, "tools/call", **wait))
+    tell(request(2, "ping"), request(4, "ping"))
+    assert [heard(), heard(), heard()] == [1, 2, 4]  # an id that is not answered yet is refused
+    tell(*({**cancel, "params": {"requestId": one}} for one in (2, 99, None, "x", [])))
+    tell(request(5, "ping"))
+    assert heard() == 5
+    gate.touch()
+    rest, _ = running.communicate(timeout=60)
+    assert [json.loads(line)["id"] for line in rest.splitlines()] == [3]
 
 
 def test_a_server_that_cannot_start_says_why_on_standard_error(tmp_path: Path) -> None:

@@ -392,4 +392,4 @@ def test_the_audit_is_for_those_who_may_view_logs(home: Workspace) -> None:
 def test_pages_need_no_database(workspace: Workspace) -> None:
     """The operator's commands open none."""
     invoke(workspace.context, "datamachine/append-agent-file", {"file": "a.md", "content": "x"})
-    assert workspace._accounts is None
+    assert workspace._database is None

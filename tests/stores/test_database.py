@@ -18,7 +18,9 @@ from alembic.script import ScriptDirectory
 
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.stores import database, tables
-from looseleaf.stores.database import FILE, HEAD, Database
+from looseleaf.stores.database import Database
+from looseleaf.stores.ledger import HEAD
+from looseleaf.stores.open_database import FILE
 from tests.conftest import FULL
 
 OPEN = "import sys; from looseleaf.stores.database import Database; Database(*sys.argv[1:])"

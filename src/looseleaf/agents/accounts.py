@@ -169,7 +169,23 @@ class Audit(Protocol):
         """Follow the chain from its beginning to its end."""
 
 
-class Accounts(Protocol):
+class Ledger(Protocol):
+    """What every act of an agent needs of the accounts: settings made while running, the audit."""
+
+    def version(self) -> int:
+        """Give a number that another one follows as soon as any account or setting changes."""
+
+    def settings_made(self) -> Mapping[str, Any]:
+        """Give every setting made while running, by name."""
+
+    def add_event(self, event: Event) -> None:
+        """Add an event that changed no account to the audit."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+class Accounts(Ledger, Protocol):
     """Everything above, in one database."""
 
     @property
@@ -191,9 +207,3 @@ class Accounts(Protocol):
     @property
     def audit(self) -> Audit:
         """What was done."""
-
-    def version(self) -> int:
-        """Give a number that another one follows as soon as any account or setting changes."""
-
-    def close(self) -> None:
-        """Let go of the database."""

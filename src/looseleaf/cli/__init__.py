@@ -10,7 +10,7 @@ from looseleaf.cli.words import arranged
 def main(argv: list[str] | None = None) -> int:
     """Run one command; give its exit code.
 
-    A plain `memory read` takes the hot way; everything else, and what is not plain, goes to click.
+    A plain `memory read` and a plain `mcp` take fast ways; everything else goes to click.
     """
     try:
         return _run(arranged(sys.argv[1:] if argv is None else argv))
@@ -23,6 +23,12 @@ def _run(words: list[str]) -> int:
         from looseleaf.cli.hot import read
 
         code = read(words[2:])
+        if code is not None:
+            return code
+    if words[:1] == ["mcp"]:
+        from looseleaf.cli.fast_mcp import serve_plain
+
+        code = serve_plain(words[1:])
         if code is not None:
             return code
     from looseleaf.cli.commands import run

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
-from typing import TYPE_CHECKING, Any
-
-from mcp_types import CallToolResult, TextContent
 
 from looseleaf.errors import LooseleafError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-# For whom the error's own words, made for people at a command line, are not enough.
+# What to do next, where the error's own words are made for people at a command line.
 _NEXT = {
     "agent_ambiguous": "Give the argument agent.",
     "agent_missing": "list_agents lists those you may use.",
@@ -29,44 +27,58 @@ _NEXT = {
 }
 
 
-def answer(work: Callable[[], Any]) -> CallToolResult:
+def answer(work: Callable[[], Any]) -> dict[str, Any]:
     """Give what the work comes to, or its error, as the result of a tool."""
     try:
-        return succeeded(work())
+        return success(work())
     except LooseleafError as error:
-        return failed(error.code, str(error), _NEXT.get(error.code, ""))
+        return failure(error.code, str(error), _NEXT.get(error.code, ""))
     except Exception:  # noqa: BLE001 - a fault of ours ends one call, not the server
-        # What went wrong may name files of this machine: it is for the operator.
-        sys.stderr.write(traceback.format_exc())
-        return failed(
+        report_fault()
+        return failure(
             "internal_error", "Something went wrong in the server.", "Tell your operator."
         )
 
 
-def succeeded(result: Any) -> CallToolResult:  # noqa: ANN401 - any JSON
+def report_fault() -> None:
+    """Write the error that is being handled for the operator: it may name files of this machine."""
+    import traceback
+
+    sys.stderr.write(traceback.format_exc())
+
+
+def success(result: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """Give a result twice: as data, and as a model reads it best."""
     structured = result if isinstance(result, dict) else {"result": result}
-    return CallToolResult(content=_text(result), structured_content=structured)
+    return {"content": _text(result), "isError": False, "structuredContent": structured}
 
 
-def failed(code: str, message: str, hint: str = "") -> CallToolResult:
+def failure(code: str, message: str, hint: str = "") -> dict[str, Any]:
     """Give an error with its stable code; the model sees it and can do better."""
-    told = {"code": code, "message": message, **({"hint": hint} if hint else {})}
+    structured = {"code": code, "message": message, **({"hint": hint} if hint else {})}
     text = f"{code}: {message}" + (f" {hint}" if hint else "")
-    return CallToolResult(content=[TextContent(text=text)], structured_content=told, is_error=True)
+    return {"content": [text_part(text)], "isError": True, "structuredContent": structured}
 
 
-def _text(result: Any) -> list[Any]:  # noqa: ANN401 - any JSON
+def text_part(text: str) -> dict[str, Any]:
+    """Give a text as a part of a result or of a message."""
+    return {"type": "text", "text": text}
+
+
+def _text(result: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
     """Give a page as its text, a prompt as its messages, anything else as JSON."""
     if isinstance(result, dict) and result.get("exists", True):
         if isinstance(result.get("content"), str):
-            parts = [result["content"]]
-            if result.get("truncated"):
-                parts.append(
-                    f"(Cut: it has {result['content_length']} characters. {result['hint']})"
-                )
-            return [TextContent(text=part) for part in parts]
+            return [text_part(part) for part in (result["content"], _notice(result)) if part]
         messages = result.get("messages")
         if isinstance(messages, list) and all("content" in one for one in messages):
-            return [TextContent(text=one["content"]) for one in messages]
-    return [TextContent(text=json.dumps(result, ensure_ascii=False))]
+            return [text_part(one["content"]) for one in messages]
+    return [text_part(json.dumps(result, ensure_ascii=False))]
+
+
+def _notice(result: dict[str, Any]) -> str:
+    """Say that a text was cut, how long it is and how to read the rest; "" where it is whole."""
+    if not result.get("truncated"):
+        return ""
+    hint = result.get("hint", "")
+    return f"(Cut: it has {result['content_length']} characters.{' ' if hint else ''}{hint})"

@@ -13,7 +13,9 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from looseleaf.agents.access import through
 from looseleaf.errors import LooseleafError
+from looseleaf.mcp_server.offer import Offer
 from looseleaf.mcp_server.server import MemoryServer, client_of
+from looseleaf.mcp_server.stdio import longest_message
 from looseleaf.operations.context import agent_of
 from looseleaf.operations.tools import operation_tools
 from looseleaf.values import changed
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
 _ACTING = "looseleaf.principal"
 _CONDITIONS = (b"if-match", b"if-none-match")
-_ENVELOPE_BYTES = 1_048_576
 
 
 class HttpServer:
@@ -55,12 +56,12 @@ class HttpServer:
     ) -> None:
         self._workspace = workspace
         self._principal_of = principal_of
-        self._memory = MemoryServer(self._acting, operation_tools(workspace.context, full=full))
+        offer = Offer(operation_tools(workspace.context, full=full))
+        self._memory = MemoryServer(self._acting, offer)
         self._sessions = StreamableHTTPSessionManager(
             self._memory.server,
             stateless=stateless,
-            # A page in JSON may take twice its bytes, and more only where it is no prose.
-            max_request_body_size=2 * workspace.settings.max_page_bytes + _ENVELOPE_BYTES,
+            max_request_body_size=longest_message(workspace.settings.max_page_bytes),
         )
 
     @asynccontextmanager

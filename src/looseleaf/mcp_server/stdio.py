@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
-from typing import TYPE_CHECKING
-
-import anyio
-from mcp.server.stdio import stdio_server
-
 from looseleaf.agents.access import AGENT_CEILING, LOCAL_ADMINISTRATOR, confined, through
-from looseleaf.mcp_server.server import MemoryServer, client_of
+from looseleaf.mcp_server.connection import Connection
+from looseleaf.mcp_server.offer import Offer
+from looseleaf.mcp_server.wire import Wire
 from looseleaf.operations.tools import operation_tools
 from looseleaf.values import changed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.mcp_server.server import Acting, Asking
     from looseleaf.operations.context import Context
     from looseleaf.workspace import Workspace
+
+ENVELOPE_BYTES = 1_048_576
 
 
 def serve(
@@ -31,35 +28,33 @@ def serve(
     full: bool = False,
 ) -> None:
     """Serve until the client goes; for one agent, unless several are asked for."""
-    with redirect_stdout(sys.stderr):  # what plugins print must not reach the client
-        memory = _server(opened(), agent, user, several=several, full=full)
-
-    async def run() -> None:
-        async with stdio_server() as (incoming, outgoing):
-            await memory.server.run(incoming, outgoing, memory.options())
-
-    anyio.run(run)
-
-
-def _server(
-    workspace: Workspace, agent: str | None, user: int | None, *, several: bool, full: bool
-) -> MemoryServer:
+    wire = Wire.claim()
+    workspace = opened()
     record = None if several else workspace.agents.resolve(agent)
     whose = user or (record.owner if record else workspace.settings.default_user)
-    tools = operation_tools(workspace.context, full=full)
+    offer = Offer(operation_tools(workspace.context, full=full))
     acting = acting_locally(workspace, record.id if record else 0, whose, full=full)
-    return MemoryServer(acting, tools, tell_of_lists=True)
+    Connection(offer, acting, wire).serve(longest_message(workspace.settings.max_page_bytes))
 
 
-def acting_locally(workspace: Workspace, agent_id: int, user: int, *, full: bool = False) -> Acting:
-    """Let the client act for the operator, under its own name.
+def longest_message(max_page_bytes: int) -> int:
+    """Give how many bytes a message may have.
+
+    A page in JSON may take twice its bytes, and more only where it is no prose.
+    """
+    return 2 * max_page_bytes + ENVELOPE_BYTES
+
+
+def acting_locally(
+    workspace: Workspace, agent_id: int, user: int, *, full: bool = False
+) -> Callable[[str], Context]:
+    """Let a client act for the operator, under its own name.
 
     Who an agent is and what all must obey, it may change only where everything is asked for.
     """
 
-    def acting(asking: Asking) -> Context:
-        name = client_of(asking)
-        principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=name)
+    def acting(client: str) -> Context:
+        principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=client)
         if not full:
             principal = confined(principal)
         if not agent_id and principal.ceiling is not None:

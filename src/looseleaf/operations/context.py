@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Protocol, TypeVar
 
     from looseleaf.agents.access import Principal
-    from looseleaf.agents.accounts import Accounts
+    from looseleaf.agents.accounts import Accounts, Event
     from looseleaf.agents.directory import Agents
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.chat.events import Event
+    from looseleaf.chat.events import Event as TurnEvent
     from looseleaf.chat.session import Chats
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
@@ -68,7 +68,7 @@ class Elsewhere(Protocol):
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
         """Run an operation there, and give its result or raise its error."""
 
-    def converse(self, saying: Saying, where: Where) -> Iterator[Event]:
+    def converse(self, saying: Saying, where: Where) -> Iterator[TurnEvent]:
         """Say something to an agent there, and give every event of its answer."""
 
 
@@ -90,7 +90,8 @@ class Context:
     reason: str = ""
     operations: Callable[[], Operations] | None = None  # with those of plugins
     accounts: Callable[[], Accounts] | None = None  # opens the database, so only when needed
-    chats: Callable[[], Chats] | None = None  # the same
+    add_event: Callable[[Event], None] | None = None  # to the audit
+    chats: Callable[[], Chats] | None = None  # opens the database, too
     models: Callable[[], Models] | None = None
     model_for: Callable[[int, str], str | None] | None = None  # by agent and mode
     principal: Principal = LOCAL_ADMINISTRATOR

@@ -78,9 +78,10 @@ def refuse_assembled(chosen: Mapping[str, Any]) -> None:
 
 def find(context: Context, name: str) -> Operation:
     """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
-    if context.operations is not None:
-        return context.operations().find(name)
+    # No plugin can take a name of ours, so what is imported need not wait for the other modules.
     found = CATALOG.get(name)
+    if found is None and context.operations is not None:
+        return context.operations().find(name)
     if found is None:
         raise OperationMissing(name)
     return found
@@ -93,14 +94,14 @@ def record(
     refusal: Forbidden | None = None,
 ) -> None:
     """Let the audit know what was done or refused; what is done locally stands in the history."""
-    if context.accounts is None or context.principal.is_local:
+    if context.add_event is None or context.principal.is_local:
         return
     if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
         return
     outcome = "refused" if refusal else "done"
     told = event(context, operation.name, _target(chosen), outcome=outcome)
     try:
-        context.accounts().audit.add(told)
+        context.add_event(told)
     except Unavailable as error:
         # The change is done and stands in the page's history; whoever is told that it failed
         # would do it twice.

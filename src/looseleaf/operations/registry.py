@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 from looseleaf.agents.access import PERMISSIONS
 from looseleaf.errors import InvalidOperation, OperationMissing
 from looseleaf.memory.named import Named
@@ -14,6 +12,7 @@ from looseleaf.operations.schema import schema
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from inspect import Signature
     from typing import Any
 
 
@@ -44,7 +43,7 @@ class Operations(Named):
             known = ", ".join(PERMISSIONS)
             raise InvalidOperation(name, f"its permission is one of {known}, not {permission!r}")
         run = running(name, function, permission)
-        run.__signature__ = _written(inspect.signature(function))  # type: ignore[attr-defined]
+        run.__signature__ = _written(function)  # type: ignore[attr-defined]
         kind = (read_only, destructive, idempotent or read_only)
         for category in categories:
             check_word(category, "category of an operation")
@@ -80,8 +79,11 @@ class Operations(Named):
         return name in self._known
 
 
-def _written(signature: inspect.Signature) -> inspect.Signature:
+def _written(function: Callable[..., Any]) -> Signature:
     """Give each type as it is written, however the module has it: as text, or evaluated."""
+    import inspect
+
+    signature = inspect.signature(function)
     parameters = []
     for one in signature.parameters.values():
         given = one.annotation

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from functools import cache
 
 from looseleaf.errors import InvalidArgument
@@ -11,6 +9,13 @@ from looseleaf.memory.scope import LAYERS
 from looseleaf.memory.store import Found
 from looseleaf.operations.context import Where
 from looseleaf.operations.memory import PageText
+from looseleaf.operations.signature import (
+    REQUIRED,
+    signature_of,
+    split_outside,
+    unquote,
+    unwrap,
+)
 from looseleaf.values import Secret, as_dict
 
 TYPE_CHECKING = False
@@ -123,7 +128,7 @@ def schema(operation: Operation) -> Schema:
             **_schema_of(operation, annotation),
             "description": MEANING.get(name, ""),
         }
-        if default is inspect.Parameter.empty:
+        if default is REQUIRED:
             required.append(name)
         elif default not in (None, "", ()) and isinstance(default, str | int | float):
             properties[name]["default"] = default
@@ -142,15 +147,13 @@ def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
 @cache
 def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
     """Give the type and default of each argument; `where` is spread into what it is made of."""
-    found: dict[str, tuple[str, object]] = {}
-    for name, parameter in list(inspect.signature(run).parameters.items())[1:]:
-        if parameter.kind is parameter.VAR_KEYWORD:
-            continue  # for callers in Python, who have more than JSON
+    parameters: dict[str, tuple[str, object]] = {}
+    for name, annotation, default in signature_of(run):
         if name == "where":
-            found |= {part: (annotation, None) for part, annotation in _WHERE.items()}
+            parameters |= {part: (kind, None) for part, kind in _WHERE.items()}
         else:
-            found[name] = (str(parameter.annotation), parameter.default)
-    return found
+            parameters[name] = (annotation, default)
+    return parameters
 
 
 def _schema_of(operation: Operation, annotation: str) -> Schema:
@@ -159,46 +162,33 @@ def _schema_of(operation: Operation, annotation: str) -> Schema:
 
 @cache
 def _of_annotation(run: Callable[..., Any], annotation: str) -> Schema:
-    return _of_node(run, ast.parse(annotation, mode="eval").body)
+    options = [_of_option(run, one) for one in split_outside(annotation, "|")]
+    distinct = [one for at, one in enumerate(options) if one not in options[:at]]
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
 
 
-def _of_node(run: Callable[..., Any], node: ast.expr) -> Schema:
-    match node:
-        case ast.BinOp(left=left, right=right):
-            return _either(_of_node(run, left), _of_node(run, right))
-        case ast.Subscript(value=ast.Name("Literal"), slice=choices):
-            return {"type": "string", "enum": list(ast.literal_eval(choices))}
-        case ast.Subscript(value=ast.Name("tuple"), slice=ast.Tuple(elts=[item, _])):
-            return {"type": "array", "items": _of_node(run, item)}
-        case ast.Subscript(value=ast.Name(name)) | ast.Name(name) if name in _TYPES:
-            return {"type": _TYPES[name][0]}
-        case ast.Name(name) if made := _value_class(run, name):
-            fields = made.__annotations__.items()
-            parts = {field: _of_annotation(run, str(part)) for field, part in fields}
-            return {"type": "object", "properties": parts, "additionalProperties": False}
-        case ast.Constant(None):
-            return {"type": "null"}
-    raise TypeError(f"an operation cannot take {ast.unparse(node)}: JSON has nothing like it")
+def _of_option(run: Callable[..., Any], text: str) -> Schema:
+    """Give the schema of one type, which may stand between two bars."""
+    name, bracket, rest = text.partition("[")
+    inner = rest[:-1] if bracket and rest.endswith("]") else ""
+    if name == "Literal" and inner:
+        return {"type": "string", "enum": [unquote(one) for one in split_outside(inner, ",")]}
+    if name == "tuple" and inner.endswith(", ..."):
+        return {"type": "array", "items": _of_annotation(run, inner.removesuffix(", ..."))}
+    if name in _TYPES and (inner or not bracket):
+        return {"type": _TYPES[name][0]}
+    if not bracket and (kind := _value_class(run, name)):
+        fields = kind.__annotations__.items()
+        parts = {field: _of_annotation(run, str(part)) for field, part in fields}
+        return {"type": "object", "properties": parts, "additionalProperties": False}
+    raise TypeError(f"an operation cannot take {text}: JSON has nothing like it")
 
 
 @cache
 def _value_class(run: Callable[..., Any], name: str) -> type | None:
     """Find the value that an operation takes, in the module that has the operation."""
-    found = inspect.unwrap(run).__globals__.get(name)
+    found = unwrap(run).__globals__.get(name)
     return found if isinstance(found, type) and hasattr(found, "__match_args__") else None
-
-
-def _either(left: Schema, right: Schema) -> Schema:
-    if left == right:
-        return left
-    if set(left) == set(right) == {"type"}:
-        kinds = [*_listed(left["type"]), *_listed(right["type"])]
-        return {"type": list(dict.fromkeys(kinds))}
-    return {"anyOf": [left, right]}
-
-
-def _listed(kind: str | list[str]) -> list[str]:
-    return [kind] if isinstance(kind, str) else kind
 
 
 def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +206,7 @@ def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
         _check(told, argument, _schema_of(operation, known[name][0]))
         chosen[name] = _made(operation, argument, known[name][0])
     for name, (_, default) in known.items():
-        if default is inspect.Parameter.empty and name not in chosen:
+        if default is REQUIRED and name not in chosen:
             raise InvalidArgument(name, "it is needed")
     return _gathered(operation, chosen)
 
@@ -237,22 +227,26 @@ def _gathered(operation: Operation, chosen: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _takes_where(run: Callable[..., Any]) -> bool:
-    return "where" in inspect.signature(run).parameters
+    return any(name == "where" for name, _, _ in signature_of(run))
 
 
 def _check(name: str, argument: object, wanted: Schema) -> None:
-    if "anyOf" in wanted:
-        if any(_fits(argument, one) for one in wanted["anyOf"]):
-            return
-        options = [one.get("enum") or one["type"] for one in wanted["anyOf"]]
-        raise InvalidArgument(name, f"it is one of {options}")
-    if not _fits(argument, wanted):
-        raise InvalidArgument(name, f"it is {wanted.get('enum') or wanted['type']}")
+    if _fits(argument, wanted):
+        return
+    options = [one.get("enum") or one["type"] for one in _options(wanted)]
+    raise InvalidArgument(name, f"it is one of {options}" if options[1:] else f"it is {options[0]}")
+
+
+def _options(wanted: Schema) -> list[Schema]:
+    return wanted.get("anyOf") or [wanted]
 
 
 def _fits(argument: object, wanted: Schema) -> bool:
-    kinds = _listed(wanted["type"])
-    if not any(_is(argument, kind) for kind in kinds):
+    return any(_fits_one(argument, one) for one in _options(wanted))
+
+
+def _fits_one(argument: object, wanted: Schema) -> bool:
+    if not _is(argument, wanted["type"]):
         return False
     if "enum" in wanted:
         return argument in wanted["enum"]

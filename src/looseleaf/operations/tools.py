@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.errors import InvalidArgument, ToolMissing
+from looseleaf.operations import daily, files, memory, prompt, search
+from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.door import invoke
 from looseleaf.operations.schema import schema
 from looseleaf.values import value
@@ -30,6 +32,8 @@ SMALL = (
     "compose_prompt",
     "explain_prompt",
 )
+# Each enters its operations; the small set has no others, so that it waits for no other module.
+EVERYDAY = (daily, files, memory, prompt, search)
 _RIGHTS = "who may do what is decided by people"
 _NOT_FOR_MODELS = {  # by permission
     "audit": "the audit is kept of models, not for them",
@@ -163,10 +167,12 @@ def tool_name(operation: str) -> str:
 
 def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
     """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
+    if not full:
+        found = {tool.name: tool for one in list(CATALOG.values()) for tool in tools_of(one)}
+        return tuple(found[name] for name in SMALL)
     operations = context.operations().all() if context.operations is not None else ()
     found = {tool.name: tool for one in operations for tool in tools_of(one)}
-    names: Iterable[str] = sorted(found) if full else (name for name in SMALL if name in found)
-    return tuple(found[name] for name in names)
+    return tuple(found[name] for name in sorted(found))
 
 
 def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:

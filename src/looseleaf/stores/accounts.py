@@ -13,8 +13,10 @@ from looseleaf.agents.accounts import Credential, Event, Grant, User
 from looseleaf.errors import UserExists
 from looseleaf.folders import fold
 from looseleaf.stores import tables
-from looseleaf.stores.audit import MICRO, SqlAudit
+from looseleaf.stores.audit import SqlAudit
+from looseleaf.stores.audit_chain import MICRO
 from looseleaf.stores.database import Database
+from looseleaf.stores.disk import GROUP, PRIVATE
 from looseleaf.values import as_dict, changed
 
 TYPE_CHECKING = False
@@ -42,6 +44,14 @@ class SqlAccounts:
     def version(self) -> int:
         """Give a number that another one follows as soon as any account or setting changes."""
         return self.database.version()
+
+    def settings_made(self) -> Mapping[str, Any]:
+        """Give every setting made while running, by name."""
+        return self.settings.all()
+
+    def add_event(self, event: Event) -> None:
+        """Add an event that changed no account to the audit."""
+        self.audit.add(event)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -230,8 +240,9 @@ class SqlSettings:
                 )
 
 
-def open_accounts(chosen: Settings, *, mode: int, clock: Callable[[], float]) -> SqlAccounts:
+def open_accounts(chosen: Settings, *, clock: Callable[[], float]) -> SqlAccounts:
     """Open the accounts of a workspace by its settings, with a first user."""
+    mode = (GROUP if chosen.group_writable else PRIVATE)[0]
     opened = SqlAccounts(Database(chosen.database_url, chosen.root, mode=mode), clock=clock)
     opened.start(chosen.default_user)
     return opened

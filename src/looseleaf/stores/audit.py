@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 import sqlalchemy as sa
 
 from looseleaf.agents.accounts import AuditEntry, Event, Verified
 from looseleaf.stores import tables
-from looseleaf.values import as_dict
+from looseleaf.stores.audit_chain import FIELDS, MICRO, append_entry, entry_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from looseleaf.stores.database import Database
 
-MICRO = 1_000_000
-_MOST_CHARACTERS = 1000
-_FIELDS: tuple[str, ...] = Event.__match_args__
 _PAGE = 1000
-
-
-# Made once: building a statement takes longer than running it, and every write of a page does.
-_ONLY = tables.state.c.name == "audit"
-_END = sa.select(tables.state.c.number, tables.state.c.text).where(_ONLY).with_for_update()
-_ADD = tables.audit.insert()
-_MOVE = (
-    tables.state.update().where(_ONLY).values(number=sa.bindparam("to"), text=sa.bindparam("with"))
-)
 
 
 class SqlAudit:
@@ -46,13 +32,15 @@ class SqlAudit:
 
     def append(self, connection: sa.Connection, event: Event) -> None:
         """Add an event to the transaction that does what it tells."""
-        last = connection.execute(_END).one()
-        fields = {name: _clean(one) for name, one in as_dict(event).items()}
-        number, time = last.number + 1, round(self.clock() * MICRO)
-        made = _hash(last.text, number, time, fields)
-        entry = {"number": number, "time": time, "previous": last.text, "hash": made, **fields}
-        connection.execute(_ADD, entry)
-        connection.execute(_MOVE, {"to": number, "with": made})
+        is_sqlite = connection.dialect.name == "sqlite"
+
+        def execute(statement: str, parameters: tuple[object, ...]) -> Sequence[Any]:
+            written = statement if is_sqlite else statement.replace("?", "%s")
+            rows = connection.exec_driver_sql(written, parameters)
+            return rows.all() if rows.returns_rows else ()
+
+        lock = "" if is_sqlite else " FOR UPDATE"
+        append_entry(execute, event, self.clock(), lock=lock)
 
     def list(self, *, limit: int = 50, before: int = 0) -> Sequence[AuditEntry]:
         """List entries, newest first; with `before`, those of lower numbers."""
@@ -93,25 +81,12 @@ def _after(number: int) -> sa.Select[tuple[object, ...]]:
 def _fault(row: sa.Row[tuple[object, ...]], number: int, previous: str) -> str:
     if row.number != number:
         return f"entry {number} is missing"
-    fields = {name: getattr(row, name) for name in _FIELDS}
-    if row.previous != previous or row.hash != _hash(previous, number, row.time, fields):
+    fields = {name: getattr(row, name) for name in FIELDS}
+    if row.previous != previous or row.hash != entry_hash(previous, number, row.time, fields):
         return f"entry {number} is not what was written"
     return ""
 
 
 def _entry(row: sa.Row[tuple[object, ...]]) -> AuditEntry:
-    event = Event(*(getattr(row, name) for name in _FIELDS))
+    event = Event(*(getattr(row, name) for name in FIELDS))
     return AuditEntry(row.number, row.time / MICRO, event, row.previous, row.hash)
-
-
-def _hash(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
-    told = [previous, number, time, *(fields[name] for name in _FIELDS)]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
-
-
-def _clean(told: object) -> object:
-    """Give text that every database can keep."""
-    if not isinstance(told, str):
-        return told
-    kept = told[:_MOST_CHARACTERS].encode("utf-8", "backslashreplace").decode()
-    return kept.replace("\0", "\\0")

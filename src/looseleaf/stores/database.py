@@ -16,17 +16,14 @@ from looseleaf import atomic
 from looseleaf.errors import DiskFull, InvalidSetting, Unavailable
 from looseleaf.folders import Reporting
 from looseleaf.stores import tables
+from looseleaf.stores.ledger import BUSY_SECONDS, HEAD, WHAT, VersionWatch
+from looseleaf.stores.open_database import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-FILE = ".looseleaf/looseleaf.db"
-HEAD = "0002"  # the newest migration; a test compares it with the folder of migrations
-WHAT = "The database"
-
-_BUSY_SECONDS = 30
 _POLL_SECONDS = 0.5  # how late a change made by another server on PostgreSQL may be seen
 _MIGRATION_LOCK = 0x6C6F6F73656C6561  # "looselea", for PostgreSQL's advisory locks
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
@@ -40,7 +37,7 @@ class Database:
         if self._file:
             _make_file(self._file, mode)
         self.engine = _sqlite(self._file) if self._file else _postgres(url)
-        self._watch = _Watch(self._file) if self._file else None
+        self._watch = VersionWatch(self._file) if self._file else None
         self._seen = (-math.inf, 0)
         self._lock = threading.Lock()
         try:
@@ -105,28 +102,6 @@ class Database:
 _VERSION = sa.select(tables.state.c.number).where(tables.state.c.name == "version")
 
 
-class _Watch:
-    """Tells cheaply whether anyone has changed accounts in an SQLite file since the last look."""
-
-    def __init__(self, file: str) -> None:
-        self._sql = sqlite3.connect(
-            file, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        self._stamp, self._number = -1, 0
-
-    def close(self) -> None:
-        self._sql.close()
-
-    def version(self) -> int:
-        # A number SQLite keeps in shared memory: some microseconds, where a query takes a hundred.
-        stamp = self._sql.execute("PRAGMA data_version").fetchone()[0]
-        if stamp != self._stamp:
-            query = "SELECT number FROM state WHERE name = 'version'"
-            self._number = self._sql.execute(query).fetchone()[0]
-            self._stamp = stamp
-        return self._number
-
-
 class _Explaining:
     """Turn what a database says inside a `with` block into one of our errors."""
 
@@ -166,7 +141,7 @@ def _sqlite(file: str) -> sa.Engine:
     def prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
         connection.isolation_level = None  # the driver would begin too late, and not for tables
         for pragma in (
-            f"busy_timeout = {_BUSY_SECONDS * 1000}",
+            f"busy_timeout = {BUSY_SECONDS * 1000}",
             "journal_mode = WAL",
             "foreign_keys = ON",
         ):

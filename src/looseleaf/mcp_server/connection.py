@@ -1,0 +1,247 @@
+"""One client over stdio: its generation of the protocol, its requests, what it cancels.
+
+The first request decides the generation: with the envelope of 2026-07-28 in `_meta`, every request
+says by itself who asks; else the handshake `initialize` of the older versions comes first.
+"""
+
+from __future__ import annotations
+
+from looseleaf.mcp_server import offer as offers
+from looseleaf.mcp_server.changes import LIST, state_of_list, state_of_page
+from looseleaf.mcp_server.offer import ProtocolError, answering
+from looseleaf.mcp_server.subscriptions import Subscriptions
+from looseleaf.mcp_server.wire import parse_line
+from looseleaf.mcp_server.workers import Workers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeGuard
+
+    from looseleaf.mcp_server.offer import Offer
+    from looseleaf.mcp_server.wire import Wire
+    from looseleaf.operations.context import Context
+
+    Identity = str | int
+    Parameters = dict[str, Any]
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+ENVELOPE_VERSIONS = ("2026-07-28",)
+_PREFIX = "io.modelcontextprotocol/"
+_VERSION, _CAPABILITIES = f"{_PREFIX}protocolVersion", f"{_PREFIX}clientCapabilities"
+_CLIENT, _SERVER = f"{_PREFIX}clientInfo", f"{_PREFIX}serverInfo"
+_ENVELOPE = {"resultType": "complete", "_meta": {_SERVER: offers.INFORMATION}}
+_FRESH = {"ttlMs": 0, "cacheScope": "private"}
+# A thread costs more than these: a page is read in less time than another thread takes to begin.
+_QUICK_METHODS = {"tools/list", "resources/read", "resources/templates/list", "prompts/list"}
+_QUICK_OPERATIONS = {
+    "datamachine/daily-memory-read",
+    "datamachine/get-agent-file",
+    "datamachine/get-agent-memory",
+    "datamachine/list-agent-memory-sections",
+}
+
+
+class Connection:
+    """Answers one client; `acting` gives the context of a client by its name."""
+
+    def __init__(self, offer: Offer, acting: Callable[[str], Context], wire: Wire) -> None:
+        self._offer, self._acting, self._wire = offer, acting, wire
+        self._by_envelope: bool | None = None  # which generation; None before the first request
+        self._client = ""  # who has shaken hands
+        self._open: set[Identity] = set()  # requests that are not answered, and not cancelled
+        self._workers = Workers()
+        self._subscriptions = Subscriptions(wire.send)
+        self._quick_tools = {
+            tool.name for tool in offer.tools if tool.operation.name in _QUICK_OPERATIONS
+        }
+
+    def serve(self, most_bytes: int) -> None:
+        """Answer until the client goes; what it has asked by then is done."""
+        try:
+            for line in self._wire.lines(most_bytes):
+                self._receive(line, most_bytes)
+        finally:
+            self._subscriptions.close()
+            self._workers.finish()
+
+    def _receive(self, line: bytes | None, most_bytes: int) -> None:
+        if line is not None and not line.strip():
+            return
+        if line is None:
+            fault = f"A line has at most {most_bytes} bytes."
+            self._fail(None, ProtocolError(offers.INVALID_REQUEST, fault))
+            return
+        try:
+            message = parse_line(line)
+        except ProtocolError as error:
+            self._fail(None, error)
+            return
+        method, params = message.get("method"), message.get("params")
+        if method is None and ("result" in message or "error" in message):
+            return  # an answer, though we ask nothing
+        identity = message.get("id")
+        is_request = "id" in message
+        if not isinstance(method, str) or not isinstance(params, dict | None):
+            fault = ProtocolError(offers.INVALID_REQUEST, "method is a text, params is an object.")
+            self._fail(identity if _is_identity(identity) else None, fault)
+        elif not is_request:
+            self._notice(method, params or {})
+        elif not _is_identity(identity):
+            self._fail(None, ProtocolError(offers.INVALID_REQUEST, "An id is a text or a number."))
+        else:
+            self._request(identity, method, params or {})
+
+    def _notice(self, method: str, params: Parameters) -> None:
+        """Take note of what a client says without waiting for an answer."""
+        if method == "notifications/cancelled":
+            identity = params.get("requestId")
+            if _is_identity(identity):
+                self._open.discard(identity)  # it is done or dropped, but not answered
+                self._subscriptions.end(identity)
+
+    def _request(self, identity: Identity, method: str, params: Parameters) -> None:
+        if identity in self._open:
+            fault = ProtocolError(
+                offers.INVALID_REQUEST, "A request of this id is not answered yet."
+            )
+            self._fail(identity, fault)
+            return
+        if self._by_envelope is None:
+            self._by_envelope = method != "initialize" and _VERSION in _meta(params)
+        self._open.add(identity)
+
+        def work() -> None:
+            if identity not in self._open:
+                return
+            try:
+                result = answering(self._answer, identity, method, params)
+            except ProtocolError as error:
+                if identity in self._open:
+                    self._open.discard(identity)
+                    self._fail(identity, error)
+                return
+            if result is not None and identity in self._open:
+                self._open.discard(identity)
+                self._wire.send({"jsonrpc": "2.0", "id": identity, "result": result})
+
+        if self._is_quick(method, params):
+            work()
+        else:
+            self._workers.submit(work)
+
+    def _is_quick(self, method: str, params: Parameters) -> bool:
+        if method == "tools/call":
+            arguments = params.get("arguments")
+            past = isinstance(arguments, dict) and arguments.get("as_of")
+            return params.get("name") in self._quick_tools and not past
+        return method in _QUICK_METHODS or method not in offers.METHODS
+
+    def _fail(self, identity: Identity | None, error: ProtocolError) -> None:
+        about = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            about["data"] = error.data
+        self._wire.send({"jsonrpc": "2.0", "id": identity, "error": about})
+
+    def _answer(self, identity: Identity, method: str, params: Parameters) -> dict[str, Any] | None:
+        if not self._by_envelope:
+            return self._answer_after_handshake(method, params)
+        if method == "initialize":
+            raise ProtocolError(
+                offers.UNSUPPORTED_VERSION,
+                f"This connection speaks {ENVELOPE_VERSIONS[0]}, which knows no handshake.",
+                {"supported": list(ENVELOPE_VERSIONS), "requested": params.get("protocolVersion")},
+            )
+        _check_envelope(params)
+        client = offers.client_name(_meta(params).get(_CLIENT))
+        if method == "subscriptions/listen":
+            self._listen(identity, client, params)
+            return None  # the stream is open until it is cancelled
+        if method == "server/discover":
+            result = {"supportedVersions": list(ENVELOPE_VERSIONS), **_introduction(lists=True)}
+        else:
+            result = self._run(method, client, params)
+        return {**result, **_ENVELOPE, **(_FRESH if method in offers.CACHEABLE else {})}
+
+    def _answer_after_handshake(self, method: str, params: Parameters) -> dict[str, Any]:
+        if method == "initialize":
+            return self._shake_hands(params)
+        if _VERSION in _meta(params):
+            raise ProtocolError(
+                offers.INVALID_REQUEST,
+                "This connection began with the handshake of an older protocol, so its requests "
+                f"have no {_VERSION}.",
+            )
+        if method == "ping":
+            return {}
+        subscribes = method in ("resources/subscribe", "resources/unsubscribe")
+        if not subscribes and method not in offers.METHODS:
+            raise ProtocolError(offers.METHOD_NOT_FOUND, "Method not found", method)
+        if not self._client:
+            raise ProtocolError(offers.INVALID_REQUEST, "The first request is initialize.")
+        if not subscribes:
+            return self._run(method, self._client, params)
+        uri = offers.text_of(params, "uri")
+        if method == "resources/unsubscribe":
+            self._subscriptions.unsubscribe(uri)
+        else:
+            self._subscriptions.subscribe(uri, state_of_page(self._acting(self._client), uri))
+        return {}
+
+    def _shake_hands(self, params: Parameters) -> dict[str, Any]:
+        wanted = offers.text_of(params, "protocolVersion")
+        self._client = offers.client_name(params.get("clientInfo"))
+        version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        about = {"protocolVersion": version, "serverInfo": offers.INFORMATION}
+        return {**about, **_introduction(lists=False)}
+
+    def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
+        if method not in offers.METHODS:
+            raise ProtocolError(offers.METHOD_NOT_FOUND, "Method not found", method)
+        return offers.METHODS[method](self._offer, self._acting(client), params)
+
+    def _listen(self, identity: Identity, client: str, params: Parameters) -> None:
+        """Open a stream of what the client asks to hear of, as far as it may read it."""
+        filters = offers.object_of(params, "notifications")
+        uris = filters.get("resourceSubscriptions") or []
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
+            raise ProtocolError(offers.INVALID_PARAMS, "resourceSubscriptions is a list of texts.")
+        context = self._acting(client)
+        states = {uri: state_of_page(context, uri) for uri in dict.fromkeys(uris)}
+        # Tools and prompts never change while a server runs.
+        if filters.get("resourcesListChanged"):
+            states[LIST] = state_of_list(lambda: self._acting(client))
+        self._subscriptions.listen(identity, states)
+
+
+def _introduction(*, lists: bool) -> dict[str, Any]:
+    return {
+        "capabilities": offers.capabilities(lists_change=lists),
+        "instructions": offers.INSTRUCTIONS,
+    }
+
+
+def _meta(params: Parameters) -> dict[str, Any]:
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _check_envelope(params: Parameters) -> None:
+    """Raise unless a request says which protocol it speaks, and what its client can do."""
+    meta = _meta(params)
+    absent = [name for name in (_VERSION, _CAPABILITIES) if name not in meta]
+    if absent:
+        raise ProtocolError(offers.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")
+    version = meta[_VERSION]
+    if not isinstance(version, str):
+        raise ProtocolError(offers.INVALID_PARAMS, f"{_VERSION} is a text.")
+    if version not in ENVELOPE_VERSIONS:
+        raise ProtocolError(
+            offers.UNSUPPORTED_VERSION,
+            f"Unsupported protocol version {version!r}.",
+            {"supported": list(ENVELOPE_VERSIONS), "requested": version},
+        )
+
+
+def _is_identity(identity: object) -> TypeGuard[Identity]:
+    return isinstance(identity, str | int) and not isinstance(identity, bool)

@@ -1,0 +1,54 @@
+"""Adding an entry to the audit: a chain in which each entry holds the hash of the one before.
+
+The statements are plain SQL, so that both ways to the database run the same ones: SQLAlchemy for
+servers and accounts, and the driver alone where importing SQLAlchemy would take too long.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from looseleaf.agents.accounts import Event
+from looseleaf.values import as_dict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    # Runs one statement, with ? for each parameter, and gives its rows.
+    Execute = Callable[[str, tuple[object, ...]], Sequence[Any]]
+
+MICRO = 1_000_000
+FIELDS: tuple[str, ...] = Event.__match_args__
+_MOST_CHARACTERS = 1000
+_COLUMNS = ("number", "time", "previous", "hash", *FIELDS)
+_END = "SELECT number, text FROM state WHERE name = 'audit'"
+_PLACES = ", ".join("?" for _ in _COLUMNS)
+_ADD = f"INSERT INTO audit ({', '.join(_COLUMNS)}) VALUES ({_PLACES})"  # noqa: S608 - our names
+_MOVE = "UPDATE state SET number = ?, text = ? WHERE name = 'audit'"
+
+
+def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") -> None:
+    """Add an event to the transaction that `execute` belongs to; `lock` holds up other writers."""
+    ((last, previous),) = execute(_END + lock, ())
+    fields = {name: _clean(one) for name, one in as_dict(event).items()}
+    number, time = last + 1, round(now * MICRO)
+    digest = entry_hash(previous, number, time, fields)
+    execute(_ADD, (number, time, previous, digest, *(fields[name] for name in FIELDS)))
+    execute(_MOVE, (number, digest))
+
+
+def entry_hash(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
+    """Give the hash of an entry, which holds that of the entry before."""
+    parts = [previous, number, time, *(fields[name] for name in FIELDS)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _clean(text: object) -> object:
+    """Give text that every database can keep."""
+    if not isinstance(text, str):
+        return text
+    kept = text[:_MOST_CHARACTERS].encode("utf-8", "backslashreplace").decode()
+    return kept.replace("\0", "\\0")

@@ -1,0 +1,138 @@
+"""The ledger of an SQLite database: settings made while running, and the audit.
+
+`looseleaf mcp` starts with every session of a coding agent; importing SQLAlchemy would take longer
+than all else it does, and as much memory, so the ledger needs the driver alone. Accounts, tokens
+and conversations need the whole database (`stores/database.py`), which also makes and migrates it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from _thread import allocate_lock
+
+from looseleaf.errors import DiskFull, Unavailable
+from looseleaf.stores.audit_chain import append_entry
+from looseleaf.stores.open_database import FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.agents.accounts import Event, Ledger
+
+HEAD = "0002"  # the newest migration; a test compares it with the folder of migrations
+WHAT = "The database"
+BUSY_SECONDS = 30
+
+
+def open_ledger(
+    root: str, whole: Callable[[], Ledger], *, clock: Callable[[], float]
+) -> Ledger | None:
+    """Open the ledger of a workspace; None where there is no database yet.
+
+    A database that is not of this version, or no plain file, is for `whole` to mend or refuse.
+    """
+    file = os.path.join(root, FILE)
+    try:
+        about = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(about.st_mode) or not about.st_size:
+        return whole()
+    ledger = SqliteLedger(file, clock=clock)
+    if ledger.revision() == HEAD:
+        return ledger
+    ledger.close()
+    return whole()
+
+
+class VersionWatch:
+    """Tells cheaply whether anyone has changed accounts in an SQLite file since the last look."""
+
+    def __init__(self, file: str) -> None:
+        self.sql = sqlite3.connect(
+            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        self._stamp, self._number = -1, 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.sql.close()
+
+    def version(self) -> int:
+        """Give the number of changes of accounts so far."""
+        # A number SQLite keeps in shared memory: some microseconds, where a query takes a hundred.
+        stamp = self.sql.execute("PRAGMA data_version").fetchone()[0]
+        if stamp != self._stamp:
+            query = "SELECT number FROM state WHERE name = 'version'"
+            self._number = self.sql.execute(query).fetchone()[0]
+            self._stamp = stamp
+        return self._number
+
+
+class SqliteLedger:
+    """Settings and audit in an SQLite file that `stores/database.py` has made."""
+
+    def __init__(self, file: str, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = allocate_lock()
+        with _Explaining():
+            self._watch = VersionWatch(file)
+            self._sql = self._watch.sql
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._watch.close()
+
+    def revision(self) -> str:
+        """Give the number of the newest migration that the file has; "" for none."""
+        try:
+            row = self._sql.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.DatabaseError:
+            return ""
+        return str(row[0]) if row else ""
+
+    def version(self) -> int:
+        """Give a number that another one follows as soon as any account or setting changes."""
+        with self._lock, _Explaining():
+            return self._watch.version()
+
+    def settings_made(self) -> Mapping[str, Any]:
+        """Give every setting made while running, by name."""
+        with self._lock, _Explaining():
+            rows = self._sql.execute("SELECT name, setting FROM settings ORDER BY name").fetchall()
+        return {name: json.loads(setting) for name, setting in rows}
+
+    def add_event(self, event: Event) -> None:
+        """Add an event that changed no account to the audit."""
+        with self._lock, _Explaining():
+            # As for every event of a page: the page has a history of its own, written durably.
+            self._sql.execute("PRAGMA synchronous = NORMAL")
+            self._sql.execute("BEGIN IMMEDIATE")
+            try:
+                append_entry(self._rows, event, self._clock())
+                self._sql.execute("COMMIT")
+            except BaseException:
+                if self._sql.in_transaction:
+                    self._sql.execute("ROLLBACK")
+                raise
+
+    def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
+        return self._sql.execute(statement, parameters).fetchall()
+
+
+class _Explaining:
+    """Turn what SQLite says inside a `with` block into one of our errors."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            message = str(error).partition("\n")[0]
+            full = "is full" in message
+            raise (DiskFull(WHAT) if full else Unavailable(WHAT, message)) from error
