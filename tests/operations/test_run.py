@@ -54,7 +54,8 @@ def test_a_schema_says_types_choices_and_defaults() -> None:
         "description": "The name of the page.",
         "default": "MEMORY.md",
     }
-    assert fields["agent"]["type"] == ["string", "integer", "null"]
+    kinds = [one["type"] for one in fields["agent"]["anyOf"]]
+    assert kinds == ["string", "integer", "null"]
     assert fields["layer"]["anyOf"][0]["enum"] == ["shared", "agent", "user", "network"]
 
 

@@ -129,11 +129,7 @@ _PARTS: list[Document] = [
 
 
 def _parameter(name: str, wanted: Document, place: str, *, needed: bool) -> Document:
-    kind = wanted.get("type")
-    if isinstance(kind, list):  # a query has no null: what is not said is null
-        kinds = [one for one in kind if one != "null"]
-        wanted = {**wanted, "type": kinds[0] if len(kinds) == 1 else kinds}
-    if "anyOf" in wanted:
+    if "anyOf" in wanted:  # a query has no null: what is not said is null
         some = [one for one in wanted["anyOf"] if one.get("type") != "null"]
         wanted = some[0] if len(some) == 1 else {**wanted, "anyOf": some}
     told = {key: one for key, one in wanted.items() if key != "description"}
