@@ -423,7 +423,8 @@ def test_a_client_is_heard_while_a_call_runs_and_a_cancelled_call_is_not_answere
     tell(INITIALIZE, request(2, "tools/call", **wait), request(3, "tools/call", **wait))
     tell(request(2, "ping"), request(4, "ping"))
     assert [heard(), heard(), heard()] == [1, 2, 4]  # an id that is not answered yet is refused
-    tell(*({**cancel, "params": {"requestId": one}} for one in (2, 99, None, "x", [])))
+    ids: tuple[object, ...] = (2, 99, None, "x", [])
+    tell(*({**cancel, "params": {"requestId": one}} for one in ids))
     tell(request(5, "ping"))
     assert heard() == 5
     gate.touch()

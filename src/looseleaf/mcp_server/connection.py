@@ -69,8 +69,8 @@ class Connection:
         if line is not None and not line.strip():
             return
         if line is None:
-            fault = f"A line has at most {most_bytes} bytes."
-            self._fail(None, ProtocolError(offers.INVALID_REQUEST, fault))
+            reason = f"A line has at most {most_bytes} bytes."
+            self._fail(None, ProtocolError(offers.INVALID_REQUEST, reason))
             return
         try:
             message = parse_line(line)
