@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Everything one does in this repository, on any machine that has Python 3.11 or newer.
 
-The packages come from `requirements.lock`, hash-checked, into `.venv`; every command that needs
-them sets that up first and does nothing when it is up to date.
+The packages come from `requirements.lock`, hash-checked, into `.venv`. `run` installs the part of
+them that a user needs, `serve` adds those of the server, the other commands those of a developer;
+what is up to date is left as it is.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 try:
     import tomllib
@@ -51,10 +55,43 @@ ENV["UV_PYTHON_DOWNLOADS"] = "never"
 TEST_TOOLS = {"strace": "strace", "rg": "ripgrep"}  # command: Debian package
 
 TOUR = (["memory", "paths"], ["agents", "list"])
+NEXT = """
+Looseleaf is ready. To call it in this terminal, paste this line once:
+
+  export PATH={path}:"$PATH" LOOSELEAF_ROOT={root}
+
+Then tell your coding agent, and what one session learns the next one knows:
+
+  looseleaf mcp install --client claude-code
+
+Or talk to it here: looseleaf chat --model echo. All commands: looseleaf --help
+To have the command in every terminal: docs/install.md"""
 
 # Every platform and Python at once, by hash, and without any address.
 COMPILE = ["pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"]
-COMPILE += ["--no-emit-index-url", "--no-header", "--no-annotate", "--all-extras", "--group", "dev"]
+COMPILE += ["--no-emit-index-url", "--no-header", "--all-extras", "--group", "dev", "--quiet"]
+
+# A package of the lock: its lines, and in a comment below them what needs it.
+LOCKED = re.compile(r"^([a-z0-9][a-z0-9._-]*)==.*\n(?: +--.*\n)*((?: +#.*\n)*)", re.MULTILINE)
+NEEDED_BY = re.compile(r"# +(?:via )?([a-z0-9][a-z0-9._-]*)")
+# The lines in which pip and uv name a package that they fetch or install.
+PACKAGE_LINE = re.compile(
+    r" *(?:Collecting|Processing|Downloading|\+) (?:\S*/)?([\w.]+(?:-[a-z]\w*)*)"
+)
+
+
+class Level(NamedTuple):
+    """What .venv is good for: a name, its stamp, and whose packages of the lock it takes."""
+
+    name: str
+    stamp: Path
+    extras: tuple[str, ...] | None = None  # nothing: the whole lock
+
+
+USER = Level("looseleaf", VENV / "looseleaf-run-stamp", ())
+SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server",))
+DEVELOPER = Level("developers", STAMP)
+LEVELS = (USER, SERVER, DEVELOPER)  # each takes all that those before it take
 
 STATIC_STAGES = (
     ("ruff format", ["ruff", "format", "--check", "."]),
@@ -64,42 +101,30 @@ STATIC_STAGES = (
 
 
 def setup(*_arguments: str) -> int:
-    """Make .venv, or do nothing when it is up to date."""
-    # Two runs at once would each remove the other's half-made folder.
-    with Path(__file__).open("rb+") as turnstile:
-        fcntl.flock(turnstile, fcntl.LOCK_EX)
-        wanted = _fingerprint()
-        if not STAMP.exists() or STAMP.read_text() != wanted:
-            print(f"Setting up .venv with Python {sys.version.split()[0]} …", flush=True)
-            if not (_install_with_uv() or _install_with_pip()):
-                return 1
-            compileall.compile_dir(VENV / "lib", quiet=2, workers=0)
-            STAMP.write_text(wanted)
-        # Always: a command run later, where bytecode may not be written, must still start fast.
-        compileall.compile_dir(ROOT / "src", quiet=2)
-    return 0
+    """Make .venv for developers, or do nothing when it is up to date."""
+    return _set_up(DEVELOPER)
 
 
 def run(*arguments: str) -> int:
     """Run looseleaf on ./my-memory, or a short tour when no arguments are given."""
-    if code := setup():
+    if code := _set_up(SERVER if "serve" in arguments else USER):
         return code
-    ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
+    root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
     looseleaf = str(VENV / "bin" / "looseleaf")
     if arguments:
         os.execve(looseleaf, [looseleaf, *arguments], ENV)  # noqa: S606 - no shell is wanted
-    first = () if Path(ENV["LOOSELEAF_ROOT"]).exists() else (["init"],)
+    first = () if Path(root).exists() else (["init"],)
     for command in (*first, *TOUR):
         print(f"\n$ looseleaf {' '.join(command)}", flush=True)
         if code := _call([looseleaf, *command]):
             return code
-    print("\nNext: python3 dev.py run --help")
+    print(NEXT.format(path=shlex.quote(str(VENV / "bin")), root=shlex.quote(root), tree=ROOT))
     return 0
 
 
 def serve(*arguments: str) -> int:
     """Run the server on ./my-memory, made first where it is not there."""
-    if code := setup():
+    if code := _set_up(SERVER if "serve" in arguments else USER):
         return code
     root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
     new = not Path(root, "looseleaf.toml").exists()
@@ -139,7 +164,7 @@ def lock(*arguments: str) -> int:
                 [f"{scratch}/bin/python", "-m", "pip", "install", "--quiet", "uv"]
             ):
                 return 1
-        if code := _call([uv, *COMPILE, "--quiet", *arguments, "pyproject.toml", "-o", LOCK.name]):
+        if code := _call([uv, *COMPILE, *arguments, "pyproject.toml", "-o", LOCK.name]):
             return code
     if "://" in LOCK.read_text():
         print("requirements.lock must not name any address; remove the URL dependency.")
@@ -147,29 +172,113 @@ def lock(*arguments: str) -> int:
     return 0
 
 
-def _fingerprint() -> str:
-    """Sum up all that .venv is made from; ROOT too, since its scripts hold full paths."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    parts = (LOCK.read_text(), repr(project), sys.version, sys.base_prefix, str(ROOT))
+def _set_up(level: Level) -> int:
+    """Bring .venv to a level, or do nothing where it has that one or more."""
+    # Two runs at once would each remove the other's half-made folder.
+    with Path(__file__).open("rb+") as turnstile:
+        fcntl.flock(turnstile, fcntl.LOCK_EX)
+        if not any(map(_is_current, LEVELS[LEVELS.index(level) :])) and not _fill(level):
+            return 1
+        # Always: a command run later, where bytecode may not be written, must still start fast.
+        compileall.compile_dir(ROOT / "src", quiet=2)
+    return 0
+
+
+def _fill(level: Level) -> bool:
+    """Install what is missing; all anew where the packages there are not those of the lock."""
+    present = next(filter(_has_packages, reversed(LEVELS)), None)
+    is_complete = present is not None and LEVELS.index(present) >= LEVELS.index(level)
+    chosen = present if present and is_complete else level
+    fingerprint, start = _fingerprint(chosen), time.monotonic()
+    for each in LEVELS:
+        each.stamp.unlink(missing_ok=True)  # after an interruption all is made anew
+    print(f"Setting up .venv for {level.name}, Python {sys.version.split()[0]} …", flush=True)
+    packages = "" if is_complete else _locked(chosen)
+    if not _install_with_uv(packages, keep=present is not None):
+        keep = present is not None and bool(_pip())
+        if not _install_with_pip(packages if keep else _locked(chosen), keep=keep):
+            return False
+    if chosen is DEVELOPER and packages:
+        compileall.compile_dir(VENV / "lib", quiet=2, workers=0)
+    chosen.stamp.write_text(fingerprint)
+    print(f"Done in {time.monotonic() - start:.0f} s.", flush=True)
+    return True
+
+
+def _fingerprint(level: Level = DEVELOPER) -> str:
+    """Sum up what .venv is made from: first its packages, then this project's own metadata."""
+    metadata = hashlib.sha256(repr(_pyproject()["project"]).encode()).hexdigest()
+    return f"{_packages_fingerprint(_locked(level))} {metadata}"
+
+
+def _packages_fingerprint(locked: str) -> str:
+    """Sum up the packages and what they are installed for; ROOT too: scripts hold full paths."""
+    parts = (locked, sys.version, sys.base_prefix, str(ROOT))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _install_with_uv() -> bool:
+def _is_current(level: Level) -> bool:
+    return level.stamp.exists() and level.stamp.read_text() == _fingerprint(level)
+
+
+def _has_packages(level: Level) -> bool:
+    """Say whether the packages of a level are there, whatever has changed in this project."""
+    recorded = level.stamp.read_text().split() if level.stamp.exists() else []
+    return recorded[:1] == [_packages_fingerprint(_locked(level))]
+
+
+def _pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def _locked(level: Level) -> str:
+    """Give the lines of the lock for a level: its packages, and all that they need."""
+    lock = LOCK.read_text()
+    if level.extras is not None:
+        tables = _pyproject()
+        asked = [*tables["project"]["dependencies"], *tables["dependency-groups"]["build"]]
+        for extra in level.extras:
+            asked += tables["project"]["optional-dependencies"][extra]
+        names = {re.split(r"[^\w.-]", one)[0].lower() for one in asked}
+        uses = [(name, set(NEEDED_BY.findall(via))) for name, via in LOCKED.findall(lock)]
+        while more := {name for name, users in uses if users & names} - names:
+            names |= more
+        lock = "".join(one[0] for one in LOCKED.finditer(lock) if one[1] in names)
+    return re.sub(r"^ *#.*\n", "", lock, flags=re.MULTILINE)
+
+
+def _install_with_uv(packages: str, *, keep: bool) -> bool:
     uv = shutil.which("uv")
     if not uv:
         return False
-    install = [uv, "pip", "install", "--quiet", "--python", str(PYTHON)]
-    _remove_venv()
-    if _call([uv, "venv", "--quiet", "--python", BASE_PYTHON, str(VENV)]) or _fill(install):
+    if not keep:
+        _remove_venv()
+    if not keep and _call([uv, "venv", "--quiet", "--python", BASE_PYTHON, str(VENV)]):
+        return False
+    if _install([uv, "pip", "install", "--python", str(PYTHON)], packages):
         print("uv could not do it (it does not read pip's configuration); trying pip.", flush=True)
         return False
     return True
 
 
-def _install_with_pip() -> bool:
-    _remove_venv()
-    pip = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    return _make_venv(str(VENV)) and _fill(pip) == 0
+def _install_with_pip(packages: str, *, keep: bool) -> bool:
+    if not keep:
+        _remove_venv()
+        # A pip that is there spares the half of a minute that another one takes on a small machine.
+        bare = ["--without-pip"] if importlib.util.find_spec("pip") else []
+        if not _make_venv(str(VENV), *bare):
+            return False
+    install = [*_pip(), "install", "--disable-pip-version-check", "--no-compile"]
+    return _install([*install, "--progress-bar", "off"], packages) == 0
+
+
+def _pip() -> list[str]:
+    """Give the words that call pip for .venv: its own, else that of this Python; else nothing."""
+    if any(VENV.glob("lib/python*/site-packages/pip")):
+        return [str(PYTHON), "-m", "pip"]
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    return []
 
 
 def _remove_venv() -> None:
@@ -177,21 +286,54 @@ def _remove_venv() -> None:
         shutil.rmtree(VENV)
 
 
-def _fill(install: list[str]) -> int:
-    """Install the locked packages, then this project on top of them."""
-    return _call([*install, "--require-hashes", "-r", LOCK.name]) or _call(
-        [*install, "--no-deps", "--no-build-isolation", "--editable", "."]
+def _install(install: list[str], packages: str) -> int:
+    """Install the locked packages, if any are missing, then this project on top of them."""
+    return (bool(packages) and _install_locked(install, packages)) or _call(
+        [*install, "--quiet", "--no-deps", "--no-build-isolation", "--editable", "."]
     )
 
 
-def _make_venv(folder: str) -> bool:
+def _install_locked(install: list[str], packages: str) -> int:
+    """Install the packages of a lock, and name each while it comes."""
+    end = ""
+    print(f"Up to {len(LOCKED.findall(packages))} packages:", flush=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".lock") as file:
+        file.write(packages)
+        file.flush()
+        command = [*install, "--no-deps", "--require-hashes", "-r", file.name]
+        with subprocess.Popen(
+            command, cwd=ROOT, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            seen: set[str] = set()
+            for line in process.stdout or ():
+                end = (end + line)[-4000:]
+                package = PACKAGE_LINE.match(line)
+                name = package[1].replace("_", "-").lower() if package else ""
+                if name and name not in seen:
+                    seen.add(name)
+                    _show_progress(f"  {len(seen):>3}  {name}")
+    _show_progress("")
+    if process.returncode:
+        print(end, end="", flush=True)
+    return process.returncode
+
+
+def _show_progress(text: str) -> None:
+    """Write over the last line on a terminal; elsewhere write a line of its own."""
+    if sys.stdout.isatty():
+        print(f"\r\x1b[K{text}", end="", flush=True)
+    elif text:
+        print(text, flush=True)
+
+
+def _make_venv(folder: str, *options: str) -> bool:
     """Make a virtualenv with pip in it; Debian keeps what that needs in a package of its own."""
-    if not importlib.util.find_spec("ensurepip"):
+    if not options and not importlib.util.find_spec("ensurepip"):
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
         if not _apt_install(package):
             print(f"Python's venv module is incomplete. Install it: sudo apt install {package}")
             return False
-    return _call([BASE_PYTHON, "-m", "venv", folder]) == 0
+    return _call([BASE_PYTHON, "-m", "venv", *options, folder]) == 0
 
 
 def _ensure_test_tools() -> None:

@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 # A line may import only the lines above it; rooms on one line do not import each other.
 LINES = (
     "errors values version",
-    "settings atomic mounts",
+    "settings atomic extras mounts",
     "folders",
     "memory models",
     "agents",
@@ -45,6 +45,7 @@ STANDARD_LIBRARY_ONLY = {
     "atomic",
     "folders",
     "mounts",
+    "extras",
     "memory",
     "agents",
     "operations",
@@ -74,6 +75,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("atomic.py", "ctypes"): "3 ms that only a writing process pays",
     ("stores/shelves.py", "ctypes"): "the same, and one that reads many pages",
     ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
+    ("extras.py", "*"): "only where a part is missing: how this installation was made",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",

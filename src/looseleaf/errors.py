@@ -15,6 +15,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidArgument             an operation takes no such argument, or not this value
     │   ├── InvalidModel                a name nobody answers to, or a key that is missing
     │   ├── ModelMissing                nothing names a model; the message says where to
+    │   ├── ExtraMissing (ImportError)  a part that is not installed; the message is how to add it
     │   ├── EmptyMessage
     │   ├── BrokenDirective             it could not keep its contract; found at registration
     │   ├── BrokenPlugin                the same; found while the workspace opens
@@ -205,6 +206,19 @@ class ModelMissing(Invalid):
             f"No model is named for {agent} in mode {mode}. Name one: default_model = "
             '"provider:model" in looseleaf.toml (or "echo" to try it out), or for this agent: '
             f"""looseleaf agents configure {agent} 'models={{"{mode}": "provider:model"}}'"""
+        )
+
+
+class ExtraMissing(Invalid, ImportError):
+    """A part of Looseleaf that this installation does not have."""
+
+    code = "extra_missing"
+
+    def __init__(self, what: str, extra: str, package: str, line: str) -> None:
+        self.what, self.extra, self.package, self.line = what, extra, package, line
+        super().__init__(
+            f"{what} needs the extra {extra!r}, and {package} is missing or too old. "
+            f"Install it: {line}"
         )
 
 

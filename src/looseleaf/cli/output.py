@@ -9,6 +9,7 @@ import unicodedata
 from looseleaf.errors import (
     Ambiguous,
     Conflicted,
+    ExtraMissing,
     Invalid,
     LooseleafError,
     NotFound,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 FAILED, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
+    (ExtraMissing, 7),
     (Invalid, USAGE),
     (NotFound, 3),
     (Ambiguous, 3),

@@ -8,6 +8,7 @@ from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
+from looseleaf.extras import SERVER, require_extra
 from looseleaf.values import changed
 
 
@@ -34,7 +35,8 @@ def serve(
     requests under way are finished first.
     """
     local(asked, "it is what makes a server", named=True)
-    from looseleaf.web import server
+    with require_extra(SERVER, "looseleaf serve"):
+        from looseleaf.web import server
     from looseleaf.workspace import Workspace
 
     with Workspace.open(asked.root, surface="cli") as workspace:

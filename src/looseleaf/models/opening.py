@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from looseleaf.errors import InvalidModel
+from looseleaf.extras import MODELS, require_extra
 from looseleaf.models.bridge import Bridge
 from looseleaf.models.echo import EchoModel
 from looseleaf.models.patient import PatientModel
@@ -101,11 +102,8 @@ class Models:
 
     def _native(self, name: str, bridge: Bridge) -> Compatible | Providers:
         if "native" not in self._ways:
-            try:
+            with require_extra(MODELS, f"The model {name}"):
                 from looseleaf.models.providers import Providers
-            except ImportError as error:
-                why = f"{error.name} is not installed; add it: pip install 'looseleaf[models]'"
-                raise InvalidModel(name, why) from None
             self._ways["native"] = Providers(bridge, cache=self._cache)
         return self._ways["native"]
 

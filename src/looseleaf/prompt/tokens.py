@@ -6,6 +6,7 @@ import os
 import re
 
 from looseleaf.errors import InvalidSetting
+from looseleaf.extras import TOKENS, require_extra
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -53,11 +54,7 @@ def tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
 
 
 def _tiktoken(name: str) -> Callable[[str], int]:
-    try:
+    with require_extra(TOKENS, f"The tokenizer {name}"):
         import tiktoken
-    except ImportError as error:
-        raise InvalidSetting(
-            "tokenizer", f"{name} needs tiktoken: pip install 'looseleaf[tokens]'"
-        ) from error
     encoding = tiktoken.get_encoding(name)
     return lambda text: len(encoding.encode(text, disallowed_special=()))

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from looseleaf import atomic
-from looseleaf.errors import DiskFull, InvalidSetting, Unavailable
+from looseleaf.errors import DiskFull, ExtraMissing, InvalidSetting, Unavailable
+from looseleaf.extras import POSTGRES, require_extra
 from looseleaf.folders import Reporting
 from looseleaf.stores import tables
 from looseleaf.stores.ledger import BUSY_SECONDS, HEAD, WHAT, VersionWatch
@@ -164,12 +165,11 @@ def _postgres(url: str) -> sa.Engine:
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg") or not colon:
         raise InvalidSetting("database_url", "it begins with postgresql://")
     try:
-        # A server that went away and came back is noticed before a transaction, not in it.
-        return sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
-    except ImportError as error:
-        raise InvalidSetting(
-            "database_url", "PostgreSQL needs its driver: install looseleaf[postgres]"
-        ) from error
+        with require_extra(POSTGRES, "PostgreSQL"):
+            # A server that went away and came back is noticed before a transaction, not in it.
+            return sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
+    except ExtraMissing:
+        raise  # it is a ValueError, too
     except (sa.exc.ArgumentError, ValueError) as error:
         raise InvalidSetting("database_url", "it is not an address of a database") from error
 

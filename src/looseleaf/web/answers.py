@@ -13,6 +13,7 @@ from looseleaf.errors import (
     Ambiguous,
     Conflicted,
     DiskFull,
+    ExtraMissing,
     Invalid,
     Locked,
     LooseleafError,
@@ -113,6 +114,10 @@ def of_error(request: Request, error: Exception) -> Response:
         sys.stderr.write(f"looseleaf: {error}\n")
         message = f"{error.what} is not available now. The server's operator can see why."
         return refusal(status, error.code, message, headers=headers)
+    if isinstance(error, ExtraMissing):
+        sys.stderr.write(f"looseleaf: {error}\n")
+        message = f"{error.what} needs the extra {error.extra!r}, which this server does not have."
+        return refusal(status, error.code, message, {"extra": error.extra}, headers)
     # What it was made of, which its message says too, is easier to read for a program.
     known = {name: _plain(one) for name, one in vars(error).items()}
     return refusal(status, error.code, str(error), known, headers)
