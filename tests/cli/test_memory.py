@@ -260,11 +260,12 @@ def test_whose_page_is_told_by_options(run: Run, root: Path) -> None:
     """An agent by slug or id, a user, a layer."""
     run("agents", "create", "ada")
     run("memory", "write", "SOUL.md", "Name", "Ada", "--agent", "ada")
-    run("memory", "write", "USER.md", "Name", "Seven", "--user", "7")
+    seven = run("users", "create", "seven", "--format", "json").json["id"]
+    run("memory", "write", "USER.md", "Name", "Seven", "--user", str(seven))
     run("memory", "write", "notes.md", "--page", "all", "--layer", "shared")
     assert "Ada" in (root / "agents" / "ada" / "SOUL.md").read_text()
     assert run("memory", "read", "SOUL.md", "Name", "--agent", "2").text == "Ada"
-    assert "Seven" in (root / "users" / "7" / "USER.md").read_text()
+    assert "Seven" in (root / "users" / str(seven) / "USER.md").read_text()
     assert (root / "shared" / "notes.md").read_text() == "all"
     ambiguous = run("memory", "read")
     assert (ambiguous.code, ambiguous.out) == (3, b"")

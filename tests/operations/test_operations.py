@@ -22,7 +22,7 @@ from looseleaf.errors import (
 )
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import Shelf
-from looseleaf.operations import agents, composed, daily, files, history, memory, search
+from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.operations.catalog import CATALOG, operation
 from looseleaf.operations.context import Context, Where
 from looseleaf.operations.moment import parse_moment
@@ -100,8 +100,9 @@ def test_a_page_is_found_where_the_registry_puts_it(context: Context) -> None:
 
 def test_another_users_page_is_another_page(context: Context) -> None:
     """The user told, the agent's owner, the default one, in this order."""
-    agents.create_agent(context, "bob", owner=7)
-    memory.write_page(context, "USER.md", "seven", where=Where(user=7))
+    eve = users.create_user(context, "eve").id
+    agents.create_agent(context, "bob", owner=eve)
+    memory.write_page(context, "USER.md", "seven", where=Where(user=eve))
     assert memory.read_memory(context, "USER.md", where=Where(agent="bob")).content == "seven"
     assert memory.read_memory(context, "USER.md", where=Where(agent="ada")).content != "seven"
 

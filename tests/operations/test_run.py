@@ -73,8 +73,11 @@ def test_the_names_of_the_seeds_are_understood(mine: Context) -> None:
     """And 0 is nobody in particular, as there."""
     arguments = {"filename": "notes.md", "content": "x", "agent_slug": "bob", "user_id": 0}
     assert invoke(mine, "datamachine/write-agent-file", arguments)["filename"] == "notes.md"
-    with pytest.raises(InvalidArgument, match="something else than agent"):
-        invoke(mine, "datamachine/list-agent-files", {"agent_id": 2, "agent_slug": "bob"})
+    bob = {"agent_slug": "bob"}
+    known = invoke(mine, "looseleaf/show-agent", bob)["id"]
+    assert invoke(mine, "datamachine/list-agent-files", {**bob, "agent_id": known})
+    with pytest.raises(AgentMissing):
+        invoke(mine, "datamachine/list-agent-files", {**bob, "agent_id": 1})
 
 
 @pytest.mark.parametrize(

@@ -209,12 +209,21 @@ def _on_agent(principal: Principal, permission: str, agent_id: int, owner: int) 
     return _on_workspace(principal, permission, None) if permission == "chat" else None
 
 
+def lacks_to_name(principal: Principal, user_id: int) -> str | None:
+    """Say what a principal lacks to act on a user's pages and agents; None for one's own."""
+    if principal.is_local or principal.user_id == user_id:
+        return None
+    if principal.agent_id or not principal.can("manage_agents"):
+        return "the capability manage_agents, since these are another user's"
+    return None
+
+
 def _on_user(principal: Principal, permission: str, user_id: int) -> str | None:
     if permission not in _OF_A_USER:
         return _on_workspace(principal, permission, None)
     if principal.user_id != user_id:
-        if principal.agent_id or not principal.can("manage_agents"):
-            return "the capability manage_agents, since these are another user's"
+        if (lacks := lacks_to_name(principal, user_id)) is not None:
+            return lacks
         if permission in ("tokens", "list_tokens") and not principal.can(EVERYTHING):
             return f"the capability {EVERYTHING}, since these are another user's"
     needed = "operator" if permission in ("write", "tokens") else "viewer"

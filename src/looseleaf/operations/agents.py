@@ -16,6 +16,7 @@ from looseleaf.operations.context import (
     layer_of,
     scope_of,
     shelf_of,
+    user_exists,
     visible_agents,
 )
 from looseleaf.values import value
@@ -64,7 +65,8 @@ def create_agent(
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
     record = context.agents.create(slug, name=name, owner=user, config=config)
     start_pages(context, record.shelf, agent_name=record.name)
-    start_pages(context, Shelf("user", user))
+    if user_exists(context, user):
+        start_pages(context, Shelf("user", user))
     return record
 
 

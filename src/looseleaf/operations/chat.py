@@ -12,7 +12,7 @@ from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors import EmptyMessage, InvalidArgument, LooseleafError, ModelMissing
 from looseleaf.models.model import Attachment, Message, Offer
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_of, chats_of
+from looseleaf.operations.context import HERE, Where, agent_meant, agent_of, chats_of
 from looseleaf.operations.model_tools import run_tool, tools_for
 from looseleaf.operations.prompt import assemble
 from looseleaf.operations.session_access import own_session
@@ -75,7 +75,7 @@ def converse(context: Context | Elsewhere, saying: Saying, where: Where = HERE) 
         return context.converse(saying, where)
     context = context.during("chat")
     session = own_session(context, saying.session) if saying.session else None
-    agent = agent_of(context, session.agent if session else where.agent)
+    agent = agent_of(context, session.agent) if session else agent_meant(context, where)
     mode = session.mode if session else saying.mode
     if saying.message is not None and not saying.message.strip():
         raise EmptyMessage

@@ -17,7 +17,7 @@ from looseleaf.memory.projection import project
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_of, scope_of, settled
+from looseleaf.operations.context import HERE, Where, agent_meant, scope_of, settled
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -130,7 +130,7 @@ def _compose_context(
 
 def _agent(context: Context, where: Where, *, needed: bool) -> AgentRecord | None:
     try:
-        return agent_of(context, where.agent)
+        return agent_meant(context, where)
     except (AgentAmbiguous, AgentMissing):
         if needed or where.agent is not None:
             raise

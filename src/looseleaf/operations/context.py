@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import LOCAL_ADMINISTRATOR, authorize
+from looseleaf.agents.access import AGENT, LOCAL_ADMINISTRATOR, authorize, lacks_to_name
 from looseleaf.errors import (
     AgentAmbiguous,
     AgentMissing,
     Conflicted,
     DailyMemoryOff,
+    Forbidden,
     InvalidArgument,
     InvalidName,
     Unavailable,
+    UserMissing,
 )
 from looseleaf.folders import fold
 from looseleaf.memory.scope import LAYERS, Shelf
@@ -137,7 +139,7 @@ class Context:
 
 @value
 class Where:
-    """Whose page is meant: an agent by id or slug, a user, or a layer by name."""
+    """Whose page is meant: an agent by id or slug, a user (and their agent), a layer by name."""
 
     agent: str | int | None = None
     user: int | None = None
@@ -145,6 +147,7 @@ class Where:
 
 
 HERE = Where()
+MOST_USER_ID = 2**31 - 1  # of the column in the database
 
 
 def accounts_of(context: Context) -> Accounts:
@@ -159,6 +162,56 @@ def chats_of(context: Context) -> Chats:
     if context.chats is None:
         raise Unavailable("The database", "this workspace was opened without one")
     return context.chats()
+
+
+def agent_meant(context: Context, where: Where) -> AgentRecord:
+    """Find the agent that is meant: the one named, else the agent of the user who is named."""
+    if where.user is None:
+        return agent_of(context, where.agent)
+    require_user(context, where.user)
+    if where.agent or context.principal.agent_id:
+        return agent_of(context, where.agent)
+    return _agent_of_user(context, where.user)
+
+
+def _agent_of_user(context: Context, user: int) -> AgentRecord:
+    """Choose a user's agent: the default one if it is theirs, else the only active one."""
+    owned = [one for one in visible_agents(context) if one.owner == user and one.status == "active"]
+    default = [one for one in owned if context.settings.default_agent in (one.slug, str(one.id))]
+    if len(owned) > 1 and not default:
+        raise AgentAmbiguous(tuple(one.slug for one in owned))
+    if not owned:
+        raise AgentMissing(f"(of user {user})", tuple(one.slug for one in visible_agents(context)))
+    record = (default or owned)[0]
+    authorize(context.principal, context.permission, record.shelf, owner=record.owner)
+    return record
+
+
+def require_user(context: Context, user: int) -> None:
+    """Raise unless the one who acts may name this user, and the user exists."""
+    lacks = lacks_to_name(context.principal, user)
+    if lacks is not None:
+        raise Forbidden(context.permission or "read", lacks)
+    if not user_exists(context, user):
+        raise UserMissing(user)
+
+
+def user_exists(context: Context, user: int) -> bool:
+    """Say whether there is such a user: the default one, one with pages, or one with an account.
+
+    The account is looked up last, since a page command opens no database unless it must.
+    """
+    principal = context.principal
+    # A local agent has the user id that its operator typed, which proves nothing.
+    if not principal.is_local and principal.kind != AGENT and principal.user_id == user:
+        return True
+    if user == context.settings.default_user:
+        return True
+    if not 0 < user <= MOST_USER_ID:
+        return False
+    if context.pages.list(Shelf("user", user)):
+        return True
+    return context.accounts is not None and context.accounts().users.find(user) is not None
 
 
 def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
@@ -205,7 +258,9 @@ def _own(context: Context) -> AgentRecord | None:
 def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
     """Find the shelf of a layer, if it is allowed; without an agent or user, the default one."""
     if layer == "agent":
-        return agent_of(context, where.agent).shelf
+        return agent_meant(context, where).shelf
+    if where.user is not None:
+        require_user(context, where.user)
     shelf = Shelf("user", user_of(context, where)) if layer == "user" else Shelf(layer)
     authorize(context.principal, context.permission, shelf)
     return shelf
@@ -234,11 +289,20 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
     """Find the page that a filename means, if it is allowed: on the layer told or its own."""
     layer = layer_of(where, context.pages.registry.layer_of(file))
     if context.principal.is_local:
-        return shelf_of(context, where, layer).page(file)
-    record = agent_of(context, where.agent) if layer == "agent" else None
+        scope = shelf_of(context, where, layer).page(file)
+        _require_owner(context, scope)
+        return scope
+    record = agent_meant(context, where) if layer == "agent" else None
     scope = (record.shelf if record else shelf_of(context, where, layer)).page(file)
+    _require_owner(context, scope)
     allow_page(context, scope, owner=record.owner if record else 0)
     return scope
+
+
+def _require_owner(context: Context, scope: Scope) -> None:
+    """Refuse the page of a user who does not exist, however the user came to be meant."""
+    if scope.layer == "user" and not user_exists(context, scope.user_id):
+        raise UserMissing(scope.user_id)
 
 
 def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:

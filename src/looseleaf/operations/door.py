@@ -6,12 +6,14 @@ from looseleaf.agents.access import AGENT, TOKEN
 from looseleaf.errors import (
     AssembledText,
     Forbidden,
+    InvalidArgument,
     OperationMissing,
     PreconditionUnsupported,
     Unavailable,
 )
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
+from looseleaf.operations.context import agent_of
 from looseleaf.operations.schema import arguments, plain
 from looseleaf.prompt.blocks import holds_block
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 # Changes of accounts go into the audit together with what they change.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
+AGENT_NAMES = ("agent", "agent_id", "agent_slug")
 _WRITTEN = ("content", "new")  # the arguments that end up in pages
 _TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session")
 
@@ -38,7 +41,22 @@ def invoke(context: Context, name: str, given: Mapping[str, Any] | None = None) 
 def perform(context: Context, name: str, given: Mapping[str, Any] | None = None) -> object:
     """Run an operation with JSON arguments as the one who acts; changes go into the audit."""
     operation = find(context, name)
-    return act(context, operation, arguments(operation, given or {}))
+    return act(context, operation, arguments(operation, _one_agent(context, given or {})))
+
+
+def _one_agent(context: Context, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Accept an agent by id and by slug at once where both mean the same agent."""
+    names = [name for name in AGENT_NAMES if type(given.get(name)) in (str, int) and given[name]]
+    if len(names) < 2:
+        return given
+    first, *others = names
+    meant = agent_of(context.during("read"), given[first])
+    for name in others:
+        if agent_of(context.during("read"), given[name]).id != meant.id:
+            raise InvalidArgument(
+                name, f"it names another agent than {first}, which is {meant.slug}"
+            )
+    return {name: one for name, one in given.items() if name not in others}
 
 
 def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> object:

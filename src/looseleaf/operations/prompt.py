@@ -7,7 +7,7 @@ from looseleaf.errors import Invalid
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_of, shelf_of
+from looseleaf.operations.context import HERE, Where, agent_meant, shelf_of
 from looseleaf.operations.moment import parse_moment
 from looseleaf.prompt import formats
 from looseleaf.prompt.budget import over_budget
@@ -59,7 +59,7 @@ def assemble(
     **more: Any,  # noqa: ANN401 - the other fields of a request
 ) -> Assembly:
     """Put together what an agent is given in a mode, of its pages now or at a time."""
-    agent = agent_of(context, where.agent)
+    agent = agent_meant(context, where)
     user = _user(context, where, agent)
     chosen = _budget(context, agent.config.get("prompt_budget")) if budget is None else budget
     request = Request(agent, mode, user, budget=chosen, **more)

@@ -8,12 +8,12 @@ from looseleaf.memory.search import Query, Results
 from looseleaf.memory.search import ranked as ranked_pages
 from looseleaf.memory.search import search as search_pages
 from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, scope_of, shelf_of
+from looseleaf.operations.context import HERE, Where, layer_of, scope_of, shelf_of
 from looseleaf.operations.moment import parse_moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.memory.scope import Layer, Shelf
+    from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search import Hit, Index
     from looseleaf.memory.store import Store
     from looseleaf.operations.context import Context
@@ -56,8 +56,7 @@ def find(
 
 
 def _shelf(context: Context, where: Where) -> Shelf:
-    layer: Layer = where.layer or ("user" if where.user and not where.agent else "agent")  # type: ignore[assignment]
-    return shelf_of(context, where, layer)
+    return shelf_of(context, where, layer_of(where, "agent"))
 
 
 def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, Index | None]:

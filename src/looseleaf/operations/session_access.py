@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import AgentMissing, SessionAmbiguous, SessionMissing
-from looseleaf.operations.context import HERE, agent_of, chats_of, visible_agents
+from looseleaf.operations.context import HERE, agent_of, chats_of, require_user, visible_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def _session_by_prefix(context: Context, prefix: str) -> Session | None:
 def reachable_sessions(context: Context, where: Where) -> dict[str, Any]:
     """Say whose sessions are meant: of a user, of agents; for most people, their own."""
     principal = context.principal
+    if where.user is not None:
+        require_user(context, where.user)
     agents = None if where.agent is None else [agent_of(context, where.agent).id]
     if principal.is_local:
         return {"owner": where.user or 0, "agents": agents}
