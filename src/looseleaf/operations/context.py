@@ -197,21 +197,17 @@ def require_user(context: Context, user: int) -> None:
 
 
 def user_exists(context: Context, user: int) -> bool:
-    """Say whether there is such a user: the default one, one with pages, or one with an account.
-
-    The account is looked up last, since a page command opens no database unless it must.
-    """
+    """Say whether there is such a user: the default one, one with pages, or one with an account."""
     principal = context.principal
     # A local agent has the user id that its operator typed, which proves nothing.
     if not principal.is_local and principal.kind != AGENT and principal.user_id == user:
         return True
     if user == context.settings.default_user:
         return True
-    if not 0 < user <= MOST_USER_ID:
+    if not 0 < user <= MOST_USER_ID or context.accounts is None:
         return False
-    if context.pages.list(Shelf("user", user)):
-        return True
-    return context.accounts is not None and context.accounts().users.find(user) is not None
+    # The account comes last, since a page command opens no database unless it must.
+    return bool(context.pages.list(Shelf("user", user)) or context.accounts().users.find(user))
 
 
 def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
@@ -289,20 +285,19 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
     """Find the page that a filename means, if it is allowed: on the layer told or its own."""
     layer = layer_of(where, context.pages.registry.layer_of(file))
     if context.principal.is_local:
-        scope = shelf_of(context, where, layer).page(file)
-        _require_owner(context, scope)
-        return scope
+        return _owned(context, shelf_of(context, where, layer).page(file))
     record = agent_meant(context, where) if layer == "agent" else None
-    scope = (record.shelf if record else shelf_of(context, where, layer)).page(file)
-    _require_owner(context, scope)
+    shelf = record.shelf if record else shelf_of(context, where, layer)
+    scope = _owned(context, shelf.page(file))
     allow_page(context, scope, owner=record.owner if record else 0)
     return scope
 
 
-def _require_owner(context: Context, scope: Scope) -> None:
+def _owned(context: Context, scope: Scope) -> Scope:
     """Refuse the page of a user who does not exist, however the user came to be meant."""
     if scope.layer == "user" and not user_exists(context, scope.user_id):
         raise UserMissing(scope.user_id)
+    return scope
 
 
 def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
