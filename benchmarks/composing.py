@@ -11,11 +11,13 @@ from benchmarks.reading import STRICT, USUAL, bare, usual
 from benchmarks.table import Row, compared
 from benchmarks.timing import Runner, race
 from looseleaf import Workspace
+from looseleaf.memory.comments import without_comments
 
 GROUP = "compose"
 TARGET = 2.5
 GROWTH = 1.1
 CROWD = 1_000
+RULES = b"# Rules\n\n- Ask before you publish.\n- Keep what is kept out of prompts out of pages.\n"
 
 
 def measure(bench: Bench) -> Iterator[Row]:
@@ -49,6 +51,7 @@ def measure(bench: Bench) -> Iterator[Row]:
 
 def _laid(root: Path, bench: Bench) -> Workspace:
     workspace = Workspace.create(root, agent="alpha")
+    lay(root / "shared", [("RULES.md", RULES)])
     pages = dict(workload.core_pages(seed=bench.seed))
     (root / "users/1").mkdir(parents=True, exist_ok=True)
     lay(root / "users/1", [("USER.md", pages.pop("USER.md"))])
@@ -58,7 +61,7 @@ def _laid(root: Path, bench: Bench) -> Workspace:
 
 def _missing(workspace: Workspace, paths: list[str]) -> str:
     text = workspace.compose("chat", "alpha").text.encode()
-    lost = [path for path in paths if bare(path) not in text]
+    lost = [path for path in paths if without_comments(bare(path).decode()).encode() not in text]
     return f"not in the prompt: {', '.join(lost)}" if lost else ""
 
 

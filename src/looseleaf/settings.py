@@ -51,6 +51,8 @@ class Settings:
     site_context: bool = True  # whether prompts say which site and day it is
     prompt_page_bytes: int = 0  # the most one page may take of a prompt; 0 is no limit
     prompt_total_bytes: int = 0
+    prompt_comments: bool = False  # whether prompts keep the HTML comments of pages
+    hook_characters: int = 10_000  # the most that a coding agent takes from a hook
     tokenizer: str = "estimate"  # or cl100k_base, o200k_base: with tiktoken and its vocabulary
     tokenizer_folder: str = ""  # where tiktoken keeps vocabularies; else TIKTOKEN_CACHE_DIR
     default_model: str = ""  # provider:model, for agents whose configuration names none

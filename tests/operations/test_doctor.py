@@ -113,3 +113,4 @@ def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:
         assert [one.check for one in found] == ["file system"]
         assert "a trial write failed" in found[0].detail
         assert not list(Path(workspace.root, ".looseleaf").glob("doctor-*"))
+        workspace.close()

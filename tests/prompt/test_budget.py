@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,6 +64,23 @@ def test_a_page_that_does_not_fit_is_left_out_whole(workspace: Workspace) -> Non
     assert "[MEMORY.md was left out: it takes 5" in assembly.text
     assert "yyy" not in assembly.text
     assert "SITE CONTEXT" in assembly.text
+
+
+def test_a_budget_keeps_what_matters_most(workspace: Workspace) -> None:
+    """SOUL, USER and MEMORY before pages that can be generated again; the order stays."""
+    Path(workspace.root, "shared/RULES.md").write_text("- Be kind.\n" * 40)
+    Path(workspace.root, "users/1/USER.md").write_text("Eve.\n")
+    scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    workspace.pages.write(scope, "- A fact.\n" * 200, change=workspace.context.change("write"))
+    whole = workspace.compose("chat", "ada")
+    sizes = {piece.name: len(piece.text) + len(BETWEEN) for piece in whole.pieces}
+    total = sum(sizes.values()) - sizes["SITE.md"] - 1
+    roomier = workspace.compose("chat", "ada", budget=Budget(total=total))
+    assert pages(roomier) == ["RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
+    total -= sizes["RULES.md"]
+    assembly = workspace.compose("chat", "ada", budget=Budget(total=total))
+    assert pages(assembly) == ["SOUL.md", "USER.md", "MEMORY.md"]
+    assert left_out(assembly)["SITE.md"] == left_out(assembly)["RULES.md"] == "over_budget"
 
 
 def test_tokens_are_a_unit_too(workspace: Workspace) -> None:

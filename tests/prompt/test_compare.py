@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,7 @@ def test_an_edit_is_found_by_time(workspace: Workspace, clock: Clock) -> None:
 
 def test_two_agents_and_two_modes_can_be_compared(workspace: Workspace) -> None:
     """With the rule on each side."""
+    Path(workspace.root, "users/1/USER.md").write_text("Eve.\n")
     workspace.agents.create("bob", config={"memory_policy": {"mode": "deny", "deny": ["USER.md"]}})
     other = Side(agent="bob", mode="pipeline")
     found = diff_prompts(workspace.context, "chat", where=Where("ada"), other=other)
@@ -81,7 +83,7 @@ def test_two_agents_and_two_modes_can_be_compared(workspace: Workspace) -> None:
     assert rules["USER.md"] == ("removed", ("injected", "policy_deny"))
     assert rules["SOUL.md"] == ("removed", ("injected", "missing"))
     assert rules["SITE.md"][0] == "same"
-    assert found.common.messages == 3  # the text, SITE.md and RULES.md serve both
+    assert found.common.messages == 2  # the text and SITE.md serve both
 
 
 def test_sizes_add_up_to_the_whole(workspace: Workspace) -> None:

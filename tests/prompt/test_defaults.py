@@ -9,7 +9,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import Invalid
-from looseleaf.prompt.outputs import Data, File
+from looseleaf.prompt.outputs import Data, File, LeftOut
 from looseleaf.prompt.request import ContextFile, Flow, Pipeline, Tool
 from tests.conftest import Clock
 from tests.prompt.conftest import left_out, open_furniture, pages
@@ -47,6 +47,8 @@ def test_the_order_is_that_of_the_design(workspace: Workspace) -> None:
 def test_core_pages_come_in_the_order_of_the_registry(workspace: Workspace) -> None:
     """Shared ones first, then who the agent is, whom it works for, what it knows."""
     core = ["SITE.md", "RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
+    Path(workspace.root, "shared/RULES.md").write_text("- Be kind.\n")
+    Path(workspace.root, "users/1/USER.md").write_text("Eve.\n")
     assert pages(workspace.compose("chat", "ada")) == core
 
 
@@ -113,7 +115,11 @@ def test_a_journal_that_is_off_is_not_given(workspace: Workspace) -> None:
     """However many days were asked for."""
     configure(workspace, daily_memory={"enabled": False, "recent_days": 3})
     put(workspace, f"daily/{TODAY}.md", "today")
-    assert left_out(workspace.compose("chat", "ada"))["daily-memory"] == "nothing"
+    assembly = workspace.compose("chat", "ada")
+    assert left_out(assembly)["daily-memory"] == "off"
+    journal = next(one.item for one in assembly.pieces if one.name == "daily-memory")
+    assert isinstance(journal, LeftOut)
+    assert journal.detail.startswith("off for this agent; to switch it on: looseleaf agents")
 
 
 @pytest.mark.parametrize("days", [0, -3, 1])
@@ -159,7 +165,7 @@ def test_a_pipeline_brings_its_pages_prompt_and_material(workspace: Workspace) -
         "pipeline", "ada", pipeline=PIPELINE, flow=Flow(8, "Daily", ("notes.md",))
     )
     given = ["content-strategy.md", "contexts/shop.md", "notes.md", "brief.txt"]
-    assert pages(assembly)[5:] == given
+    assert pages(assembly)[3:] == given
     assert left_out(assembly)["SOUL.md"] == "repeated"
     assert left_out(assembly)["empty.txt"] == "empty"
     assert "WORKFLOW: Fetch → AI (YOU ARE HERE) → Publish\n\nPIPELINE GOALS:\n" in assembly.text

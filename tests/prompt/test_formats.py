@@ -43,13 +43,11 @@ def test_a_hook_gets_the_text_as_context(workspace: Workspace) -> None:
     """In the shape that Claude Code and Codex read."""
     assembly = workspace.compose("chat", "ada")
     context = {"hookEventName": "SessionStart", "additionalContext": assembly.text}
-    assert formats.hook(assembly.text, "session-start") == {"hookSpecificOutput": context}
+    assert formats.document(assembly, "hook") == {"hookSpecificOutput": context}
 
 
-def test_an_unknown_format_or_hook_names_the_known(workspace: Workspace) -> None:
+def test_an_unknown_format_names_the_known(workspace: Workspace) -> None:
     """In one sentence."""
     assembly = workspace.compose("chat", "ada")
     with pytest.raises(Invalid, match="text, json, openai, anthropic"):
         formats.document(assembly, "xml")
-    with pytest.raises(Invalid, match="session-start"):
-        formats.hook(assembly.text, "session-end")

@@ -52,7 +52,7 @@ PROMPT = {
         "prompt", "explain", "List what was considered for a prompt, and which rule decided."
     ),
     "diff": Entry("prompt", "diff", "Compare two prompts and name the first byte that differs."),
-    "check": Entry("prompt", "check", "Check a prompt against its budgets."),
+    "check": Entry("prompt_check", "check", "Check a prompt against its budgets, and its pages."),
 }
 PLUGINS = {
     "list": Entry("plugins", "list_plugins", "List the plugins, and what each registered."),

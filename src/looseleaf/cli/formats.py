@@ -20,9 +20,9 @@ _KEYS = {"filename": "file"}  # as every other document calls it
 _LEAST = 12  # columns that a shortened cell keeps
 
 
-def print_document(document: Mapping[str, object]) -> None:
-    """Print one JSON document."""
-    show(_json(document).encode(), exact=True)
+def print_document(document: Mapping[str, object], *, indent: int | None = 2) -> None:
+    """Print one JSON document; without an indent, on one line."""
+    show(document_text(document, indent=indent).encode(), exact=True)
 
 
 def error_text(message: str, error: LooseleafError | None) -> str:
@@ -30,11 +30,12 @@ def error_text(message: str, error: LooseleafError | None) -> str:
     known = vars(error) if error else {}
     fields = {_KEYS.get(name, name): _plain(one) for name, one in known.items()}
     code = error.code if error else "usage"
-    return _json({"error": {"code": code, "message": message, **fields}})
+    return document_text({"error": {"code": code, "message": message, **fields}})
 
 
-def _json(document: Mapping[str, object]) -> str:
-    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+def document_text(document: Mapping[str, object], *, indent: int | None = 2) -> str:
+    """Write a document as JSON."""
+    text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
     # The same document for a program, and nothing in it that a terminal would obey.
     for sign in filter(hides, set(text)):
         units = sign.encode("utf-16-be", "surrogatepass").hex()
@@ -51,19 +52,26 @@ def _plain(known: object) -> object:
 
 
 def print_table(
-    headers: Sequence[str], rows: Iterable[Sequence[object]], *, shrink: str = ""
+    headers: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    shrink: str = "",
+    right: Sequence[str] = (),
 ) -> None:
     """Print aligned columns, numbers to the right; a column may shrink to fit the terminal."""
     listed = list(rows)
     cells = [[escaped_line(str(cell)) for cell in row] for row in (headers, *listed)]
-    right = [all(isinstance(row[i], int | float) for row in listed) for i in range(len(headers))]
+    to_right = [
+        name in right or all(isinstance(row[i], int | float) for row in listed)
+        for i, name in enumerate(headers)
+    ]
     widths = [max(display_width(row[i]) for row in cells) for i in range(len(headers))]
     if shrink:
         at = list(headers).index(shrink)
         room = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
         widths[at] = min(widths[at], max(room, _LEAST))
     for number, row in enumerate(cells):
-        fitted = [_fit(cell, widths[i], right=right[i]) for i, cell in enumerate(row)]
+        fitted = [_fit(cell, widths[i], right=to_right[i]) for i, cell in enumerate(row)]
         line = _GAP.join(fitted).rstrip()
         print_text((line if number else paint(line, "bold")) + "\n")
 

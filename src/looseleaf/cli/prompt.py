@@ -1,4 +1,4 @@
-"""`looseleaf prompt show | explain | diff | check`: what an agent is given, and why."""
+"""`looseleaf prompt show | explain | diff`: what an agent is given, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import click
 from looseleaf.cli.arguments import Asked, complete_agents, shared
 from looseleaf.cli.formats import counted, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import FAILED, complain, say, show
+from looseleaf.cli.hook_options import chosen_host, hook_options, host_option, room_option
+from looseleaf.cli.output import say, show
 from looseleaf.errors import LooseleafError
 from looseleaf.operations import prompt as operations
 from looseleaf.prompt import formats
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.prompt.budget import Overrun
     from looseleaf.prompt.compare import Comparison
     from looseleaf.prompt.explain import Candidate, Explanation, Prefix
 
@@ -57,11 +57,13 @@ def narrowing(function: Function) -> Function:
     "--format", "shape", type=click.Choice(formats.FORMATS), default="text", help="Else text."
 )
 @click.option(
-    "--hook", type=click.Choice(list(formats.HOOKS)), help="As a hook of a coding agent prints it."
+    "--hook", type=click.Choice(formats.HOOKS), help="As a hook of a coding agent prints it."
 )
+@host_option
+@room_option
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
 @shared(*WHOSE)
-def show_prompt(
+def show_prompt(  # noqa: PLR0913 - one for each option
     asked: Asked,
     *,
     mode: str,
@@ -70,12 +72,15 @@ def show_prompt(
     allow_only: tuple[str, ...],
     shape: str,
     hook: str | None,
+    host: str | None,
+    max_characters: int,
     raw: bool,
 ) -> None:
     """Print what an agent is given before the conversation.
 
-    With --hook, the JSON that Claude Code and Codex read when a session starts; a failure is then
-    told in that JSON, and the session starts without memory.
+    With --hook, the JSON that Claude Code and Codex read when a session starts. It fits into what
+    they take; pages that do not fit are named in it. A failure is told in that JSON, too, and the
+    session starts without memory.
     """
 
     def composed(shape: str) -> dict[str, Any]:
@@ -87,11 +92,14 @@ def show_prompt(
             format=shape,
             deny=deny,
             allow_only=allow_only or None,
+            host=host or "",
+            max_characters=max_characters,
         )
 
     if hook:
         try:
-            print_document(formats.hook(composed("text")["text"], hook))
+            # On one line: what a host takes is short, and an indent is no memory.
+            print_document(composed("hook"), indent=None)
         except LooseleafError as error:
             print_document({"systemMessage": f"looseleaf: {error}"})
     elif shape == "text":
@@ -108,9 +116,18 @@ def show_prompt(
 @mode_option
 @as_of_option
 @narrowing
+@hook_options
 @shared(*WHOSE, "format")
 def explain(
-    asked: Asked, mode: str, as_of: str, deny: tuple[str, ...], allow_only: tuple[str, ...]
+    asked: Asked,
+    *,
+    mode: str,
+    as_of: str,
+    deny: tuple[str, ...],
+    allow_only: tuple[str, ...],
+    hook: bool,
+    host: str | None,
+    max_characters: int,
 ) -> None:
     """List what was considered for a prompt, and which rule decided.
 
@@ -123,33 +140,49 @@ def explain(
         as_of=as_of,
         deny=deny,
         allow_only=allow_only or None,
+        host=chosen_host(hook=hook, host=host),
+        max_characters=max_characters,
     )
     if asked.json:
         candidates = [as_dict(one) for one in found.candidates]
         stable = as_dict(found.stable)
         print_document({**as_dict(found), "candidates": candidates, "stable": stable})
         return
-    headers = ("PRIORITY", "DIRECTIVE", "WHAT", "LAYER", "BYTES", "WORDS", "TOKENS", "STATUS")
-    rows = [
-        (one.priority, one.directive, _what(one), one.layer, one.bytes, one.words, one.tokens,
-         _status(one))
-        for one in found.candidates
-    ]  # fmt: skip
-    print_table(headers, rows, shrink="STATUS")
+    _print_explanation(found)
+
+
+def _print_explanation(found: Explanation) -> None:
+    rows: list[tuple[object, ...]] = []
+    directive = ""
+    for one in found.candidates:
+        heading = f"{one.priority} {one.directive}"
+        if one.directive not in (directive, one.name):
+            rows.append((heading, *[""] * 5))
+        directive = one.directive
+        layer = f" ({one.layer})" if one.layer else ""
+        what = heading if one.name == one.directive else f"   {one.name}{layer}"
+        sizes = (f"{one.bytes:,}", f"{one.comments:,}" if one.comments else "", f"{one.tokens:,}")
+        rows.append((what, *sizes, _status(one, found), _change(one)))
+    headers = ("WHAT", "BYTES", "COMMENTS", "TOKENS", "STATUS", "CHANGED")
+    print_table(headers, rows, shrink="CHANGED", right=("BYTES", "COMMENTS", "TOKENS"))
     say(_total(found))
     say(f"Stable beginning: {_prefix(found.stable)}")
+    if found.comments:
+        say(f"Comments left out: {counted(found.comments, 'byte')}.")
+    for one in found.candidates:
+        if one.detail:
+            say(f"{one.name}: {one.detail}")
 
 
-def _what(candidate: Candidate) -> str:
-    return "" if candidate.name == candidate.directive else candidate.name
-
-
-def _status(candidate: Candidate) -> str:
+def _status(candidate: Candidate, found: Explanation) -> str:
     if candidate.rule != INJECTED:
-        why = f" ({candidate.detail})" if candidate.detail else ""
-        return f"left out: {candidate.rule.replace('_', ' ')}{why}"
+        return f"left out: {candidate.rule.replace('_', ' ')}"
+    return f"{INJECTED} in part" if candidate.name in found.truncated else INJECTED
+
+
+def _change(candidate: Candidate) -> str:
     by = f" by {candidate.by}" if candidate.by else ""
-    return f"injected, changed {candidate.changed}{by}" if candidate.changed else INJECTED
+    return f"{candidate.changed}{by}" if candidate.rule == INJECTED else ""
 
 
 def _total(found: Explanation) -> str:
@@ -226,34 +259,3 @@ def _tell_difference(found: Comparison) -> None:
 def _rules(rules: tuple[str, str]) -> str:
     before, after = (rule.replace("_", " ") or "not there" for rule in rules)
     return before if before == after else f"{before} → {after}"
-
-
-@command("check", "looseleaf prompt check", "looseleaf prompt check --max-tokens 8000")
-@mode_option
-@click.option("--max-bytes", type=int, default=0, metavar="N", help="For the whole prompt.")
-@click.option("--max-tokens", type=int, default=0, metavar="N", help="For the whole prompt.")
-@shared(*WHOSE, "format")
-def check(asked: Asked, mode: str, max_bytes: int, max_tokens: int) -> None:
-    """Check a prompt against its budgets.
-
-    Those of its pages, of the agent, of the settings, and those given here. Exits with 1 where
-    something is over, so a build can stop.
-    """
-    found = operations.check_prompt(
-        asked.open(), mode, where=asked.where, max_bytes=max_bytes, max_tokens=max_tokens
-    )
-    if asked.json:
-        overruns = [as_dict(one) for one in found.overruns]
-        print_document({**as_dict(found), "overruns": overruns})
-    else:
-        tokens = f"{counted(found.tokens, 'token')} ({found.tokenizer})"
-        say(f"The prompt has {counted(found.bytes, 'byte')}, {tokens}.")
-        for one in found.overruns:
-            complain(_overrun(one))
-    if not found.fits:
-        raise click.exceptions.Exit(FAILED)
-
-
-def _overrun(one: Overrun) -> str:
-    what = f"{one.name} ({one.layer})" if one.name else "The prompt"
-    return f"{what} has {one.size:,} {one.unit}, and may have {one.limit:,}."

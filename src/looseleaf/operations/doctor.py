@@ -10,6 +10,7 @@ from looseleaf.memory.pages import decoded
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found, content_hash
 from looseleaf.operations.catalog import operation
+from looseleaf.operations.prompt_condition import check_core_pages, check_hooks
 from looseleaf.stores import condition
 from looseleaf.stores.condition import Finding
 
@@ -38,6 +39,8 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         *condition.leftovers(root),
         *condition.databases(root),
         *_agents(context),
+        *check_core_pages(context),
+        *check_hooks(context),
         *_accounts(context, root, verify=verify),
     ]
     return [*found, *_pages(context, root)] if verify else found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from looseleaf.agents.budget import Budget, budget_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.history import PastPages
@@ -9,10 +11,12 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, agent_meant, shelf_of
 from looseleaf.operations.moment import parse_moment
+from looseleaf.operations.page_problems import prompt_problems
 from looseleaf.prompt import formats
 from looseleaf.prompt.budget import over_budget
 from looseleaf.prompt.compare import compared
 from looseleaf.prompt.explain import explained
+from looseleaf.prompt.host_limit import HostLimit, fit_to_host
 from looseleaf.prompt.request import Request
 from looseleaf.prompt.sources import PastSources
 from looseleaf.values import value
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.operations.context import Context
+    from looseleaf.operations.page_problems import Problem
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.budget import Overrun
     from looseleaf.prompt.compare import Comparison
@@ -40,13 +45,23 @@ class Side:
 
 @value
 class Checked:
-    """Whether a prompt keeps its budgets, and what does not."""
+    """Whether a prompt keeps its budgets, and what does not.
+
+    With a host, `characters` is what a hook prints for it, `truncated` names the pages that it
+    gives in part and `omitted` those that it does not give.
+    """
 
     fits: bool
     bytes: int
     tokens: int
     tokenizer: str
     overruns: tuple[Overrun, ...]
+    host: str = ""
+    characters: int = 0
+    max_characters: int = 0
+    truncated: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 def assemble(
@@ -90,7 +105,7 @@ def _budget(context: Context, config: Any) -> Budget:  # noqa: ANN401 - `budget_
 
 
 @operation("looseleaf/compose-prompt", permission="read", categories=("prompt",), read_only=True)
-def compose_prompt(
+def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
     context: Context,
     mode: str,
     *,
@@ -99,12 +114,18 @@ def compose_prompt(
     format: str = "json",  # noqa: A002 - as everywhere on the command line
     deny: tuple[str, ...] = (),
     allow_only: tuple[str, ...] | None = None,
+    host: str = "",
+    max_characters: int = 0,
 ) -> dict[str, Any]:
-    """Give an agent's prompt in a mode as messages: json, openai, anthropic or text."""
+    """Give an agent's prompt in a mode as messages: json, openai, anthropic, text or hook.
+
+    With a host (claude-code, codex or any), and always for a hook, it fits that host's limit.
+    """
     assembly = assemble(
         context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
     )
-    return formats.document(assembly, format)
+    chosen = host or ("any" if format == "hook" else "")
+    return formats.document(_fitted(context, assembly, chosen, max_characters), format)
 
 
 @operation("looseleaf/explain-prompt", permission="read", categories=("prompt",), read_only=True)
@@ -116,12 +137,17 @@ def explain_prompt(
     as_of: str = "",
     deny: tuple[str, ...] = (),
     allow_only: tuple[str, ...] | None = None,
+    host: str = "",
+    max_characters: int = 0,
 ) -> Explanation:
-    """List every candidate of a prompt: given or left out, by which rule, and its size."""
+    """List every candidate of a prompt: given or left out, by which rule, and its size.
+
+    With a host (claude-code, codex or any), of what a hook gives to that host.
+    """
     assembly = assemble(
         context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
     )
-    return explained(assembly, context.chain().tokenizer)
+    return explained(_fitted(context, assembly, host, max_characters), context.chain().tokenizer)
 
 
 @operation("looseleaf/diff-prompts", permission="read", categories=("prompt",), read_only=True)
@@ -148,8 +174,10 @@ def check_prompt(
     where: Where = HERE,
     max_bytes: int = 0,
     max_tokens: int = 0,
+    host: str = "",
+    max_characters: int = 0,
 ) -> Checked:
-    """Check a prompt against the budgets of its pages and of the whole."""
+    """Check a prompt against the budgets of its pages and of the whole, and a host's limit."""
     chain = context.chain()
     # Without a budget of its own, so that what is too much is seen whole.
     assembly = assemble(context, mode, where=where, budget=Budget())
@@ -162,7 +190,38 @@ def check_prompt(
     )
     tokens = chain.tokenizer.count(assembly.text)
     size = len(assembly.text.encode())
-    return Checked(not overruns, size, tokens, chain.tokenizer.name, tuple(overruns))
+    problems = prompt_problems(context, assembly)
+    measured = (size, tokens, chain.tokenizer.name, tuple(overruns))
+    if not host:
+        fits = not overruns and not problems
+        return Checked(fits, *measured, omitted=assembly.omitted, problems=problems)
+    limit = host_limit(context, assembly.request.agent, host, max_characters)
+    given = fit_to_host(assembly, limit)
+    return Checked(
+        not (overruns or problems or given.truncated or given.omitted),
+        *measured,
+        host,
+        limit.output_size(given),
+        limit.characters,
+        given.truncated,
+        given.omitted,
+        problems,
+    )
+
+
+def _fitted(context: Context, assembly: Assembly, host: str, max_characters: int) -> Assembly:
+    if not host:
+        return assembly
+    limit = host_limit(context, assembly.request.agent, host, max_characters)
+    return fit_to_host(assembly, limit)
+
+
+def host_limit(context: Context, agent: AgentRecord, host: str, characters: int = 0) -> HostLimit:
+    """Give a host's limit, and the command by which its model reads what did not fit."""
+    command = "looseleaf memory read"
+    if context.principal.is_local:
+        command = f"looseleaf --root {shlex.quote(context.settings.root)} memory read"
+    return HostLimit(host, characters or context.settings.hook_characters, command, agent.slug)
 
 
 def _some(names: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from looseleaf.prompt.request import Request
 
 BETWEEN = "\n\n"
+# The rules by which a page is not in a prompt that should have it.
+MISSED = ("over_budget", "not_text", "unreadable")
 
 
 @value
@@ -48,12 +50,20 @@ class Piece:
 class Assembly:
     """The system messages of a prompt in order, and the pieces they came from."""
 
-    __slots__ = ("_text", "moment", "pieces", "request")
+    __slots__ = ("_text", "moment", "pieces", "request", "truncated")
 
-    def __init__(self, request: Request, pieces: tuple[Piece, ...], moment: float) -> None:
+    def __init__(
+        self,
+        request: Request,
+        pieces: tuple[Piece, ...],
+        moment: float,
+        *,
+        truncated: tuple[str, ...] = (),
+    ) -> None:
         self.request = request
         self.pieces = pieces
         self.moment = moment
+        self.truncated = truncated  # the pages of which only a part is given
         self._text: str | None = None
 
     @property
@@ -67,6 +77,15 @@ class Assembly:
         if self._text is None:
             self._text = BETWEEN.join(self.messages)
         return self._text
+
+    @property
+    def omitted(self) -> tuple[str, ...]:
+        """The pages that should be in the prompt and are not: no room, or not readable."""
+        return tuple(
+            piece.item.name
+            for piece in self.pieces
+            if isinstance(piece.item, LeftOut) and piece.item.rule in MISSED
+        )
 
     @property
     def hash(self) -> str:

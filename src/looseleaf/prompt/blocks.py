@@ -14,14 +14,19 @@ _EDGE = re.compile(r'^(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\r?
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 
 
-def block(source: Source, text: str, *, hash: str = "") -> str:  # noqa: A002 - as in the store
-    """Wrap a page's text, byte for byte, between two lines that carry the same fence."""
+def block(source: Source, text: str, *, hash: str = "", part: str = "") -> str:  # noqa: A002 - as in the store
+    """Wrap a page's text, byte for byte, between two lines that carry the same fence.
+
+    `part` says how much of the page the text is, where it is not all of it.
+    """
     mark = fence(text, hash)
     about = f"file={_quoted(source.file)} layer={_quoted(source.layer)}"
     if source.changed:
         about += f" changed={_quoted(source.changed)}"
     if source.by:
         about += f" by={_quoted(source.by)}"
+    if part:
+        about += f" part={_quoted(part)}"
     size = len(text.encode())
     return f'<page {about} bytes="{size}" fence="{mark}">\n{text}\n</page fence="{mark}">'
 

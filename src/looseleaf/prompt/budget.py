@@ -1,4 +1,4 @@
-"""Budgets: what does not fit is left out whole, and said aloud; nothing is ever cut."""
+"""Budgets: what does not fit is left out whole, and the prompt says so; nothing is ever cut."""
 
 from __future__ import annotations
 
@@ -29,25 +29,38 @@ class Overrun:
 def fitted(
     pieces: Iterable[Piece], budget: Budget, count_tokens: Callable[[str], int]
 ) -> list[Piece]:
-    """Give the pieces room in the order of their priority; the notices come on top."""
+    """Give the pieces room by importance, and leave them in their order; notices come on top."""
 
     def size_of(text: str) -> int:
         return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)
 
-    kept: list[Piece] = []
+    kept = list(pieces)
     used = 0
-    for piece in pieces:
-        if not piece.injected:
-            kept.append(piece)
-            continue
+    for place in by_importance(kept):
+        piece = kept[place]
         size = size_of(piece.text)
         why = _too_large(piece, size, used, budget)
         if why:
-            kept.append(_left_out(piece, why))
+            kept[place] = leave_out(piece, why)
         else:
             used += size + (size_of(BETWEEN) if budget.unit == "bytes" else 0)
-            kept.append(piece)
     return kept
+
+
+def by_importance(pieces: list[Piece]) -> list[int]:
+    """Give the places of what the model is given: what matters most first.
+
+    The words of directives (the task, the tools) come before pages. Of pages, those of the agent
+    and its person (SOUL, USER, MEMORY) come first, and generated ones last.
+    """
+    places = [place for place, piece in enumerate(pieces) if piece.injected]
+    return sorted(places, key=lambda place: rank_of(pieces[place]))
+
+
+def rank_of(piece: Piece) -> int:
+    """Give the rank of a piece where room is short; the words of directives have 0."""
+    source = piece.item.source if isinstance(piece.item, Text) else None
+    return source.rank if source is not None else 0
 
 
 def _too_large(piece: Piece, size: int, used: int, budget: Budget) -> str:
@@ -60,7 +73,8 @@ def _too_large(piece: Piece, size: int, used: int, budget: Budget) -> str:
     return ""
 
 
-def _left_out(piece: Piece, why: str) -> Piece:
+def leave_out(piece: Piece, why: str) -> Piece:
+    """Replace a piece by a notice that it does not fit."""
     source = piece.item.source if isinstance(piece.item, Text) else None
     size = len(piece.text.encode())
     left_out = LeftOut(piece.name, "over_budget", piece.layer, size, why, source)
@@ -68,8 +82,9 @@ def _left_out(piece: Piece, why: str) -> Piece:
 
 
 def notice(left_out: LeftOut) -> str:
-    """Say in the prompt what was left out for want of room: the model may ask for it."""
-    return f"[{left_out.name} was left out: {left_out.detail}]"
+    """Say in the prompt which page is not in it, and why: the model may ask for it."""
+    act = "was left out" if left_out.rule == "over_budget" else "could not be given"
+    return f"[{left_out.name} {act}: {left_out.detail}]"
 
 
 def over_budget(
@@ -103,7 +118,7 @@ def _page_overruns(piece: Piece, registry: FileRegistry) -> list[Overrun]:
         return []
     text = piece.text.partition("\n")[2].rpartition("\n")[0]
     sizes = (
-        (piece.item.source.bytes, file.byte_budget, "bytes"),
+        (len(text.encode()), file.byte_budget, "bytes"),
         (len(text.split()), file.word_budget, "words"),
     )
     return [

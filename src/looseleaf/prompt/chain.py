@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import DirectiveFailed, Invalid, LooseleafError
-from looseleaf.prompt.assembly import Assembly, Piece
+from looseleaf.errors import DirectiveFailed, Invalid, LooseleafError, Unavailable, Unsafe
+from looseleaf.prompt.assembly import MISSED, Assembly, Piece
 from looseleaf.prompt.budget import fitted, notice
 from looseleaf.prompt.desk import Desk
 from looseleaf.prompt.outputs import Data, File, LeftOut, Text, rendered
@@ -30,10 +30,12 @@ _REMEMBERED = 256
 class Made:
     """What one directive gave, and the pages it read for that."""
 
-    __slots__ = ("day", "pieces", "reads")
+    __slots__ = ("day", "is_whole", "pieces", "reads")
 
-    def __init__(self, pieces: list[Piece], reads: Reads, day: int) -> None:
-        self.pieces, self.reads, self.day = pieces, reads, day
+    def __init__(
+        self, pieces: list[Piece], reads: Reads, day: int, *, is_whole: bool = True
+    ) -> None:
+        self.pieces, self.reads, self.day, self.is_whole = pieces, reads, day, is_whole
 
 
 class Remembered:
@@ -112,11 +114,16 @@ class Chain:
             directive.varies == "call" or made.day != int(now // DAY)
         ):
             return False
+        if not made.is_whole:
+            return False
         read = self.furniture.sources.read
-        # A page that is not there is a new answer each time, so only pages compare by identity.
-        return all(
-            (page := read(scope)) is before or page == before for scope, before in made.reads
-        )
+        try:
+            # A page that is not there is a new answer each time: only pages compare by identity.
+            return all(
+                (page := read(scope)) is before or page == before for scope, before in made.reads
+            )
+        except (Unavailable, Unsafe):
+            return False  # the directive says what to do about it
 
     def _make(
         self, directive: Directive, request: Request, now: float, furniture: Furniture
@@ -136,7 +143,7 @@ class Chain:
             pieces = [Piece(directive, failed)]
         if not pieces:
             pieces = [Piece(directive, LeftOut(directive.name, "nothing"))]
-        return Made(pieces, desk.reads, int(now // DAY))
+        return Made(pieces, desk.reads, int(now // DAY), is_whole=desk.failure is None)
 
     def _assembled(self, request: Request, made: list[Made], now: float) -> Assembly:
         pieces = _once([piece for one in made for piece in one.pieces])
@@ -167,10 +174,8 @@ def _key(request: Request) -> tuple[object, ...]:
 
 def _shown(item: Text | Data | File | LeftOut) -> str:
     if isinstance(item, LeftOut):
-        # What was left out for want of room is said aloud; the model may ask for it.
-        if item.rule == "over_budget":
-            return notice(item)
-        return ""
+        # What should be here and is not is said aloud; the model may ask for it.
+        return notice(item) if item.rule in MISSED else ""
     if not isinstance(item, Text | Data | File):
         raise Invalid(f"It gave {type(item).__name__}, which is no output.")
     return rendered(item)

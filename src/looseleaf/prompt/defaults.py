@@ -47,6 +47,7 @@ def daily_memory(desk: Desk) -> Iterable[Text | LeftOut]:
     """Give the journal of the last days to agents that opted in, newest first."""
     config = desk.agent.config.get("daily_memory", {})
     if not config.get("enabled"):
+        yield LeftOut("daily-memory", "off", detail=_journal_advice(desk.agent.slug))
         return
     recent = max(1, min(config.get("recent_days", RECENT_DAYS), MOST_RECENT_DAYS))
     days = [day for back in range(recent) if (day := parse_date(desk.day(back)))]
@@ -65,6 +66,11 @@ def daily_memory(desk: Desk) -> Iterable[Text | LeftOut]:
         else:
             used += size
             yield item
+
+
+def _journal_advice(agent: str) -> str:
+    command = f"looseleaf agents configure {agent} 'daily_memory={{\"enabled\": true}}'"
+    return f"off for this agent; to switch it on: {command}"
 
 
 def pipeline_memory_files(desk: Desk) -> Iterable[Text | LeftOut]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 
-from looseleaf.errors import Invalid, NotText
+from looseleaf.errors import Invalid, Locked, NotText, Unavailable, Unsafe
+from looseleaf.memory.comments import is_unwritten, without_comments
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.policy import memory_policy, resolve_names, resolve_registered
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Missing
 from looseleaf.prompt.blocks import block
-from looseleaf.prompt.outputs import LeftOut, Source, Text
-from looseleaf.values import value
+from looseleaf.prompt.outputs import GENERATED_PAGE, OTHER_PAGE, OWN_PAGE, LeftOut, Source, Text
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.errors import LooseleafError
     from looseleaf.memory.history import Revision
     from looseleaf.memory.registry import FileRegistry, RegisteredFile
     from looseleaf.memory.scope import Layer
@@ -52,6 +54,7 @@ class Furniture:
     scoped_file_filters: Filters
     site: dict[str, str] | None  # None: nothing is said of it
     site_filters: Filters
+    keep_comments: bool = False
 
 
 class Desk:
@@ -62,6 +65,7 @@ class Desk:
         self.now = now
         self.furniture = furniture
         self.reads: list[tuple[Scope, Found | Missing]] = []
+        self.failure: LooseleafError | None = None  # of the last page that could not be read
 
     @property
     def agent(self) -> AgentRecord:
@@ -95,6 +99,9 @@ class Desk:
                 yield LeftOut(file.filename, "filtered", file.layer)
             else:
                 yield self._page(file.filename, file.layer)
+        # Where not one page can be read, the store is at fault, and no prompt is better.
+        if self.failure and all(isinstance(found, Missing) for _, found in self.reads):
+            raise self.failure
 
     def pages(self, names: Iterable[str]) -> Iterable[Text | LeftOut]:
         """Give some pages by name, each a text or the rule that left it out."""
@@ -134,11 +141,18 @@ class Desk:
 
     def _page(self, name: str, layer: Layer) -> Text | LeftOut:
         scope = Scope(layer, self.request.user, self.request.agent.id, name)
-        found = self.furniture.sources.read(scope)
-        self.reads.append((scope, found))
-        if isinstance(found, Missing):
-            return LeftOut(name, "missing", layer)
-        return self._made(scope, found)
+        try:
+            found = self.furniture.sources.read(scope)
+            self.reads.append((scope, found))
+            if isinstance(found, Missing):
+                return LeftOut(name, "missing", layer)
+            return self._made(scope, found)
+        except (Unsafe, Unavailable) as error:
+            # One page that cannot be read is no reason to give none; the prompt says so aloud.
+            if isinstance(error, Locked):
+                raise
+            self.failure = error
+            return LeftOut(name, "unreadable", layer, detail=str(error))
 
     def _made(self, scope: Scope, page: Found) -> Text | LeftOut:
         page, source = self._with_source(scope, page)
@@ -146,13 +160,9 @@ class Desk:
             text = decoded(scope.filename, page.content)
         except NotText as error:
             return LeftOut(scope.filename, "not_text", scope.layer, len(page.content), str(error))
+        registered = self.furniture.registry.get(scope.filename)
         about = About(
-            scope.filename,
-            scope.layer,
-            self.mode,
-            self.agent.slug,
-            self.furniture.registry.get(scope.filename),
-            page.updated,
+            scope.filename, scope.layer, self.mode, self.agent.slug, registered, page.updated
         )
         filtered = text
         for one in self.furniture.content_filters.all():
@@ -161,8 +171,21 @@ class Desk:
                 raise Invalid(f"The content filter {one.name} gave no text for {scope.filename}.")
         if not filtered.strip():
             return LeftOut(scope.filename, "empty", scope.layer, len(page.content), source=source)
-        mark = page.hash if filtered == text else ""
-        return Text(block(source, filtered, hash=mark), source)
+        return self._shown(page, changed(source, rank=_rank(registered)), text, filtered)
+
+    def _shown(self, page: Found, source: Source, text: str, filtered: str) -> Text | LeftOut:
+        """Give a page as the model reads it: without notes for people, unless they are kept."""
+        plain = without_comments(filtered)
+        is_starter = is_unwritten(plain)
+        if self.furniture.keep_comments:
+            plain, source = filtered, changed(source, rank=GENERATED_PAGE) if is_starter else source
+        elif plain is not filtered:
+            saved = len(filtered.encode()) - len(plain.encode())
+            source = changed(source, comments=saved)
+        if is_starter and not self.furniture.keep_comments:
+            return LeftOut(source.file, "starter", source.layer, len(page.content), source=source)
+        mark = page.hash if plain == text else ""
+        return Text(block(source, plain, hash=mark), source)
 
     def _with_source(self, scope: Scope, page: Found) -> tuple[Found, Source]:
         """Find out who wrote what was read, also while someone is writing."""
@@ -181,6 +204,14 @@ class Desk:
             latest = None
         source = Source(scope.filename, scope.layer, len(page.content), *_changed(page, latest))
         return page, source
+
+
+def _rank(file: RegisteredFile | None) -> int:
+    if file is None:
+        return OTHER_PAGE
+    if file.composable:
+        return GENERATED_PAGE
+    return OWN_PAGE if file.protected and file.layer in ("agent", "user") else OTHER_PAGE
 
 
 def _changed(page: Found, latest: Revision | None) -> tuple[str, str]:

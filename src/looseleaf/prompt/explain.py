@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from looseleaf.prompt.outputs import Data, File, LeftOut
+from looseleaf.prompt.outputs import Data, File, LeftOut, Text
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.prompt.assembly import Assembly, Piece
+    from looseleaf.prompt.outputs import Source
     from looseleaf.prompt.tokens import Tokenizer
 
 INJECTED = "injected"
@@ -36,6 +37,7 @@ class Candidate:
     changed: str = ""
     by: str = ""
     detail: str = ""
+    comments: int = 0  # the bytes of comments that were left out of it
 
 
 @value
@@ -63,6 +65,9 @@ class Explanation:
     tokenizer: str
     hash: str
     stable: Prefix
+    comments: int = 0  # the bytes of comments that were left out, of all pages
+    truncated: tuple[str, ...] = ()  # pages that are given in part
+    omitted: tuple[str, ...] = ()  # pages that should be given and are not
 
 
 def explained(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
@@ -80,6 +85,9 @@ def explained(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
         tokenizer.name,
         assembly.hash,
         prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
+        sum(source.comments for piece in assembly.pieces if (source := _source(piece))),
+        assembly.truncated,
+        assembly.omitted,
     )
 
 
@@ -91,7 +99,7 @@ def prefix(text: str, messages: int, tokenizer: Tokenizer) -> Prefix:
 
 def _candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
     item, directive = piece.item, piece.directive
-    source = getattr(item, "source", None)
+    source = _source(piece)
     left_out = item if isinstance(item, LeftOut) else None
     return Candidate(
         directive.priority,
@@ -107,7 +115,12 @@ def _candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
         source.changed if source else "",
         source.by if source else "",
         left_out.detail if left_out else "",
+        source.comments if source else 0,
     )
+
+
+def _source(piece: Piece) -> Source | None:
+    return piece.item.source if isinstance(piece.item, Text | LeftOut) else None
 
 
 def _kind(piece: Piece) -> str:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
+from looseleaf.prompt.host_limit import concerns_person, hook_document
 from looseleaf.prompt.outputs import File
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from looseleaf.prompt.assembly import Assembly, Piece
 
-HOOKS = {"session-start": "SessionStart"}
-
-
-FORMATS = ("text", "json", "openai", "anthropic")
+HOOKS = ("session-start",)
+FORMATS = ("text", "json", "openai", "anthropic", "hook")
 
 
 def document(assembly: Assembly, format: str) -> dict[str, Any]:  # noqa: A002
@@ -26,6 +24,8 @@ def document(assembly: Assembly, format: str) -> dict[str, Any]:  # noqa: A002
         return anthropic(assembly)
     if format == "text":
         return {"text": assembly.text}
+    if format == "hook":
+        return hook(assembly)
     if format != "json":
         raise Invalid(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
     return {
@@ -63,9 +63,6 @@ def anthropic(assembly: Assembly) -> dict[str, Any]:
     return {"system": blocks}
 
 
-def hook(text: str, event: str) -> Mapping[str, Any]:
-    """Give what Claude Code and Codex read from a hook's standard output."""
-    name = HOOKS.get(event)
-    if name is None:
-        raise Invalid(f"There is no hook {event!r}; there are {', '.join(HOOKS)}.")
-    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+def hook(assembly: Assembly) -> dict[str, Any]:
+    """Give what Claude Code and Codex read from the hook that starts a session."""
+    return hook_document(assembly.text, incomplete=concerns_person(assembly))

@@ -47,7 +47,9 @@ def open_chain(
     told = site if settings.site_context else None
     return Chain(
         directives,
-        Furniture(registry, sources, content, files, scoped, told, context),
+        Furniture(
+            registry, sources, content, files, scoped, told, context, settings.prompt_comments
+        ),
         clock=clock,
         tokenizer=tokenizer(settings.tokenizer, settings.tokenizer_folder),
     )

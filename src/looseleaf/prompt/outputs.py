@@ -7,6 +7,10 @@ import json
 from looseleaf.errors import Invalid
 from looseleaf.values import value
 
+# Which pages are kept first where room is short: those that only this agent and its person have,
+# then what others wrote for it, then what can be generated again or was never filled in.
+OWN_PAGE, OTHER_PAGE, GENERATED_PAGE = 1, 2, 3
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
@@ -20,7 +24,10 @@ if TYPE_CHECKING:
         "filtered",
         "missing",
         "empty",
+        "starter",
         "not_text",
+        "unreadable",
+        "off",
         "repeated",
         "over_budget",
         "nothing",
@@ -37,6 +44,8 @@ class Source:
     bytes: int
     changed: str = ""  # a day
     by: str = ""
+    comments: int = 0  # the bytes of comments that were left out
+    rank: int = OTHER_PAGE  # what is kept first where room is short
 
 
 @value

@@ -1,0 +1,77 @@
+"""A part of a page: whole sections as long as there is room, then whole lines of one more."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from looseleaf.memory.sections import list_sections
+from looseleaf.prompt.assembly import Piece
+from looseleaf.prompt.blocks import block
+from looseleaf.prompt.outputs import Text
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST_FENCE = 2 * 64
+_LINES = re.compile(r"[^\n]*\n|[^\n]+$")
+
+
+@value
+class Excerpt:
+    """A page of which a part is given, and how much that is."""
+
+    piece: Piece
+    extent: str
+
+
+def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | None:
+    """Give as much of a page as fits, in the order of the page; None where not a line does."""
+    item = piece.item
+    if not isinstance(item, Text) or item.source is None:
+        return None
+    text = piece.text.partition("\n")[2].rpartition("\n")[0]
+    total = _line_count(text)
+    longest = block(item.source, "", part=_extent(total, total))
+    part = _part(text, room - count(longest) - _LONGEST_FENCE, count)
+    if not part.strip():
+        return None
+    extent = _extent(_line_count(part), total)
+    shown = block(item.source, part, part=extent)
+    return Excerpt(Piece(piece.directive, Text(shown, item.source), shown), extent)
+
+
+def _extent(lines: int, total: int) -> str:
+    return f"{lines:,} of {total:,} lines"
+
+
+def _line_count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _part(text: str, room: int, count: Callable[[str], int]) -> str:
+    starts = [0, *(section.start for section in list_sections(text)), len(text)]
+    segments = [text[start:end] for start, end in pairwise(starts)]
+    kept: dict[int, str] = {}
+    for place, segment in enumerate(segments):
+        size = count(segment)
+        if size <= room:
+            kept[place] = segment
+            room -= size
+    first = next((place for place in range(len(segments)) if place not in kept), None)
+    if first is not None:
+        kept[first] = _lines(segments[first], room, count)
+    return "".join(kept[place] for place in sorted(kept))
+
+
+def _lines(segment: str, room: int, count: Callable[[str], int]) -> str:
+    """Give the first lines of a section, as many as fit."""
+    kept = []
+    for line in _LINES.findall(segment):
+        room -= count(line)
+        if room < 0:
+            break
+        kept.append(line)
+    return "".join(kept)

@@ -1,0 +1,226 @@
+"""The most that a coding agent takes from a hook: what matters most is kept, the rest is named.
+
+A host that is given more than its limit shows its model a short preview instead, so a hook that
+prints a little too much gives nearly nothing.
+"""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.errors import Invalid
+from looseleaf.prompt.assembly import BETWEEN, Assembly, Piece
+from looseleaf.prompt.budget import by_importance, rank_of
+from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.excerpt import cut_page
+from looseleaf.prompt.outputs import GENERATED_PAGE, OWN_PAGE, LeftOut, Text
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    Unit = Literal["utf-16", "utf-8"]
+
+LIMIT = 10_000
+LEAST = 1_000
+# Claude Code counts as JavaScript does. Codex counts tokens, four bytes each. Bytes are never
+# fewer than characters, so they are safe for a host that nobody named.
+UNITS: dict[str, Unit] = {"any": "utf-8", "claude-code": "utf-16", "codex": "utf-8"}
+HOSTS = tuple(UNITS)
+
+_ESCAPE = 12  # the most characters of JSON for one character that a terminal would not show
+_SMALL = 10  # words of a directive that take a smaller part than this come before a cut page
+_MOST_NAMES = 8
+_LONGEST_EXTENT = "000,000 of 000,000 lines"
+
+
+INCOMPLETE = "looseleaf: a part of the memory is missing here. See: looseleaf prompt check --hook"
+
+
+def hook_document(text: str, *, incomplete: bool) -> dict[str, Any]:
+    """Give what Claude Code and Codex read from the hook that starts a session."""
+    output = {"hookEventName": "SessionStart", "additionalContext": text}
+    message = {"systemMessage": INCOMPLETE} if incomplete else {}
+    return {"hookSpecificOutput": output, **message}
+
+
+# What stands around the text in the hook's JSON, with a message to the person and a line's end.
+_ENVELOPE = len(json.dumps(hook_document("", incomplete=True))) + 1
+
+
+@value
+class HostLimit:
+    """How many characters a host takes, and how a page that did not fit can be read."""
+
+    host: str = "any"
+    characters: int = LIMIT
+    command: str = "looseleaf memory read"  # a file's name is added
+    agent: str = ""
+
+    @staticmethod
+    def normal(host: str, characters: int, command: str, agent: str) -> tuple[str, int, str, str]:
+        """Refuse a host nobody knows, and a limit under which nothing would fit."""
+        if host not in UNITS:
+            raise Invalid(f"Invalid host {host!r}. Available hosts: {', '.join(HOSTS)}.")
+        if type(characters) is not int or characters < LEAST:
+            raise Invalid(f"A hook's output needs room for at least {LEAST:,} characters.")
+        return host, characters, command, agent
+
+    def count(self, text: str) -> int:
+        """Count a text as this host does, at most as long as its JSON can become."""
+        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+        hidden = sum(escaped.count(sign) for sign in set(escaped) if not sign.isprintable())
+        if UNITS[self.host] == "utf-8":
+            return len(escaped.encode()) + _ESCAPE * hidden
+        return len(escaped.encode("utf-16-le")) // 2 + _ESCAPE * hidden
+
+    def output_size(self, assembly: Assembly) -> int:
+        """Count what a hook prints for a prompt, at most."""
+        return self.count(assembly.text) + _ENVELOPE
+
+
+def _say_nothing(_desk: object) -> tuple[Text, ...]:
+    return ()
+
+
+HOST_LIMIT = Directive("host-limit", 90, _say_nothing, description="Name what did not fit.")
+
+
+def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
+    """Give a prompt that the host takes whole; pages stay in their order."""
+    if limit.output_size(assembly) <= limit.characters:
+        return assembly
+    careful = _Fitting(assembly, limit).fit()
+    # The notice of what is missing took less room than the longest one could have.
+    closer = _Fitting(assembly, limit, limit.count(careful.pieces[-1].text)).fit()
+    return closer if limit.output_size(closer) <= limit.characters else careful
+
+
+class _Fitting:
+    """One prompt on its way into a host's limit, with room for a notice of what is missing."""
+
+    def __init__(self, assembly: Assembly, limit: HostLimit, notice_size: int = 0) -> None:
+        self.assembly, self.limit = assembly, limit
+        self.pieces = list(assembly.pieces)
+        self.between = limit.count(BETWEEN)
+        self.truncated: dict[str, str] = {}  # how much of each page is given
+        self.room = limit.characters - _ENVELOPE
+        self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
+        self.own = [place for place in by_importance(self.pieces) if self._is_own(place)]
+        longest = self._notice(
+            {self.pieces[place].name: _LONGEST_EXTENT for place in self.own}, self.pages
+        )
+        self.names_fit = self._size(longest) < self.room // 2
+        shortest = self._notice({}, [])
+        size = notice_size or limit.count(longest if self.names_fit else shortest)
+        self.room -= size + self.between
+
+    def fit(self) -> Assembly:
+        """Decide piece by piece, the most important first, and name what is missing at the end."""
+        words = [place for place in range(len(self.pieces)) if self._is_words(place)]
+        small = [place for place in words if self._size_of(place) <= self.room // _SMALL]
+        large = [place for place in words if place not in small]
+        first, later = small[:1], small[1:]
+        self._keep_whole(first)  # how to read pages
+        if sum(map(self._size_of, self.own)) > self.room:
+            # A page must be cut anyway, and loses little more to a few words.
+            self._keep_whole(later)
+            later = []
+        self._share(self.own)
+        others = [one for one in by_importance(self.pieces) if rank_of(self.pieces[one]) > OWN_PAGE]
+        self._keep_whole([*later, *large, *others])
+        notice = self._closing_notice()
+        return Assembly(
+            self.assembly.request,
+            (*self.pieces, Piece(HOST_LIMIT, Text(notice), notice)),
+            self.assembly.moment,
+            truncated=tuple(name for name in self.pages if name in self.truncated),
+        )
+
+    def _closing_notice(self) -> str:
+        given = {piece.name for piece in self.pieces if piece.text}
+        omitted = [name for name in self.pages if name not in given]
+        return self._notice(self.truncated, omitted) if self.names_fit else self._notice({}, [])
+
+    def _is_words(self, place: int) -> bool:
+        """Say whether a piece is a directive's own words, or a notice that a page is missing."""
+        piece = self.pieces[place]
+        return bool(piece.text) and (not piece.injected or rank_of(piece) == 0)
+
+    def _is_own(self, place: int) -> bool:
+        return rank_of(self.pieces[place]) == OWN_PAGE
+
+    def _size(self, text: str) -> int:
+        return self.limit.count(text) + self.between
+
+    def _size_of(self, place: int) -> int:
+        return self._size(self.pieces[place].text)
+
+    def _keep_whole(self, places: list[int]) -> None:
+        for place in places:
+            size = self._size_of(place)
+            if size <= self.room:
+                self.room -= size
+            else:
+                self._leave_out(place, size)
+
+    def _share(self, places: list[int]) -> None:
+        """Give the pages that matter most their room: short ones whole, of long ones a part."""
+        by_size = sorted(places, key=self._size_of)
+        for number, place in enumerate(by_size):
+            share = self.room // (len(by_size) - number)
+            size = self._size_of(place)
+            if size <= share:
+                self.room -= size
+                continue
+            part = cut_page(self.pieces[place], share - self.between, self.limit.count)
+            if part is None:
+                self._leave_out(place, size)
+                continue
+            self.pieces[place] = part.piece
+            self.truncated[part.piece.name] = part.extent
+            self.room -= self._size_of(place)
+
+    def _leave_out(self, place: int, size: int) -> None:
+        piece = self.pieces[place]
+        if not piece.injected:
+            self.pieces[place] = changed(piece, text="")
+            return
+        source = piece.item.source if isinstance(piece.item, Text) else None
+        why = f"it takes {size:,} characters of the {self.limit.characters:,} that the host takes"
+        left_out = LeftOut(
+            piece.name, "over_budget", piece.layer, len(piece.text.encode()), why, source
+        )
+        self.pieces[place] = Piece(piece.directive, left_out)
+
+    def _notice(self, truncated: dict[str, str], omitted: list[str]) -> str:
+        parts = ["Not all of your memory fits here."]
+        if truncated:
+            listed = _listed([f"{name} ({extent})" for name, extent in truncated.items()])
+            parts.append(f"In part: {listed}.")
+        if omitted:
+            parts.append(f"Left out: {_listed(omitted)}.")
+        agent = f" --agent {self.limit.agent}" if self.limit.agent else ""
+        parts.append(
+            "Read the rest before you rely on it: with the tool get_agent_memory (file), or by "
+            f"`{self.limit.command} FILE{agent}`."
+        )
+        return f"[{' '.join(parts)}]"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
+
+
+def concerns_person(assembly: Assembly) -> bool:
+    """Say whether a person should know: a page that someone wrote is missing or cut."""
+    if assembly.truncated:
+        return True
+    missing = [piece.item for piece in assembly.pieces if piece.name in assembly.omitted]
+    return any(
+        isinstance(item, LeftOut) and (item.source is None or item.source.rank < GENERATED_PAGE)
+        for item in missing
+    )
