@@ -84,7 +84,7 @@ class Assembly:
         return tuple(
             piece.item.name
             for piece in self.pieces
-            if isinstance(piece.item, LeftOut) and piece.item.rule in MISSED
+            if isinstance(piece.item, LeftOut) and piece.layer and piece.item.rule in MISSED
         )
 
     @property
