@@ -17,7 +17,7 @@ GROUP = "compose"
 TARGET = 2.5
 GROWTH = 1.1
 CROWD = 1_000
-RULES = b"# Rules\n\n- Ask before you publish.\n- Keep what is kept out of prompts out of pages.\n"
+RULES = "# Rules\n\n- Ask before you publish.\n- Keep what is kept out of prompts out of pages.\n"
 
 
 def measure(bench: Bench) -> Iterator[Row]:
