@@ -214,10 +214,16 @@ def test_prune_keeps_the_newest_and_what_is_young(context: Context, clock: Clock
     """Age counts from the moment a version was replaced."""
     for text in ("one", "two", "three"):
         memory.write_page(context, "notes.md", text)
-        clock.advance(days=60)
+        for _ in range(12):
+            clock.advance(days=5)
+            memory.write_page(context, f"diary/{clock.now:.0f}.md", text)
     assert history.prune(context) == 1
     assert [one.number for one in history.list_revisions(context, "notes.md")] == [2, 3]
-    clock.advance(days=900)
+    clock.advance(days=900)  # with nothing to show for it, which counts as a week
+    assert history.prune(context) == 0
+    for _ in range(18):
+        clock.advance(days=5)
+        memory.write_page(context, f"diary/{clock.now:.0f}.md", "later")
     assert history.prune(context) >= 1
     assert [one.number for one in history.list_revisions(context, "notes.md")] == [3]
     with pytest.raises(RevisionMissing, match="no longer kept"):

@@ -56,6 +56,15 @@ AWKWARD = {
 }
 
 
+def live_through(
+    store: Store, clock: Clock, *, days: float, shelf: Shelf = ADA, step: float = 5.0
+) -> None:
+    """Let days pass with a new page every few of them: time counts as far as changes show it."""
+    for _ in range(round(days / step)):
+        clock.advance(days=step)
+        put(store, shelf.page(f"diary/{clock.now:.0f}.md"), b"another day")
+
+
 def put(store: Store, scope: Scope, content: bytes) -> Written:
     """Write a page whatever it was, and give what the store answered."""
     written = store.write(scope, content, change=CHANGE)
@@ -433,13 +442,13 @@ class HistoryConformance:
         """Versions replaced longer ago than a retention's days go; the present one never."""
         for content in (b"one", b"two", b"three"):
             put(store, MEMORY, content)
-            clock.advance(days=10)
+            live_through(store, clock, days=10, step=1)
         assert history.prune(ADA, Retention(days=25)) == 0
         assert history.prune(ADA, Retention(days=15)) == 1
         assert [one.number for one in history.revisions(MEMORY)] == [2, 3]
         with pytest.raises(RevisionMissing):
             history.content(MEMORY, 1)
-        clock.advance(days=1000)
+        live_through(store, clock, days=2, step=0.1)
         assert history.prune(ADA, Retention(days=1)) == 1
         assert [one.number for one in history.revisions(MEMORY)] == [3]
         assert read(store, MEMORY) == b"three"
@@ -453,10 +462,30 @@ class HistoryConformance:
             put(store, MEMORY, str(number).encode())
         crowded = Retention(days=90, versions=4, grace_days=1)
         assert history.prune(ADA, crowded) == 0
-        clock.advance(days=2)
+        live_through(store, clock, days=2, step=0.1)
         assert history.prune(ADA, crowded) == 5
         assert [one.number for one in history.revisions(MEMORY)] == [6, 7, 8, 9, 10]
         assert history.content(MEMORY, 6) == b"5"
+
+    @pytest.mark.parametrize("pruning", ["by writing", "by prune"])
+    def test_a_clock_set_a_year_ahead_drops_nothing(
+        self, store: Store, history: History, clock: Clock, pruning: str
+    ) -> None:
+        """Neither at once nor when it is set right again; the order of changes still counts."""
+        for number in range(6):
+            put(store, MEMORY, b"before %d" % number)
+            clock.advance(days=1)
+        clock.advance(days=365)
+        if pruning == "by writing":
+            for number in range(64):
+                put(store, MEMORY, b"after %d" % number)
+        assert history.prune(ADA, Retention()) == 0
+        clock.advance(days=-365)
+        put(store, MEMORY, b"the right time again")
+        assert history.prune(ADA, Retention()) == 0
+        assert history.content(MEMORY, 1) == b"before 0"
+        live_through(store, clock, days=95)
+        assert history.prune(ADA, Retention()) == (70 if pruning == "by writing" else 6)
 
     def test_a_deleted_page_keeps_its_last_word(
         self, store: Store, history: History, clock: Clock
@@ -464,7 +493,7 @@ class HistoryConformance:
         """Pruning leaves at least the record that a page was deleted."""
         put(store, MEMORY, b"one")
         store.delete(MEMORY, change=CHANGE)
-        clock.advance(days=365)
+        live_through(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 1
         assert [(one.number, one.hash) for one in history.revisions(MEMORY)] == [(2, "")]
 
@@ -473,7 +502,7 @@ class HistoryConformance:
         for shelf in (ADA, BOB):
             put(store, shelf.page("a.md"), b"one")
             put(store, shelf.page("a.md"), b"two")
-        clock.advance(days=365)
+            live_through(store, clock, days=95, shelf=shelf)
         assert history.prune(ADA, Retention()) == 1
         assert len(history.revisions(BOB.page("a.md"))) == 2
 

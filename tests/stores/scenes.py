@@ -111,7 +111,7 @@ def made_outside(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every 
 
 def long_ago(store: DiskStore, root: Path) -> None:
     """Write versions that a retention of 90 days no longer keeps, and the last one now."""
-    for days in (400, 300, 200):
+    for days in range(400, 270, -8):  # a step of time counts as a week at most
         moment = time.time() - days * DAY
         old = DiskStore(store.root, agent_folder=AGENTS.__getitem__, clock=lambda now=moment: now)  # type: ignore[misc]
         old.write(MEMORY, f"{days} days ago\n".encode(), change=PREPARED)

@@ -20,7 +20,7 @@ from looseleaf.stores.history import DiskHistory
 from looseleaf.stores.revisions import seconds, stamp
 from looseleaf.stores.splice import splice, unsplice
 from tests.conftest import AGENTS, Clock
-from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
+from tests.stores.conformance import ADA, CHANGE, MEMORY, live_through, put, read
 from tests.stores.scenes import history_folder, open_store, page_file, saved_in_place
 from tests.stores.state import state_of
 from tests.stores.tree import holding
@@ -128,7 +128,7 @@ class TestPrune:
         put(store, MEMORY, SECRET)
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"two\n")
-        clock.advance(days=91)
+        live_through(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
         assert holding(root, SECRET) == []
         assert sorted(os.listdir(history_folder(root))) == ["log"]
@@ -149,8 +149,8 @@ class TestPrune:
         """Every so many writes, versions that have outlived their time go."""
         put(store, MEMORY, SECRET)
         put(store, MEMORY, b"clean\n")
-        clock.advance(days=91)
         for number in range(disk._PRUNE_EVERY - 3):
+            clock.advance(days=1.5)
             put(store, MEMORY, b"%d\n" % number)
         assert holding(root, SECRET)
         put(store, MEMORY, b"the round number\n")
@@ -179,7 +179,7 @@ class TestPrune:
             put(store, MEMORY, content)
         history.purge(MEMORY, 1, change=CHANGE)
         history.purge(MEMORY, 2, change=CHANGE)
-        clock.advance(days=91)
+        live_through(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
         assert log.read_bytes().count(b"\n") == 1
         assert put(store, MEMORY, b"four\n").revision == 4
@@ -190,9 +190,9 @@ class TestPrune:
         """Our version that someone saved over is kept when what it was made from goes."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"one\ntwo\n")
-        clock.advance(days=50)
+        live_through(store, clock, days=50)
         put(store, MEMORY, b"one\ntwo\nthree\n")
-        clock.advance(days=50)
+        live_through(store, clock, days=50)
         saved_in_place(root, b"by hand\n")
         assert history.prune(ADA, Retention()) == 1
         assert [one.number for one in history.revisions(MEMORY)] == [2, 3, 4]
@@ -202,10 +202,11 @@ class TestPrune:
     def test_an_old_copy_put_back_replaces_from_now_on(self, root: Path) -> None:
         """What counts is when someone put a file there, not the time the file says."""
         now = time.time()
+        clock = Clock(now - 300 * 86_400)
+        old = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
         for days in (300, 200):
-            clock = Clock(now - days * 86_400)
-            old = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
             put(old, MEMORY, b"%d days ago\n" % days)
+            live_through(old, clock, days=100)
         copy = root / "copy"
         copy.write_bytes(b"an old copy\n")
         os.utime(copy, (1e9, 1e9))

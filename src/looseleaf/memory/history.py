@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from looseleaf.errors import Refused, RevisionMissing
 from looseleaf.memory.store import Capabilities, Entry, Found, Missing
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Protocol
 
     from looseleaf.memory.scope import Scope, Shelf
@@ -16,6 +19,9 @@ else:
     Protocol = object
 
 DAY = 86_400.0
+# The longest time between two changes that ages a version, and its share of a retention's time.
+_LONGEST_STEP = 7 * DAY
+_STEP_SHARE = 0.1
 
 
 @value
@@ -40,7 +46,8 @@ class Retention:
 
     A version goes when it was replaced more than `days` ago, or when more than `versions` newer
     ones exist and it was replaced more than `grace_days` ago: a burst of writes cannot push
-    yesterday's text out of reach. The newest always stays.
+    yesterday's text out of reach. The newest always stays. Time counts as far as changes show that
+    it has passed (see `ShownTime`), so that a clock set wrong makes no version old.
     """
 
     days: float = 90.0
@@ -88,14 +95,60 @@ def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision 
     return None
 
 
-def outlived(revisions: list[Revision], retention: Retention, now: float) -> list[Revision]:
-    """Choose the revisions that a retention no longer keeps; never the newest."""
+class ShownTime:
+    """How much time has passed, as far as the changes of a shelf show it.
+
+    The steps from change to change are added up, each to at most a week, or a tenth of the limit
+    that is asked about: a clock that jumps by a year adds one such step.
+    """
+
+    def __init__(self, times: Iterable[float], now: float, retention: Retention) -> None:
+        self._times = sorted({now, *(time for time in times if time < now)})
+        self._days = self._ages(retention.days)
+        self._grace_days = self._ages(retention.grace_days)
+
+    def is_past_days(self, time: float) -> bool:
+        """Say whether more than the retention's days have passed since a change."""
+        return self._is_past(self._days, time)
+
+    def is_past_grace(self, time: float) -> bool:
+        """Say whether more than the retention's days of grace have passed since a change."""
+        return self._is_past(self._grace_days, time)
+
+    def _is_past(self, ages: tuple[float, list[float]], time: float) -> bool:
+        limit, known = ages
+        place = bisect_left(self._times, time)
+        return not limit or (place < len(known) and known[place] > limit)
+
+    def _ages(self, days: float) -> tuple[float, list[float]]:
+        """Give a limit in seconds, and the age of each time as it counts for that limit."""
+        limit = days * DAY
+        longest = min(_LONGEST_STEP, limit * _STEP_SHARE)
+        ages = [0.0] * len(self._times)
+        for index in range(len(ages) - 2, -1, -1):
+            step = min(self._times[index + 1] - self._times[index], longest)
+            ages[index] = ages[index + 1] + step
+        return limit, ages
+
+
+def outlived(
+    revisions: list[Revision], retention: Retention, now: float, shown: ShownTime | None = None
+) -> list[Revision]:
+    """Choose the revisions that a retention no longer keeps; never the newest.
+
+    Without the time that the changes of the whole shelf show, these revisions alone show it.
+    """
     prior = revisions[:-1]
+    shown = shown or ShownTime((revision.time for revision in revisions), now, retention)
+    # The order of the log is certain, its times are not: a change was made before all later ones.
+    times = [revision.time for revision in revisions]
+    for index in range(len(times) - 2, -1, -1):
+        times[index] = min(times[index], times[index + 1])
     gone = []
     for index, revision in enumerate(prior):
-        age = (now - revisions[index + 1].time) / DAY
-        crowded = len(prior) - index > retention.versions and age > retention.grace_days
-        if age > retention.days or crowded:
+        replaced = times[index + 1]
+        crowded = len(prior) - index > retention.versions and shown.is_past_grace(replaced)
+        if crowded or shown.is_past_days(replaced):
             gone.append(revision)
     return gone
 

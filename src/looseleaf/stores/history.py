@@ -7,7 +7,7 @@ import os
 from looseleaf import atomic
 from looseleaf.errors import RevisionMissing
 from looseleaf.folders import Reporting
-from looseleaf.memory.history import Retention, Revision, outlived
+from looseleaf.memory.history import Retention, Revision, ShownTime, outlived
 from looseleaf.memory.store import Change, Found
 from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged, shelf_named
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
@@ -137,17 +137,22 @@ class DiskHistory:
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
         """Drop the versions a retention no longer keeps; give how many went."""
-        return sum(self._prune(shelf.page(name), retention) for name in self.pages(shelf))
-
-    def _prune(self, scope: Scope, retention: Retention) -> int:
+        known = {name: self.revisions(shelf.page(name)) for name in self.pages(shelf)}
+        times = (revision.time for revisions in known.values() for revision in revisions)
         now = self.store.clock()
-        if not outlived(self.revisions(scope), retention, now):
-            return 0
+        shown = ShownTime(times, now, retention)
+        return sum(
+            self._prune(shelf.page(name), retention, now, shown)
+            for name, revisions in known.items()
+            if outlived(revisions, retention, now, shown)
+        )
 
+    def _prune(self, scope: Scope, retention: Retention, now: float, shown: ShownTime) -> int:
         def attempt(page: HeldPage, current: Found | None) -> int:
             page.note(current)
             present = current.content if current else b""
-            return page.log.prune(retention, now, present=present, mode=page.file_mode)
+            mode = page.file_mode
+            return page.log.prune(retention, now, present=present, mode=mode, shown=shown)
 
         return self.store.held(scope, attempt)
 

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from looseleaf.memory.history import ShownTime
     from looseleaf.stores.recent import Write
 
     Line = dict[str, Any]
@@ -227,12 +228,21 @@ class PageLog:
                     return entry.name
         return None
 
-    def prune(self, retention: Retention, now: float, *, present: bytes, mode: int) -> int:
+    def prune(
+        self,
+        retention: Retention,
+        now: float,
+        *,
+        present: bytes,
+        mode: int,
+        shown: ShownTime | None = None,
+    ) -> int:
         """Drop the versions that are no longer kept, and the copies in the log of those that lie
-        as files anyway; give how many versions went. `present` is what the page says now."""
+        as files anyway; give how many versions went. `present` is what the page says now, `shown`
+        the time that the changes of its shelf show."""
         lines = self.lines()
         changes = [revision_of(line, kept=True) for line in lines if "revision" in line]
-        gone = {revision.number for revision in outlived(changes, retention, now)}
+        gone = {revision.number for revision in outlived(changes, retention, now, shown)}
         newest = changes[-1].number if changes else 0
         for line in lines:
             if "redo" in line and line["revision"] != newest:
