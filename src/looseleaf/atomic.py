@@ -232,6 +232,22 @@ def remove_folder(folder: int, name: str) -> None:
     os.rmdir(name, dir_fd=folder)
 
 
+def remove_tree(folder: int, name: str) -> None:
+    """Remove a directory with everything in it, if it is there; a link in it is not followed."""
+    try:
+        inner = os.open(name, FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    try:
+        with os.scandir(inner) as entries:
+            found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for entry_name, is_folder in found:
+            (remove_tree if is_folder else remove)(inner, entry_name)
+    finally:
+        os.close(inner)
+    remove_folder(folder, name)
+
+
 def exchange(folder: int, name: str, other_folder: int, other_name: str) -> bool:
     """Swap two files in one step; False where the system or file system cannot."""
     global _swap  # noqa: PLW0603 - loaded by the first write, so that no read pays for ctypes

@@ -60,6 +60,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     ├── SessionBusy                     a turn of the conversation is running
     ├── TurnLost                        the turn was taken over by another; nothing was written
     └── Unavailable                     the store cannot answer; never "not found"
+        ├── WorkspaceUnavailable        its folder is gone, unmounted, or another one
         ├── Locked                      another process holds the page too long
         ├── DiskFull
         └── ModelFailed                 the provider did not answer, and says why
@@ -353,10 +354,10 @@ class AgentMissing(NotFound):
 
     code = "agent_missing"
 
-    def __init__(self, agent: object, candidates: tuple[str, ...]) -> None:
+    def __init__(self, agent: object, candidates: tuple[str, ...], hint: str = "") -> None:
         self.agent, self.candidates = agent, candidates
         there = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
-        super().__init__(f"There is no agent {agent!r}. Agents there are: {there}.")
+        super().__init__(f"There is no agent {agent!r}. Agents there are: {there}.{hint}")
 
 
 class OperationMissing(NotFound):
@@ -663,6 +664,15 @@ class Unavailable(LooseleafError):
     def __init__(self, what: str, why: object) -> None:
         self.what, self.why = what, why
         super().__init__(f"{what} is not available: {why}.")
+
+
+class WorkspaceUnavailable(Unavailable):
+    """The folder of the workspace is gone, or it is not the one that was opened."""
+
+    code = "workspace_unavailable"
+
+    def __init__(self, why: object) -> None:
+        super().__init__("The workspace", why)
 
 
 class Locked(Unavailable):

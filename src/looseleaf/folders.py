@@ -10,7 +10,14 @@ import sys
 import unicodedata
 
 from looseleaf import atomic
-from looseleaf.errors import DiskFull, LooseleafError, NameTaken, Unavailable, Unsafe
+from looseleaf.errors import (
+    DiskFull,
+    LooseleafError,
+    NameTaken,
+    Unavailable,
+    Unsafe,
+    WorkspaceUnavailable,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +159,7 @@ def open_root(root: str) -> int:
     try:
         return os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
-        raise Unavailable("The workspace", f"there is no folder {root}") from None
+        raise WorkspaceUnavailable(f"there is no folder {root}") from None
     except OSError as error:
         raise explained("The workspace", error) from error
 

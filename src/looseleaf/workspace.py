@@ -9,8 +9,7 @@ from _thread import allocate_lock
 
 from looseleaf import settings
 from looseleaf.agents.directory import Agents
-from looseleaf.agents.record import why_not
-from looseleaf.errors import InvalidAgent
+from looseleaf.agents.record import check_slug
 from looseleaf.folders import Reporting
 from looseleaf.memory.history import Retention
 from looseleaf.memory.pages import MemoryPages
@@ -20,6 +19,8 @@ from looseleaf.operations.context import Context, Where
 from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.opening import open_hooks
 from looseleaf.plugins.rooms import Rooms
+from looseleaf.root import RootFolder
+from looseleaf.stores.discard import discard_agent
 from looseleaf.stores.disk import GROUP, PRIVATE, DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.values import changed
@@ -58,11 +59,12 @@ class Workspace:
         self, chosen: Settings, *, clock: Callable[[], float] = time.time, surface: str = "library"
     ) -> None:
         self.settings = chosen
-        self.root = os.path.realpath(chosen.root)
+        place = self.root_folder = RootFolder(chosen.root)
+        self.root = place.path
         modes = GROUP if chosen.group_writable else PRIVATE
-        self.agents = Agents(self.root, default=chosen.default_agent, modes=modes, clock=clock)
+        self.agents = Agents(place, default=chosen.default_agent, modes=modes, clock=clock)
         self.store = DiskStore(
-            self.root,
+            place,
             agent_folder=self.agents.folder,
             is_folder_of=self.agents.is_folder_of,
             group_writable=chosen.group_writable,
@@ -70,6 +72,7 @@ class Workspace:
             clock=clock,
         )
         self.agents.on_move(self.store.release)
+        self.agents.on_discard(lambda agent, slug: discard_agent(self.store, agent, slug))
         self._hooks = open_hooks(chosen, Defaults(self.store))
         self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
@@ -110,6 +113,7 @@ class Workspace:
             actor=chosen.actor,
             surface=surface,
         )
+        self.agents.recover()
         self.store.recover()
 
     @classmethod
@@ -138,9 +142,8 @@ class Workspace:
         from looseleaf.stores.home import make_home
 
         folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
-        why = why_not(agent) if agent else None
-        if why is not None:
-            raise InvalidAgent(agent, why)
+        if agent:
+            check_slug(agent)
         with Reporting(folder):
             make_home(folder, name)
         workspace = cls.open(folder, clock=clock, surface=surface)

@@ -133,15 +133,20 @@ def test_ids_are_never_given_out_again(workspace: Workspace) -> None:
 
 
 def test_deleting_with_files_keeps_what_they_said(workspace: Workspace) -> None:
-    """The folder goes, the revisions stay."""
+    """The folder goes with them, and comes back with them."""
     bob = operations.create_agent(workspace.context, "bob")
     scope = bob.shelf.page("contexts/editor.md")
     workspace.pages.append(scope, "kept", change=BY)
-    log = Path(workspace.root, ".looseleaf/history", bob.shelf.name, "contexts:editor.md", "1")
     removed = operations.delete_agent(workspace.context, bob.id, files=True)
     assert (removed.pages, removed.folder_left) == (3, False)
     assert not Path(workspace.root, "agents", "bob").exists()
-    assert log.read_text() == "kept\n"
+    with pytest.raises(AgentMissing, match="looseleaf agents restore bob"):
+        workspace.agents.resolve("bob")
+    assert [one.slug for one in operations.list_deleted_agents(workspace.context)] == ["bob"]
+    assert operations.restore_agent(workspace.context, "bob") == bob
+    assert workspace.pages.text(scope) == "kept\n"
+    assert [one.number for one in workspace.history.revisions(scope)] == [1]
+    assert operations.list_deleted_agents(workspace.context) == []
 
 
 def test_deleting_without_files_leaves_the_folder_to_its_owner(workspace: Workspace) -> None:

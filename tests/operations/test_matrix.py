@@ -157,6 +157,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/finish-chat-session": WORKSPACE,
     "looseleaf/grant-role": AGENT,
     "looseleaf/list-agents": WORKSPACE,
+    "looseleaf/list-deleted-agents": WORKSPACE,
     "looseleaf/list-audit": WORKSPACE,
     "looseleaf/list-grants": AGENT,
     "looseleaf/list-settings": WORKSPACE,
@@ -168,6 +169,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/prune-history": WORKSPACE,
     "looseleaf/purge-revision": PAGE,
     "looseleaf/rename-agent": AGENT,
+    "looseleaf/restore-agent": WORKSPACE,
     "looseleaf/rename-chat-session": WORKSPACE,
     "looseleaf/restore-page": PAGE,
     "looseleaf/revoke-role": AGENT,
@@ -218,7 +220,10 @@ SAMPLES: dict[str, object] = {
     "user": SOMEONE,
     "words": "fact",
 }
-SPECIAL = {"looseleaf/purge-revision": {"revision": 1}}
+SPECIAL: dict[str, dict[str, object]] = {
+    "looseleaf/purge-revision": {"revision": 1},
+    "looseleaf/restore-agent": {"agent": "gone"},
+}
 
 
 class World(NamedTuple):
@@ -237,7 +242,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
         invoke(local, "looseleaf/create-user", {"login": login})
     record = root / "agents" / "ada" / "agent.json"
     record.write_text(record.read_text().replace('"owner": 1', f'"owner": {OWNER}'))
-    invoke(local, "looseleaf/create-agent", {"slug": "bobs", "owner": OTHER})
+    for slug in ("bobs", "gone"):
+        invoke(local, "looseleaf/create-agent", {"slug": slug, "owner": OTHER})
+    invoke(local, "looseleaf/delete-agent", {"agent": "gone"})
     places: list[dict[str, object]] = [{"agent": "ada"}, {"agent": "bobs"}, {"layer": "shared"}]
     places += [{"layer": "user", "user": user} for user in (OWNER, OTHER, SOMEONE)]
     for where in places:

@@ -7,6 +7,7 @@ of the states the scene goes through, and nothing that was there before it may b
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -256,3 +257,13 @@ def perform(name: str, root: Path) -> None:
     """Do the act of a scene in a prepared root."""
     SCENES[name].setting()
     SCENES[name].act(open_store(root), root)
+
+
+def warm_up() -> None:
+    """Act out every scene once, so that everything is imported that ever will be."""
+    for scene in SCENES.values():
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder, "root")
+            (root / "agents/ada").mkdir(parents=True)
+            scene.prepare(open_store(root), root)
+            scene.act(open_store(root), root)

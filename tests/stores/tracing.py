@@ -51,10 +51,11 @@ def require_strace() -> None:
 class Tracer:
     """A process that acts out scenes under strace; use it in a `with` block."""
 
-    def __init__(self) -> None:
+    def __init__(self, scenes: str = "tests.stores.scenes") -> None:
         require_strace()
+        command = [sys.executable, str(FORKER), scenes]
         self.forker = subprocess.Popen(
-            [sys.executable, str(FORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self._answer() == "ready"
 

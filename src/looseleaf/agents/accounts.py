@@ -207,3 +207,6 @@ class Accounts(Ledger, Protocol):
     @property
     def audit(self) -> Audit:
         """What was done."""
+
+    def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
+        """End every credential of an agent and every role on it; say whether there was any."""

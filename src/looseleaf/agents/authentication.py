@@ -160,10 +160,18 @@ class Authentication:
             or found.version != version
             or found.credential.kind != kind
             or not self._lasts(found.credential)
+            or not self._has_agent(found.credential)
         ):
             self._known.pop(key, None)
             return None
         return found.principal
+
+    def _has_agent(self, credential: Credential) -> bool:
+        """Say whether the agent of a credential is still there; a token ends with its agent."""
+        try:
+            return not credential.agent_id or bool(self._agents.folder(credential.agent_id))
+        except AgentMissing:
+            return False
 
     def _accept(self, key: str, credential: Credential, version: int) -> Principal:
         if not self._lasts(credential):

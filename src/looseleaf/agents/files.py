@@ -6,33 +6,73 @@ import os
 import time
 
 from looseleaf.agents.record import parse_record, why_not
-from looseleaf.errors import Unavailable
+from looseleaf.errors import Unavailable, WorkspaceUnavailable
 from looseleaf.folders import READ, read_all, settled, stands_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.root import RootFolder
 
 RECORD = "agent.json"
+HINTS = ".looseleaf/agents"  # for each id where to look first
+NEW = ".new"  # in agents/: an agent that is being created
+STAGED = ":making"  # in the folder of hints: a file that is being written
+DELETED = ".looseleaf/deleted"  # what deleted agents left, each in {id}-{slug}
 
 
 class RecordFiles:
     """`agents/{slug}/agent.json` below a root; every call sees what is on disk now."""
 
-    def __init__(self, root: str) -> None:
-        self.root = root
+    def __init__(self, folder: RootFolder) -> None:
+        self.root = folder.path
+        self._folder = folder
         self._marks: dict[str, tuple[int, int, int]] = {}  # inode, time and id of records as read
         self._records: dict[str, AgentRecord] = {}  # as read, once their files had settled
 
     def slugs(self) -> list[str]:
         """Name the folders that can be agents', with or without a record."""
+        names = self._names("agents")
+        if not names:
+            self.require_agents()
+        return sorted(name for name in names if why_not(name) is None)
+
+    def require_agents(self) -> None:
+        """Raise where the workspace is gone, or the folder of the agents that were created in it.
+
+        An empty folder is none of a workspace that has had agents: theirs has a register.
+        """
+        self._folder.require()
+        if self._names(HINTS) and not self._names("agents"):
+            raise WorkspaceUnavailable(
+                "agents were created here, and the folder agents/ is missing or empty; bring it "
+                f"back, or delete {HINTS} to begin anew"
+            )
+
+    def _names(self, path: str) -> list[str]:
         try:
-            names = os.listdir(f"{self.root}/agents")
+            return os.listdir(f"{self.root}/{path}")
         except FileNotFoundError:
             return []
         except OSError as error:
             raise Unavailable("The folder of agents", error.strerror) from error
-        return sorted(name for name in names if why_not(name) is None)
+
+    def is_interrupted(self) -> bool:
+        """Say whether a change of the agents is under way, or was cut short."""
+        left = (f"agents/{NEW}", f"{HINTS}/{STAGED}")
+        return any(os.path.lexists(f"{self.root}/{path}") for path in left)
+
+    def deleted(self) -> list[str]:
+        """Name the folders of deleted agents."""
+        return self._names(DELETED)
+
+    def hint(self, name: str) -> str:
+        """Read where an agent was last seen; "" where nothing is noted."""
+        try:
+            with open(f"{self.root}/{HINTS}/{name}", encoding="utf-8") as file:
+                return file.read().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""  # it can be made again from the records
 
     def unchanged(self, slug: str, agent_id: int) -> bool:
         """Say whether the folder still has the record of this agent that was read from it."""
@@ -57,25 +97,39 @@ class RecordFiles:
         if kept is not None and self.unchanged(slug, kept.id):
             return kept
         asked = time.time_ns()
-        try:
-            fd = os.open(path, READ)
-        except (FileNotFoundError, NotADirectoryError):
+        found = _read_record(path, slug)
+        if found is None:
             return None
-        except OSError as error:
-            raise Unavailable(f"The record of agent {slug}", error.strerror) from error
-        try:
-            status = os.fstat(fd)
-            if not stands_at(fd, path):
-                return None  # a link is no agent
-            record = parse_record(slug, read_all(fd))
-        except (ValueError, KeyError, TypeError) as error:
-            raise Unavailable(
-                f"The record of agent {slug}", f"{RECORD} is damaged ({error})"
-            ) from error
-        finally:
-            os.close(fd)
+        record, status = found
         self._records.pop(slug, None)
         self._marks[slug] = (status.st_ino, status.st_ctime_ns, record.id)
         if settled(status, asked):
             self._records[slug] = record
         return record
+
+
+def _read_record(path: str, slug: str) -> tuple[AgentRecord, os.stat_result] | None:
+    try:
+        fd = os.open(path, READ)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise Unavailable(f"The record of agent {slug}", error.strerror) from error
+    try:
+        status = os.fstat(fd)
+        if not stands_at(fd, path):
+            return None  # a link is no agent
+        return parse_record(slug, read_all(fd)), status
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unavailable(
+            f"The record of agent {slug}", f"{RECORD} is damaged ({error})"
+        ) from error
+    finally:
+        os.close(fd)
+
+
+def read_deleted(root: str, name: str) -> AgentRecord | None:
+    """Read the record of a deleted agent, whose folder is called by its id and slug."""
+    slug = name.partition("-")[2]
+    found = _read_record(f"{root}/{DELETED}/{name}/{RECORD}", slug) if slug else None
+    return None if found is None else found[0]

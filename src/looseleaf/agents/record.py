@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from looseleaf.agents.budget import budget_of
 from looseleaf.errors import InvalidAgent
 from looseleaf.memory.policy import memory_policy, tool_policy
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 STATUSES = ("active", "inactive", "archived")
 _SLUG = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 _MAX_SLUG = 64
+_MAX_NAME = 200
 
 
 @value
@@ -36,11 +39,16 @@ class AgentRecord:
         return Shelf("agent", 0, self.id)
 
 
-def record_text(record: AgentRecord) -> bytes:
-    """Write a record as people and programs read it; the slug is the name of its folder."""
-    fields = {
-        "id": record.id,
-        "name": record.name,
+def record_text(record: AgentRecord, *, renamed: AgentRecord | None = None) -> bytes:
+    """Write a record as people and programs read it; the slug is the name of its folder.
+
+    With `renamed`, the record also says which name holds from the moment that its folder has the
+    new slug, so that both change in one step.
+    """
+    fields: dict[str, object] = {"id": record.id, "name": record.name}
+    if renamed is not None:
+        fields |= {"next_slug": renamed.slug, "next_name": renamed.name}
+    fields |= {
         "owner": record.owner,
         "status": record.status,
         "created": record.created,
@@ -61,7 +69,7 @@ def parse_record(slug: str, content: bytes) -> AgentRecord:
     return AgentRecord(
         int(found["id"]),
         slug,
-        found["name"],
+        found["next_name"] if found.get("next_slug") == slug else found["name"],
         int(found["owner"]),
         found["status"],
         found["created"],
@@ -133,6 +141,28 @@ def _chat_fits(chat: object) -> bool:
         and all(type(one) is bool for one in flags)
         and all(type(one) is int and one > 0 for one in numbers)
     )
+
+
+def record_day(seconds: float) -> str:
+    """Write a time as records have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def check_name(slug: str, name: str) -> str:
+    """Give the name that people call an agent by back, or raise `InvalidAgent`."""
+    from looseleaf.memory.characters import find_invisible
+
+    if len(name) > _MAX_NAME or find_invisible(name, joined=True):
+        why = f"its name is one line of at most {_MAX_NAME} visible characters"
+        raise InvalidAgent(slug, why)
+    return name
+
+
+def check_slug(slug: str) -> None:
+    """Raise `InvalidAgent` where no agent can have this slug."""
+    why = why_not(slug)
+    if why is not None:
+        raise InvalidAgent(slug, why)
 
 
 def why_not(slug: str) -> str | None:

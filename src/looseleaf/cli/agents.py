@@ -22,11 +22,19 @@ agent_argument = click.argument("agent", shell_complete=complete_agents)
 CHANGING = ("format", "actor", "reason")  # what goes into the history of pages
 
 
-@command("list", "looseleaf agents list", "looseleaf agents list --format json")
+@command(
+    "list",
+    "looseleaf agents list",
+    "looseleaf agents list --deleted",
+    "looseleaf agents list --format json",
+)
+@click.option("--deleted", is_flag=True, help="Those that were deleted and can be restored.")
 @shared("format")
-def list_agents(asked: Asked) -> None:
+def list_agents(asked: Asked, *, deleted: bool) -> None:
     """List every agent."""
-    found = operations.list_agents(asked.open())
+    context = asked.open()
+    run = operations.list_deleted_agents if deleted else operations.list_agents
+    found = run(context)
     if asked.json:
         print_document({"agents": [as_dict(one) for one in found]})
     elif found:
@@ -34,6 +42,8 @@ def list_agents(asked: Asked) -> None:
             (one.id, one.slug, one.name, one.owner, one.status, one.created[:10]) for one in found
         ]
         print_table(("ID", "SLUG", "NAME", "OWNER", "STATUS", "CREATED"), rows, shrink="NAME")
+    elif deleted:
+        say("There are no deleted agents that could be restored.")
     else:
         say("There are no agents yet. Create one: looseleaf agents create SLUG")
 
@@ -166,13 +176,14 @@ archive = _status_command(
 
 @command("delete", "looseleaf agents delete ada", "looseleaf agents delete ada --files --yes")
 @agent_argument
-@click.option("--files", is_flag=True, help="Its pages too; their text stays in the history.")
+@click.option("--files", is_flag=True, help="Its pages too, until the agent is restored.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @shared(*CHANGING)
 def delete(asked: Asked, agent: str, *, files: bool, yes: bool) -> None:
     """Delete an agent, and its pages if told.
 
-    Without --files its folder stays, and creating an agent of that slug takes it over again.
+    Without --files its folder stays, and creating an agent of that slug takes it over again. Its
+    tokens end. looseleaf agents restore brings it back.
     """
     context = asked.open()
     record = operations.show_agent(context, agent)
@@ -185,6 +196,20 @@ def delete(asked: Asked, agent: str, *, files: bool, yes: bool) -> None:
     pages = f" and {counted(removed.pages, 'page')}" if files else ""
     left = f" Its folder agents/{removed.slug} is still there." if removed.folder_left else ""
     say(f"Deleted agent {removed.slug}{pages}.{left}")
+
+
+@command("restore", "looseleaf agents restore ada", "looseleaf agents restore 2 --slug ada-again")
+@click.argument("agent")
+@click.option("--slug", default="", help="Another slug, where the old one is taken.")
+@shared("format")
+def restore(asked: Asked, agent: str, slug: str) -> None:
+    """Bring a deleted agent back.
+
+    By id or slug; looseleaf agents list --deleted shows both. Its id, pages and history come back,
+    its tokens and the roles on it do not.
+    """
+    record = operations.restore_agent(asked.open(), agent, slug=slug)
+    _tell(asked, record, f"Restored agent {record.slug} (id {record.id}).")
 
 
 def _tell(asked: Asked, record: AgentRecord, sentence: str) -> None:

@@ -45,6 +45,7 @@ AGENTS = {
     "deactivate": Entry("agents", "deactivate", "Switch an agent off."),
     "archive": Entry("agents", "archive", "Put an agent away."),
     "delete": Entry("agents", "delete", "Delete an agent, and its pages if told."),
+    "restore": Entry("agents", "restore", "Bring a deleted agent back."),
 }
 PROMPT = {
     "show": Entry("prompt", "show_prompt", "Print what an agent is given before the conversation."),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-
 from looseleaf.errors import Refused, RevisionMissing
 from looseleaf.memory.store import Capabilities, Entry, Found, Missing
 from looseleaf.values import value
@@ -115,19 +113,21 @@ class ShownTime:
         """Say whether more than the retention's days of grace have passed since a change."""
         return self._is_past(self._grace_days, time)
 
-    def _is_past(self, ages: tuple[float, list[float]], time: float) -> bool:
+    @staticmethod
+    def _is_past(ages: tuple[float, dict[float, float]], time: float) -> bool:
         limit, known = ages
-        place = bisect_left(self._times, time)
-        return not limit or (place < len(known) and known[place] > limit)
+        return not limit or known.get(time, 0.0) > limit
 
-    def _ages(self, days: float) -> tuple[float, list[float]]:
+    def _ages(self, days: float) -> tuple[float, dict[float, float]]:
         """Give a limit in seconds, and the age of each time as it counts for that limit."""
         limit = days * DAY
         longest = min(_LONGEST_STEP, limit * _STEP_SHARE)
-        ages = [0.0] * len(self._times)
-        for index in range(len(ages) - 2, -1, -1):
-            step = min(self._times[index + 1] - self._times[index], longest)
-            ages[index] = ages[index + 1] + step
+        later, age = self._times[-1], 0.0
+        ages = {}
+        for time in reversed(self._times):
+            age += min(later - time, longest)
+            ages[time] = age
+            later = time
         return limit, ages
 
 

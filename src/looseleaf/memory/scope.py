@@ -76,12 +76,14 @@ def _check_path(name: str) -> None:
 
 
 def _check_characters(name: str) -> None:
+    from looseleaf.memory.characters import find_invisible
+
     for character in name:
         if character in _FORBIDDEN:
             raise InvalidName(name, f"{character!r} is not allowed")
-        category = unicodedata.category(character)
-        if category in ("Cc", "Cf", "Zl", "Zp") or (category == "Zs" and character != " "):
-            raise InvalidName(name, "control and invisible characters are not allowed")
+    hidden = find_invisible(name)
+    if hidden:
+        raise InvalidName(name, f"control and invisible characters are not allowed ({hidden})")
     for after in name.split("%")[1:]:
         if len(after) > 1 and _HEX.issuperset(after[:2]):
             raise InvalidName(name, "it is percent-encoded")

@@ -151,6 +151,7 @@ class Capabilities:
     durable: bool = False  # an answer means the bytes survive a power cut
     history: bool = False  # prior bytes are kept and can be read again
     outside_edits: bool = False  # people may edit the pages behind the store's back
+    agent_folders: bool = False  # an agent's pages lie in its folder, and go where that goes
 
 
 class Store(Protocol):

@@ -1,24 +1,30 @@
-"""Agents: create, list, show, rename, configure, switch off and on, delete."""
+"""Agents: create, list, show, rename, configure, switch off and on, delete, restore."""
 
 from __future__ import annotations
 
 import time
 
+from looseleaf.agents.accounts import TOKEN
+from looseleaf.errors import Unavailable
 from looseleaf.folders import fold
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.templates import TemplateContext, starter
+from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import (
     HERE,
     Where,
+    accounts_of,
     agent_of,
     allow_page,
+    has_accounts,
     layer_of,
     scope_of,
     shelf_of,
     user_exists,
     visible_agents,
 )
+from looseleaf.operations.history import forget
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 
 @value
 class Removed:
-    """An agent that is gone: how many pages went with it (their text stays in the history)."""
+    """An agent that is gone: how many pages went with it (restoring it brings them back)."""
 
     slug: str
     pages: int
@@ -63,11 +69,25 @@ def create_agent(
     """Create an agent and start its SOUL.md and MEMORY.md; pages that are there stay."""
     context.allow()
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
-    record = context.agents.create(slug, name=name, owner=user, config=config)
-    start_pages(context, record.shelf, agent_name=record.name)
-    if user_exists(context, user):
-        start_pages(context, Shelf("user", user))
-    return record
+
+    def start(record: AgentRecord) -> None:
+        if user_exists(context, user):
+            start_pages(context, Shelf("user", user))
+        start_pages(context, record.shelf, agent_name=record.name)
+
+    above = 0 if context.agents.has_register() else _highest_id(context)
+    return context.agents.create(
+        slug, name=name, owner=user, config=config, start=start, above=above
+    )
+
+
+def _highest_id(context: Context) -> int:
+    """Give the highest id of an agent that any token or grant names: one that has been given."""
+    if not has_accounts(context):
+        return 0
+    accounts = accounts_of(context)
+    credentials = [one.agent_id for one in accounts.credentials.list(TOKEN)]
+    return max([0, *credentials, *(one.agent_id for one in accounts.grants.list())])
 
 
 @operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
@@ -94,20 +114,53 @@ def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRe
 
 @operation("looseleaf/delete-agent", permission="agents", categories=("agents",), destructive=True)
 def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
-    """Delete an agent's record, and its pages too if told; what the pages said stays in history."""
+    """Delete an agent, with its pages if told, and end its tokens and roles; it can be restored."""
     record = agent_of(context, agent)
-    gone = 0
-    if files:
-        store = context.pages.store_for(record.shelf)
+    store = context.pages.store_for(record.shelf)
+    count = len(store.list_subtree(record.shelf, "")) if files else 0
+    if files and not store.capabilities.agent_folders:
         for entry in store.list_subtree(record.shelf, ""):
             scope = record.shelf.page(entry.filename)
             store.delete(scope, change=context.change("delete agent"))
-            gone += 1
-    index = context.index()
-    if index is not None:
-        index.forget(record.shelf)
-    context.agents.remove(record.id)
-    return Removed(record.slug, gone, record.slug in context.agents.slugs())
+    context.agents.remove(record.id, files=files)
+    _end_rights(context, record)
+    try:
+        forget(context, record.shelf)
+    except (OSError, Unavailable) as error:
+        context.report(f"the search index still holds text of {record.slug}", error)
+    return Removed(record.slug, count, record.slug in context.agents.slugs())
+
+
+@operation(
+    "looseleaf/list-deleted-agents", permission="agents", categories=("agents",), read_only=True
+)
+def list_deleted_agents(context: Context) -> list[AgentRecord]:
+    """List the deleted agents that can be restored, by id."""
+    context.allow()
+    return context.agents.deleted()
+
+
+@operation("looseleaf/restore-agent", permission="agents", categories=("agents",))
+def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> AgentRecord:
+    """Bring a deleted agent back: its id, its pages and their history, but no token and no role."""
+    context.allow()
+    for record in context.agents.deleted():
+        if str(agent) in (str(record.id), record.slug):
+            _end_rights(context, record)  # where it was deleted by other means than the operation
+    return context.agents.restore(agent, slug)
+
+
+def _end_rights(context: Context, record: AgentRecord) -> None:
+    """End the tokens of an agent and take away the roles on it."""
+    if not has_accounts(context):
+        return
+    target = f"agent={record.slug} id={record.id}"
+    told = event(context, "end the rights of a deleted agent", target)
+    try:
+        accounts_of(context).end_agent(record.id, context.clock(), told)
+    except Unavailable as error:
+        # The agent is gone, so that its tokens open nothing; restoring it ends them first.
+        context.report(f"the tokens of the deleted agent {record.slug} are not ended", error)
 
 
 @operation(

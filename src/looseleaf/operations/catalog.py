@@ -68,6 +68,7 @@ def running(name: str, function: Function, permission: str) -> Function:
     def run(context: Context | Elsewhere, *given: Any, **named: Any) -> Any:  # noqa: ANN401
         if context.is_remote:
             return context.call(name, run, given, named)
+        context.agents.root_folder.glance()  # "not available" is never "there is nothing"
         # Whoever calls it, and from where: what it touches is allowed by its permission.
         return function(context.during(permission), *given, **named)
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.chat.transcript import as_markdown
 from looseleaf.errors import AgentMissing, InvalidArgument, InvalidQuery
+from looseleaf.memory.characters import find_invisible
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, chats_of
 from looseleaf.operations.session_access import own_session, reachable_sessions
@@ -151,8 +152,9 @@ def rename_session(context: Context, session: str, title: str) -> SessionInfo:
     """Give a conversation another title; it does not live longer for that."""
     found = own_session(context, session)
     line = " ".join(title.split())
-    if not line or len(line) > TITLE_CHARACTERS:
-        raise InvalidArgument("title", f"it has between 1 and {TITLE_CHARACTERS} characters")
+    if not line or len(line) > TITLE_CHARACTERS or find_invisible(line, joined=True):
+        why = f"it has between 1 and {TITLE_CHARACTERS} characters, all of them visible"
+        raise InvalidArgument("title", why)
     chats_of(context).sessions.change(found.id, title=line, titled=BY_PERSON)
     return info(context, own_session(context, session))
 

@@ -6,6 +6,7 @@ from looseleaf.agents.access import AGENT_CEILING, CAPABILITIES, ROLES, authoriz
 from looseleaf.agents.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
 from looseleaf.agents.authentication import Authentication
 from looseleaf.errors import CredentialMissing, Forbidden, InvalidUser, UserMissing
+from looseleaf.memory.characters import find_invisible
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import operation
@@ -213,8 +214,9 @@ def _expires(context: Context, seconds: float | None) -> float:
 
 
 def _label(label: str) -> str:
-    if len(label) > _MOST_LABEL or not label.isprintable():
-        raise InvalidUser(label, f"a label is one line of at most {_MOST_LABEL} characters")
+    if len(label) > _MOST_LABEL or find_invisible(label, joined=True):
+        why = f"a label is one line of at most {_MOST_LABEL} visible characters"
+        raise InvalidUser(label, why)
     return label
 
 

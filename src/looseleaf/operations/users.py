@@ -6,6 +6,7 @@ from looseleaf.agents.access import CAPABILITIES, ROLES
 from looseleaf.agents.accounts import USER_STATUSES, Grant, User
 from looseleaf.agents.credentials import hash_password
 from looseleaf.errors import Forbidden, InvalidUser, NotFound, UserMissing
+from looseleaf.memory.characters import find_invisible
 from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import accounts_of, agent_of
@@ -212,8 +213,8 @@ def _login(login: str) -> str:
 
 
 def _text(what: str, text: str) -> str:
-    if len(text) > _MOST_NAME or not text.isprintable():
-        raise InvalidUser(text, f"{what} is one line of at most {_MOST_NAME} characters")
+    if len(text) > _MOST_NAME or find_invisible(text, joined=True):
+        raise InvalidUser(text, f"{what} is one line of at most {_MOST_NAME} visible characters")
     return text
 
 

@@ -65,6 +65,20 @@ class SqlAccounts:
             self.note(connection, event)
             yield connection
 
+    def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
+        """End every credential of an agent and every role on it; say whether there was any."""
+        credentials, grants = tables.credentials, tables.grants
+        with self.database.writing() as connection:
+            ended = connection.execute(
+                credentials.update()
+                .where((credentials.c.agent_id == agent_id) & (credentials.c.ended == 0))
+                .values(ended=round(time * MICRO))
+            )
+            removed = connection.execute(grants.delete().where(grants.c.agent_id == agent_id))
+            if ended.rowcount or removed.rowcount:
+                self.note(connection, event)
+            return bool(ended.rowcount or removed.rowcount)
+
     def note(self, connection: sa.Connection, event: Event) -> None:
         """Put the audit entry of a change and the new version into its transaction."""
         self.audit.append(connection, event)

@@ -13,12 +13,12 @@ from looseleaf.folders import (
     check_regular,
     explained,
     open_folder,
-    open_root,
     read_all,
 )
-from looseleaf.memory.history import Retention
+from looseleaf.memory.history import Retention, outlived
 from looseleaf.memory.scope import check_folder
 from looseleaf.memory.store import ABSENT, Capabilities, Conflict, Found, Missing, Written
+from looseleaf.root import RootFolder
 from looseleaf.stores import swap
 from looseleaf.stores.cache import PageCache
 from looseleaf.stores.listing import pages_below
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Outcome = TypeVar("Outcome")
 
 PRIVATE = (0o600, 0o700)
-GROUP = (0o660, 0o770)
+GROUP = (0o660, 0o2770)  # what is made in a folder belongs to the folder's group, too
 _ATTEMPTS = 200
 # Versions that have outlived their time go whenever a page has been written this many times.
 _PRUNE_EVERY = 64
@@ -54,11 +54,11 @@ _PRUNE_EVERY = 64
 class DiskStore:
     """Pages as files: `shared/`, `agents/{slug}/`, `users/{id}/`, `network/` below a root."""
 
-    capabilities = Capabilities(durable=True, history=True, outside_edits=True)
+    capabilities = Capabilities(durable=True, history=True, outside_edits=True, agent_folders=True)
 
     def __init__(
         self,
-        root: str,
+        root: str | RootFolder,
         *,
         agent_folder: Callable[[int], str],
         is_folder_of: Callable[[int, int], bool] = lambda _folder, _agent: True,
@@ -66,7 +66,8 @@ class DiskStore:
         retention: Retention = Retention(),  # noqa: B008 - a frozen value
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.root = os.path.realpath(root)
+        self.root_folder = RootFolder(root) if isinstance(root, str) else root
+        self.root = self.root_folder.path
         self.modes = GROUP if group_writable else PRIVATE
         self.retention = retention
         self.clock = clock
@@ -111,7 +112,7 @@ class DiskStore:
             asked = time.time_ns()
             status = os.fstat(fd)
             if status.st_dev != self._device:  # known, unless another was mounted at the root
-                self._device = os.lstat(self.root).st_dev
+                self._device = self.root_folder.require()
             check_regular(scope.filename, status, self._device)
             if status.st_nlink > 1:
                 self._require_own_links(scope, fd)
@@ -133,14 +134,11 @@ class DiskStore:
         except LooseleafError:
             raise
         except FileNotFoundError:
-            self._require_root()
+            self.root_folder.require()  # where it is gone, nothing is known of the page
             return NO_FILE
         except OSError as error:
+            self.root_folder.require()
             raise explained(scope.filename, error) from error
-
-    def _require_root(self) -> None:
-        if not os.path.isdir(self.root):
-            raise Unavailable("The workspace", f"there is no folder {self.root}")
 
     def _require_own_links(self, scope: Scope, fd: int) -> None:
         """A page has one name, or a second one of ours while it is being made or replaced."""
@@ -164,7 +162,7 @@ class DiskStore:
 
     def open_own(self, *segments: str) -> int | None:
         """Open a folder below the root, if it is there; the caller closes it."""
-        root = open_root(self.root)
+        root = self.root_folder.open()
         try:
             return open_folder(root, segments)
         except FileNotFoundError:
@@ -243,7 +241,12 @@ class DiskStore:
             turns = (newest - page.log.first()) // _PRUNE_EVERY
             if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
                 return
-            page.log.prune(self.retention, self.clock(), present=present, mode=self.modes[0])
+            now = self.clock()
+            page.log.prune(
+                lambda revisions: outlived(revisions, self.retention, now),
+                present=present,
+                mode=self.modes[0],
+            )
         except (OSError, Unavailable):
             return  # the write is done and durable; a later one prunes
 
@@ -259,6 +262,7 @@ class DiskStore:
 
         `absent` gives the answer where there is no page, and nothing is made then.
         """
+        self.root_folder.require()  # before anything is made in a folder that is not the workspace
         path = f"{self._relative(scope)}/{scope.filename}"
         if absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
             return absent()

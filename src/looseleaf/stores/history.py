@@ -148,11 +148,13 @@ class DiskHistory:
         )
 
     def _prune(self, scope: Scope, retention: Retention, now: float, shown: ShownTime) -> int:
+        def choose(revisions: list[Revision]) -> list[Revision]:
+            return outlived(revisions, retention, now, shown)
+
         def attempt(page: HeldPage, current: Found | None) -> int:
             page.note(current)
             present = current.content if current else b""
-            mode = page.file_mode
-            return page.log.prune(retention, now, present=present, mode=mode, shown=shown)
+            return page.log.prune(choose, present=present, mode=page.file_mode)
 
         return self.store.held(scope, attempt)
 

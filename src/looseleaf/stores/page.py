@@ -12,7 +12,6 @@ from looseleaf.folders import (
     check_regular,
     inode_of,
     open_folder,
-    open_root,
     open_straight,
     read_all,
 )
@@ -132,7 +131,7 @@ class HeldPage:
         straight = open_straight(f"{self.store.root}/{path}")
         if straight is not None:
             return straight
-        root = open_root(self.store.root)
+        root = self.store.root_folder.open()
         try:
             return open_folder(root, path.split("/"), create=create, twins=twins)
         finally:

@@ -12,18 +12,19 @@ import os
 from looseleaf import atomic
 from looseleaf.errors import Unavailable
 from looseleaf.folders import NO_FILE, READ, inode_of, read_all
-from looseleaf.memory.history import Retention, Revision, outlived
+from looseleaf.memory.history import Revision
 from looseleaf.memory.store import content_hash
 from looseleaf.stores.splice import is_whole, splice, unsplice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.memory.history import ShownTime
     from looseleaf.stores.recent import Write
 
     Line = dict[str, Any]
+    Choice = Callable[[list[Revision]], list[Revision]]
 
 LOG = "log"
 _TAIL = 8_192
@@ -108,8 +109,7 @@ class PageLog:
         found = self._parsed(line)
         if "revision" in found:
             return found
-        changes = [entry for entry in self.lines() if "revision" in entry]
-        return changes[-1] if changes else None
+        return next((entry for entry in reversed(self.lines()) if "revision" in entry), None)
 
     def newest(self) -> Line | None:
         """Give the newest change without the lock; None where a look at the end does not tell."""
@@ -147,7 +147,7 @@ class PageLog:
         self.close()
         self._last = None
         atomic.sync(self.folder)  # what the new log can no longer make again must lie here
-        content = b"".join(_line(entry) for entry in lines)
+        content = b"".join(map(_line, lines))
         atomic.replace(self.folder, LOG, content, mode=mode, staging=self._staging)
 
     def lines(self) -> list[Line]:
@@ -199,8 +199,7 @@ class PageLog:
         content = self.prior(line["revision"])
         if content is None or content_hash(content) != line["hash"]:
             content = self._made_again(line)
-        known = content is not None and content_hash(content) == line["hash"]
-        return content if known else None
+        return content if content is not None and content_hash(content) == line["hash"] else None
 
     def _made_again(self, line: Line) -> bytes | None:
         """Do again what was done since the newest version that lies here, or since nothing was."""
@@ -228,21 +227,12 @@ class PageLog:
                     return entry.name
         return None
 
-    def prune(
-        self,
-        retention: Retention,
-        now: float,
-        *,
-        present: bytes,
-        mode: int,
-        shown: ShownTime | None = None,
-    ) -> int:
-        """Drop the versions that are no longer kept, and the copies in the log of those that lie
-        as files anyway; give how many versions went. `present` is what the page says now, `shown`
-        the time that the changes of its shelf show."""
+    def prune(self, outlived: Choice, *, present: bytes, mode: int) -> int:
+        """Drop the versions that are chosen to go, and the copies in the log of those that lie as
+        files anyway; give how many versions went. `present` is what the page says now."""
         lines = self.lines()
         changes = [revision_of(line, kept=True) for line in lines if "revision" in line]
-        gone = {revision.number for revision in outlived(changes, retention, now, shown)}
+        gone = {revision.number for revision in outlived(changes)}
         newest = changes[-1].number if changes else 0
         for line in lines:
             if "redo" in line and line["revision"] != newest:
@@ -263,9 +253,9 @@ class PageLog:
         content = at_hand
         if content is None or content_hash(content) != line["hash"]:
             content = self.version(line)
-        number = line["revision"]
-        if line["hash"] and content is not None and self.prior(number) != content:
-            atomic.replace(self.folder, str(number), content, mode=mode, staging=self._staging)
+        name = str(line["revision"])
+        if line["hash"] and content is not None and self.prior(line["revision"]) != content:
+            atomic.replace(self.folder, name, content, mode=mode, staging=self._staging)
 
     def _last_line(self, size: int) -> bytes:
         window = _TAIL

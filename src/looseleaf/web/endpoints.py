@@ -65,6 +65,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     # Agents.
     Endpoint("GET", "/agents", "looseleaf/list-agents"),
     Endpoint("POST", "/agents", "looseleaf/create-agent", 201),
+    Endpoint("GET", "/agents/deleted", "looseleaf/list-deleted-agents"),
+    Endpoint("POST", "/agents/deleted/{agent}/restore", "looseleaf/restore-agent"),
     Endpoint("GET", "/agents/me", "looseleaf/show-agent"),
     Endpoint("GET", "/agents/{agent}", "looseleaf/show-agent"),
     Endpoint("PATCH", "/agents/{agent}", "looseleaf/configure-agent"),

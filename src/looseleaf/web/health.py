@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from looseleaf.errors import DiskFull, Unavailable
+from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
 from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.calls import reception_of
 
@@ -28,7 +28,7 @@ class Trouble:
 
     def note(self, error: Exception) -> None:
         """Remember an error that is not the request's fault."""
-        if isinstance(error, Unavailable):
+        if isinstance(error, Unavailable) and not isinstance(error, WorkspaceUnavailable):
             kind = "disk_full" if isinstance(error, DiskFull) else "unavailable"
             self._times[kind] = time.monotonic()
 
@@ -47,6 +47,10 @@ async def show_health(request: Request) -> Response:
 
 
 def _problems(workspace: Workspace) -> list[str]:
+    try:
+        workspace.root_folder.require()
+    except WorkspaceUnavailable as error:
+        return [error.code]
     found = []
     if not os.access(workspace.root, os.R_OK | os.W_OK | os.X_OK):
         found.append("root_not_writable")

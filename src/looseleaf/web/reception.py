@@ -63,6 +63,7 @@ class Reception:
 
     def principal(self, connection: HTTPConnection) -> Principal:
         """Tell who sends the request; one who failed too often is turned away."""
+        self.workspace.root_folder.glance()
         address = address_of(connection)
         try:
             return self._shown(connection, address)

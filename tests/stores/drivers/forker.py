@@ -1,4 +1,4 @@
-"""Acts out scenes, each in a child of its own that waits until it may begin.
+"""Acts out scenes of the module it is told, each in a child that waits until it may begin.
 
 One request a line on standard input, `[scene, root]`; the answer is the child's id. After a second
 line the child begins; the answer is how it ended, `[status, error's name, error's text]`. Importing
@@ -12,27 +12,18 @@ import json
 import os
 import socket
 import sys
-import tempfile
+from importlib import import_module
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
 from looseleaf.errors import LooseleafError  # noqa: E402 - the path is set just above
-from tests.stores.scenes import SCENES, open_store, perform  # noqa: E402
+
+SCENES = import_module(sys.argv[1])
 
 PR_SET_PTRACER = 0x59616D61
 ANYONE = ctypes.c_ulong(-1)
-
-
-def warm_up() -> None:
-    """Act out every scene once, so that everything is imported that ever will be."""
-    for scene in SCENES.values():
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder, "root")
-            (root / "agents/ada").mkdir(parents=True)
-            scene.prepare(open_store(root), root)
-            scene.act(open_store(root), root)
 
 
 def child(name: str, root: Path, line: socket.socket) -> None:
@@ -42,7 +33,7 @@ def child(name: str, root: Path, line: socket.socket) -> None:
     line.recv(1)
     outcome = ["", ""]
     try:
-        perform(name, root)
+        SCENES.perform(name, root)
     except LooseleafError as error:
         outcome = [type(error).__name__, str(error)]
     except BaseException as error:  # noqa: BLE001 - the test tells what it was
@@ -53,7 +44,7 @@ def child(name: str, root: Path, line: socket.socket) -> None:
 
 def main() -> None:
     """Serve requests until there are no more."""
-    warm_up()
+    SCENES.warm_up()
     print("ready", flush=True)  # noqa: T201 - the other end reads it
     for request in sys.stdin:
         name, root = json.loads(request)

@@ -1,0 +1,143 @@
+"""Whatever stops a change of the agents, it is done or not done, and nothing is left behind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.agents.directory import Agents
+from looseleaf.errors import AgentExists, AgentMissing
+from tests.agents.scenes import SCENES, perform, prepare
+from tests.stores.tracing import CHANGING, Call, Tracer, copy_of
+
+FAULTS = ("EIO", "ENOSPC")
+
+
+@pytest.fixture(scope="module")
+def tracer() -> Iterator[Tracer]:
+    """Give a process that acts out scenes under strace."""
+    with Tracer("tests.agents.scenes") as one:
+        yield one
+
+
+def state_of(root: Path) -> dict[str, Any]:
+    """Tell all that a process which opens the workspace now sees of its agents, but for ids."""
+    workspace = Workspace.open(root)
+    agents = {}
+    for record in workspace.agents.records():
+        entries = workspace.store.list_subtree(record.shelf, "")
+        scopes = [record.shelf.page(entry.filename) for entry in entries]
+        agents[record.slug] = (
+            (record.name, record.status, dict(record.config)),
+            {
+                scope.filename: (
+                    workspace.pages.text(scope),
+                    [one.operation for one in workspace.history.revisions(scope)],
+                )
+                for scope in scopes
+            },
+        )
+    assert len({one.id for one in workspace.agents.records()}) == len(agents)
+    folders = set(workspace.agents.slugs()) - agents.keys()
+    pages = {
+        slug: sorted(path.name for path in (root / "agents" / slug).iterdir()) for slug in folders
+    }
+    deleted = [one.slug for one in workspace.agents.deleted()]
+    return {"agents": agents, "folders": pages, "deleted": deleted}
+
+
+def strays(root: Path) -> list[str]:
+    """Name what lies there that is neither an agent's nor a record of ours."""
+    found = [
+        str(path.relative_to(root))
+        for path in root.rglob("*")
+        if path.name.startswith((".new", ".agent", ":")) or path.name.endswith(":making")
+    ]
+    agents = Agents(str(root))
+    known = {f"agent-{one.id}" for one in [*agents.records(), *agents.deleted()]}
+    histories = (root / ".looseleaf/history").glob("agent-*")
+    return [*found, *(path.name for path in histories if path.name not in known)]
+
+
+class Whole:
+    """What a scene makes of its root when nothing stops it."""
+
+    def __init__(self, tracer: Tracer, name: str, folder: Path) -> None:
+        self.root = folder / "root"
+        prepare(name, self.root)
+        self.before = state_of(self.root)
+        root = copy_of(self.root, folder / "whole")
+        calls = tracer.calls(name, root, folder / "trace")
+        # What a kill leaves changes with these calls alone.
+        self.calls: list[Call] = [call for call in calls if call.name in CHANGING]
+        self.after = state_of(root)
+        assert self.after != self.before
+        assert not strays(root)
+
+
+def check_mended(name: str, root: Path, whole: Whole) -> None:
+    """Check that repeating the call leads to where the call would have led."""
+    with suppress(AgentExists, AgentMissing):  # where it is done already
+        perform(name, root)
+    assert state_of(root) == whole.after
+    assert not strays(root)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_kill_at_any_call_leaves_all_or_nothing(
+    tracer: Tracer, name: str, tmp_path: Path
+) -> None:
+    """Both before and after the next process has cleared up; and the call can be repeated."""
+    whole = Whole(tracer, name, tmp_path)
+    for call in whole.calls:
+        root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")
+        ending = tracer.act(name, root, f"{call.name}:signal=KILL:when={call.number}")
+        try:
+            assert ending.killed
+            seen = {one.slug: one.name for one in Agents(str(root)).records()}
+            states = [
+                {slug: one[0][0] for slug, one in state["agents"].items()}
+                for state in (whole.before, whole.after)
+            ]
+            assert seen in states
+            assert state_of(root) in (whole.before, whole.after)
+            check_mended(name, root, whole)
+        except BaseException as error:
+            error.add_note(f"killed before {call}")
+            raise
+        shutil.rmtree(root.parent)
+    print(f"{len(whole.calls)} kill points")  # noqa: T201 - a figure that -rP shows
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", SCENES)
+def test_a_change_that_fails_is_not_done(
+    tracer: Tracer, name: str, fault: str, tmp_path: Path
+) -> None:
+    """An error means that nothing has changed; no error means that all has."""
+    whole = Whole(tracer, name, tmp_path)
+    refused = 0
+    for call in whole.calls:
+        root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")
+        ending = tracer.act(name, root, f"{call.name}:error={fault}:when={call.number}")
+        try:
+            assert not ending.killed
+            refused += bool(ending.error)
+            if ending.error:
+                assert ending.error == ("DiskFull" if fault == "ENOSPC" else "Unavailable")
+                assert state_of(root) == whole.before
+            else:
+                assert state_of(root) == whole.after
+            check_mended(name, root, whole)
+        except BaseException as error:
+            error.add_note(f"{fault} from {call}: {ending}")
+            raise
+        shutil.rmtree(root.parent)
+    assert refused
+    print(f"{refused} of {len(whole.calls)} failures were refusals")  # noqa: T201 - as above
