@@ -150,8 +150,9 @@ def test_a_disk_that_is_unmounted_and_mounted_again(tmp_path: Path, clock: Clock
             assert os.listdir(disk) == []
             shutil.copytree(copy, disk, dirs_exist_ok=True)
             assert workspace.pages.text(scope) == text
-            Path(disk, IDENTITY).write_text("another\n")
+            workspace.close()  # a folder that is held keeps a disk from being unmounted
         assert workspace.pages.text(scope) == text
+        workspace.close()
 
 
 def test_agents_are_not_numbered_anew_where_their_folder_is_gone(workspace: Workspace) -> None:
@@ -193,8 +194,9 @@ def test_a_workspace_from_before_ids_is_opened_as_it_is(workspace: Workspace) ->
 def test_a_file_in_the_place_of_the_folder_is_no_workspace(tmp_path: Path) -> None:
     """Nor is a folder that was never there."""
     folder = RootFolder(str(tmp_path / "root"))
-    for make in (lambda: None, (tmp_path / "root").touch):
-        make()
+    for is_file in (False, True):
+        if is_file:
+            (tmp_path / "root").touch()
         with pytest.raises(WorkspaceUnavailable):
             folder.require()
     (tmp_path / "root").unlink()

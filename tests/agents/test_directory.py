@@ -37,7 +37,7 @@ def test_an_agent_is_a_folder_with_a_record_people_can_read(workspace: Workspace
     assert (found["id"], found["name"], found["owner"]) == (2, "Bob the Builder", 7)
     pages = [entry.filename for entry in workspace.pages.list(record.shelf)]
     assert pages == ["MEMORY.md", "SOUL.md"]
-    assert Path(workspace.root, "users", "7", "USER.md").exists()
+    assert not Path(workspace.root, "users", "7").exists()  # nobody is user 7 yet
 
 
 def test_an_agent_is_found_by_id_slug_or_default(workspace: Workspace) -> None:

@@ -9,7 +9,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.folders import fold
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.templates import TemplateContext, starter
-from looseleaf.operations.audit import event
+from looseleaf.operations.audit import event, has_accounts
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import (
     HERE,
@@ -17,7 +17,6 @@ from looseleaf.operations.context import (
     accounts_of,
     agent_of,
     allow_page,
-    has_accounts,
     layer_of,
     scope_of,
     shelf_of,

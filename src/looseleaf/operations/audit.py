@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from looseleaf.agents.accounts import Event
 from looseleaf.errors import Invalid
 from looseleaf.operations.catalog import operation
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.accounts import AuditEntry, Verified
     from looseleaf.operations.context import Context
 
+DATABASE = ".looseleaf/looseleaf.db"
 _MOST = 1000
 
 
@@ -29,6 +32,13 @@ def verify_audit(context: Context) -> Verified:
     """Check that no entry of the audit was changed or taken out."""
     context.allow()
     return accounts_of(context).audit.verify()
+
+
+def has_accounts(context: Context) -> bool:
+    """Say whether there is a database already; asking makes none."""
+    settings = context.settings
+    file = os.path.join(settings.root, DATABASE)
+    return context.accounts is not None and bool(settings.database_url or os.path.exists(file))
 
 
 def event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:

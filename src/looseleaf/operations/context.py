@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from looseleaf.agents.access import AGENT, LOCAL_ADMINISTRATOR, authorize, lacks_to_name
 from looseleaf.errors import (
     AgentAmbiguous,
@@ -52,7 +50,6 @@ else:
 
 # Programs elsewhere: between their reading and their writing others have time to write.
 _NAMING_SURFACES = ("rest", "mcp")
-DATABASE = ".looseleaf/looseleaf.db"
 
 
 def unheard(_what: str, _error: Exception) -> None:
@@ -158,13 +155,6 @@ def accounts_of(context: Context) -> Accounts:
     if context.accounts is None:
         raise Unavailable("The database", "this workspace was opened without one")
     return context.accounts()
-
-
-def has_accounts(context: Context) -> bool:
-    """Say whether there is a database already; asking makes none."""
-    settings = context.settings
-    file = os.path.join(settings.root, DATABASE)
-    return context.accounts is not None and bool(settings.database_url or os.path.exists(file))
 
 
 def chats_of(context: Context) -> Chats:

@@ -9,6 +9,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found, content_hash
+from looseleaf.operations.audit import has_accounts
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.prompt_condition import check_core_pages, check_hooks
 from looseleaf.stores import condition
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope
     from looseleaf.operations.context import Context
 
-DATABASE = ".looseleaf/looseleaf.db"
 _MOST = 20
 
 
@@ -41,7 +41,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         *_agents(context),
         *check_core_pages(context),
         *check_hooks(context),
-        *_accounts(context, root, verify=verify),
+        *_accounts(context, verify=verify),
     ]
     return [*found, *_pages(context, root)] if verify else found
 
@@ -67,10 +67,9 @@ def _agents(context: Context) -> Iterator[Finding]:
         yield Finding("agents", "ok", f"{fine} can be used")
 
 
-def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
+def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:
     """Check that the database opens, and the chain of its audit."""
-    there = context.settings.database_url or os.path.exists(os.path.join(root, DATABASE))
-    if context.accounts is None or not there:
+    if context.accounts is None or not has_accounts(context):
         return
     try:
         audit = context.accounts().audit
