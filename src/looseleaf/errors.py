@@ -62,6 +62,9 @@ LooseleafError is never raised itself; catch it to catch everything::
     └── Unavailable                     the store cannot answer; never "not found"
         ├── WorkspaceUnavailable        its folder is gone, unmounted, or another one
         ├── Locked                      another process holds the page too long
+        ├── HistoryMissing              the store of the page keeps no prior versions
+        ├── TooBusy                     too many wait for the same already
+        ├── TookTooLong                 reading that was given up
         ├── DiskFull
         └── ModelFailed                 the provider did not answer, and says why
 """
@@ -683,6 +686,35 @@ class Locked(Unavailable):
     def __init__(self, what: str, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(what, f"another process has held it for {seconds:g} seconds; try again")
+
+
+class HistoryMissing(Unavailable):
+    """The store that has the page keeps no prior versions."""
+
+    code = "no_history"
+
+    def __init__(self, filename: str, why: str) -> None:
+        self.filename = filename
+        super().__init__(f"The history of {filename}", why)
+
+
+class TooBusy(Unavailable):
+    """Too many requests wait for the same already; nothing was done."""
+
+    code = "too_busy"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what, "too many requests wait for it already; try again in a moment")
+
+
+class TookTooLong(Unavailable):
+    """Reading that was given up."""
+
+    code = "took_too_long"
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__("The answer", f"it took more than {seconds:g} seconds; ask for less")
 
 
 class DiskFull(Unavailable):

@@ -39,7 +39,7 @@ def principal_of(scope: Any) -> Principal | None:  # noqa: ANN401 - as ASGI has 
 
 
 @contextmanager
-def serving(root: Path, **options: bool) -> Iterator[str]:
+def serving(root: Path, **options: Any) -> Iterator[str]:  # noqa: ANN401 - as the server takes them
     """Run a server with the MCP application alone, in a thread; give its address."""
     app = HttpServer(Workspace.open(root), principal_of, **options)
     with socket.socket() as free:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import threading
@@ -54,6 +55,77 @@ def test_a_page_too_large_is_413(opens: Opens) -> None:
     answer = site.ask("PUT", MEMORY, site.token(), content=b"x" * 101)
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
     assert answer.json()["data"]["limit"] == 100
+
+
+def test_signing_in_takes_a_few_kilobytes(site: Site) -> None:
+    """Nobody is known yet, so nobody may send more; the connection is closed."""
+    answer = raw(site, head("POST", "/login", "content-length: 20000000") + b"{" * 10_000)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize("path", ["/mcp", MEMORY, f"{API}/files/append"])
+def test_a_body_of_nobody_is_not_read(site: Site, path: str) -> None:
+    """It is 401 at once, whatever is still to come, and the connection is closed."""
+    method = "PUT" if path == MEMORY else "POST"
+    lines = ("authorization: Bearer wrong", "content-length: 19000000")
+    answer = raw(site, head(method, path, *lines) + b"x" * 1000)
+    assert answer.startswith(b"HTTP/1.1 401 ")
+    assert b"connection: close" in answer
+
+
+def test_an_operation_that_needs_little_takes_little(site: Site, token: str) -> None:
+    """A name is no page; the limit of pages is not for it."""
+    given = {"file": "x.md", "pad": "x" * 70_000}
+    answer = site.ask("POST", f"{API}/files/clear", token, json=given)
+    assert (answer.status_code, answer.json()["data"]["limit"]) == (413, 65_536)
+
+
+def test_large_bodies_wait_for_room_and_small_ones_do_not(opens: Opens) -> None:
+    """Of one token one is read at a time; whoever finds no room in time is told to come again."""
+    site = opens(request_seconds=1.0)
+    token = site.token()
+    lines = (f"authorization: Bearer {token}", "content-length: 19000000")
+    slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(4)]
+    try:
+        for one in slow:
+            one.settimeout(20)
+            one.sendall(head("PUT", MEMORY, *lines) + b"x" * 100_000)
+        assert site.ask("PUT", MEMORY, token, content=b"small").status_code == 200
+        codes = sorted(one.recv(100)[9:12] for one in slow)
+        assert codes[0] == b"408"
+        assert codes[-1] == b"503"
+    finally:
+        for one in slow:
+            one.close()
+    assert site.ask("PUT", MEMORY, token, content=b"y" * 500_000).status_code == 200, "room again"
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/login"])
+def test_no_address_waits_for_a_body_for_ever(opens: Opens, path: str) -> None:
+    """MCP and sign-in are held to the same time."""
+    site = opens(request_seconds=0.2)
+    lines = (f"authorization: Bearer {site.token()}", "content-length: 100")
+    assert raw(site, head("POST", path, *lines) + b"{").startswith(b"HTTP/1.1 408 ")
+
+
+def test_more_connections_than_can_be_kept_close_the_oldest_that_waits(
+    site: Site, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So many slow clients, and others still come in."""
+    monkeypatch.setattr(connection, "MOST_CONNECTIONS", 20)
+    slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(60)]
+    try:
+        for one in slow:
+            one.settimeout(10)
+            with contextlib.suppress(OSError):
+                one.sendall(head("PUT", MEMORY, "content-length: 10") + b"x")
+        fresh = site.browser()
+        answer = fresh.get(MEMORY, headers={"authorization": f"Bearer {token}"})
+        assert answer.status_code == 200
+    finally:
+        for one in slow:
+            one.close()
 
 
 def test_a_body_that_does_not_come_is_given_up(opens: Opens) -> None:
@@ -138,6 +210,35 @@ def test_slow_writes_do_not_stop_reading(site: Site, token: str) -> None:
         done.set()
         holding.result(timeout=20)
         assert writing.result(timeout=20).status_code == 200
+
+
+def test_writers_that_wait_for_one_page_do_not_hold_up_another(site: Site, token: str) -> None:
+    """However many they are: they wait without a thread, and all are written in the end."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold(_page: bytes | None) -> bytes:
+        held.set()
+        done.wait(60)
+        return b"held\n"
+
+    scope = site.workspace.agents.resolve("ada").shelf.page("notes.md")
+    change = site.workspace.context.change("test")
+
+    def add(number: int) -> int:
+        given = {"file": "notes.md", "content": f"- {number}"}
+        return site.ask("POST", f"{API}/files/append", token, json=given).status_code
+
+    with ThreadPoolExecutor(70) as pool:
+        holding = pool.submit(site.workspace.store.edit, scope, hold, change=change)
+        held.wait(60)
+        waiting = [pool.submit(add, number) for number in range(60)]
+        other = site.browser()
+        headers = {"authorization": f"Bearer {token}"}
+        assert other.put(MEMORY, content=b"other", headers=headers).status_code == 200
+        assert not any(one.done() for one in waiting), "the other page was written before them"
+        done.set()
+        holding.result(timeout=60)
+        assert {one.result(timeout=60) for one in waiting} == {200}
 
 
 def test_concurrent_writers_of_one_version_have_one_winner(site: Site, token: str) -> None:

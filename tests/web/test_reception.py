@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from looseleaf.agents import credentials
 from looseleaf.agents.authentication import LINK_SECONDS, SESSION_SECONDS
-from looseleaf.web.failures import MOST
+from looseleaf.web.failures import MOST, MOST_OF_ADDRESS
 from tests.web.conftest import API, PAGE, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -198,16 +202,68 @@ def test_a_person_makes_a_token_and_a_token_does_not(site: Site, token: str) -> 
     assert site.ask("GET", MEMORY, made.json()["data"]["token"]).status_code == 401
 
 
-def test_failed_logins_are_slowed_down(site: Site, token: str) -> None:
-    """429 with the time to wait; a right token still works, no password is even tried."""
+def test_a_wrong_token_is_slowed_down_and_locks_out_nobody_else(site: Site, token: str) -> None:
+    """429 with the time to wait; others behind the same address come in by token and password."""
     for _ in range(MOST):
         assert site.ask("GET", MEMORY, "wrong").status_code == 401
     refused = site.ask("GET", MEMORY, "wrong")
     assert refused.status_code == 429
     assert 0 < int(refused.headers["retry-after"]) <= 60
     assert site.ask("GET", MEMORY, token).status_code == 200
-    assert basic(site, "admin", "x").status_code == 429
-    assert site.client.post("/login", json={"login": "a", "password": "b"}).status_code == 429
+    assert basic(site, "admin", "x").status_code == 401
+    site.user("bert", password="a long password")
+    given = {"login": "bert", "password": "a long password"}
+    assert site.client.post("/login", json=given).status_code == 200
+
+
+def test_a_wrong_password_is_slowed_down_by_login_and_address(site: Site) -> None:
+    """One login is refused after 20 attempts, whether it exists or not; others go on."""
+    site.user("bert", password="a long password")
+    for login in ("admin", "nobody"):
+        answers = [basic(site, login, "x") for _ in range(MOST + 1)]
+        assert [one.status_code for one in answers] == [401] * MOST + [429]
+        assert answers[-1].json()["code"] == "too_many_failures"
+    given = {"login": "bert", "password": "a long password"}
+    assert site.client.post("/login", json=given).status_code == 200
+    given["login"] = "nobody"
+    assert site.client.post("/login", json=given).status_code == 429, "counted together"
+
+
+def test_an_address_that_tries_many_logins_is_refused(site: Site) -> None:
+    """The wider bound, by address."""
+    codes = [basic(site, f"login{n}", "x").status_code for n in range(MOST_OF_ADDRESS + 1)]
+    assert codes == [401] * MOST_OF_ADDRESS + [429]
+
+
+def test_passwords_are_counted_before_they_are_tried(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 at the same time 20 are tried, never more than two at once, and no write waits."""
+    hashing, most, tried = 0, 0, 0
+    lock = threading.Lock()
+    real = credentials.is_password
+
+    def watched(password: str, stored: str) -> bool:
+        nonlocal hashing, most, tried
+        with lock:
+            hashing, tried = hashing + 1, tried + 1
+            most = max(most, hashing)
+        try:
+            return bool(real(password, stored))
+        finally:
+            with lock:
+                hashing -= 1
+
+    monkeypatch.setattr(credentials, "is_password", watched)
+
+    def sign_in(_number: int) -> int:
+        given = {"login": "admin", "password": "wrong"}
+        return site.client.post("/login", json=given).status_code
+
+    with ThreadPoolExecutor(100) as pool:
+        codes = Counter(pool.map(sign_in, range(100)))
+    assert codes == {401: MOST, 429: 100 - MOST}
+    assert (tried, most <= 2) == (MOST, True)
 
 
 def test_a_setting_made_while_running_holds_at_once(site: Site, token: str) -> None:

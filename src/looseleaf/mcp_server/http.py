@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 
     from looseleaf.agents.access import Principal
-    from looseleaf.mcp_server.server import Asking
+    from looseleaf.mcp_server.server import Asking, RunOperation
     from looseleaf.operations.context import Context
     from looseleaf.workspace import Workspace
 
@@ -53,11 +53,12 @@ class HttpServer:
         *,
         full: bool = False,
         stateless: bool = False,
+        run_operation: RunOperation | None = None,
     ) -> None:
         self._workspace = workspace
         self._principal_of = principal_of
         offer = Offer(operation_tools(workspace.context, full=full))
-        self._memory = MemoryServer(self._acting, offer)
+        self._memory = MemoryServer(self._acting, offer, run_operation=run_operation)
         self._sessions = StreamableHTTPSessionManager(
             self._memory.server,
             stateless=stateless,

@@ -11,6 +11,7 @@ import mcp_types as types
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
+from looseleaf.errors import LooseleafError, ToolMissing
 from looseleaf.mcp_server.changes import LIST, MOST_URIS, state_of_list, state_of_page
 from looseleaf.mcp_server.offer import (
     CACHEABLE,
@@ -24,16 +25,22 @@ from looseleaf.mcp_server.offer import (
     client_name,
 )
 from looseleaf.mcp_server.watching import Watching
+from looseleaf.operations.tools import pick_tool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
 
+    from looseleaf.operations.catalog import Operation
     from looseleaf.operations.context import Context
 
     Asking = ServerRequestContext[Any, Any]
     Acting = Callable[[Asking], Context]
+    # How a server with many clients runs an operation: as whom, which (or None), with what.
+    RunOperation = Callable[
+        [Context, Operation | None, Mapping[str, Any], Callable[[], Any]], Awaitable[Any]
+    ]
     Handler = Callable[[Asking, Any], Awaitable[dict[str, Any]]]
 
 Outcome = TypeVar("Outcome")
@@ -42,10 +49,18 @@ Outcome = TypeVar("Outcome")
 class MemoryServer:
     """An MCP server over a workspace; `acting` says for each request who acts."""
 
-    def __init__(self, acting: Acting, offer: Offer, *, tell_of_lists: bool = False) -> None:
+    def __init__(
+        self,
+        acting: Acting,
+        offer: Offer,
+        *,
+        tell_of_lists: bool = False,
+        run_operation: RunOperation | None = None,
+    ) -> None:
         self._acting = acting
         self._offer = offer
         self._tell_of_lists = tell_of_lists
+        self._run_operation = run_operation
         self.watching = Watching()
         self.server: Server[Any] = Server(
             NAME,
@@ -71,13 +86,40 @@ class MemoryServer:
         fresh = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
 
         async def handle(asking: Asking, _params: object) -> dict[str, Any]:
+            params = dict(asking.params or {})
+
             def work() -> dict[str, Any]:
-                params = dict(asking.params or {})
                 return METHODS[method](self._offer, self._acting(asking), params)
 
-            return {**await _in_thread(work), "resultType": "complete", **fresh}
+            result = await self._run(asking, params, work)
+            return {**result, "resultType": "complete", **fresh}
 
         return handle
+
+    async def _run(
+        self, asking: Asking, params: dict[str, Any], work: Callable[[], Outcome]
+    ) -> Outcome:
+        """Do the work of a request in a thread, where need be one that the web server divides."""
+        if self._run_operation is None:
+            return await _in_thread(work)
+        given = params.get("arguments")
+        arguments = given if isinstance(given, dict) else {}
+        running = self._run_operation(
+            self._acting(asking), self._operation(params), arguments, partial(answering, work)
+        )
+        try:
+            result: Outcome = await running
+        except ProtocolError as error:
+            raise MCPError(error.code, error.message, error.data) from error
+        except LooseleafError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error), {"code": error.code}) from error
+        return result
+
+    def _operation(self, params: dict[str, Any]) -> Operation | None:
+        try:
+            return pick_tool(self._offer.tools, str(params.get("name", ""))).operation
+        except ToolMissing:
+            return None  # another request than a tool's, or one that is refused anyway
 
     async def _subscribe(
         self, asking: Asking, params: types.SubscribeRequestParams

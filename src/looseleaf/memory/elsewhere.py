@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Unavailable
+from looseleaf.errors import HistoryMissing
 from looseleaf.memory.scope import Scope
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ class HistoryByShelf:
         history = self.history_for(scope)
         if history is None:
             why = "the store that a plugin picked for it keeps none"
-            raise Unavailable(f"The history of {scope.filename}", why)
+            raise HistoryMissing(scope.filename, why)
         return history
 
 

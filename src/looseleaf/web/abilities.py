@@ -10,7 +10,7 @@ from looseleaf.operations.schema import schema
 from looseleaf.operations.tool_access import offers_operation, require_operation
 from looseleaf.web.answers import answer
 from looseleaf.web.arguments import combined, from_query
-from looseleaf.web.bodies import as_object, media_type
+from looseleaf.web.bodies import as_object, media_type, parse_object
 from looseleaf.web.calls import body_of, invoke, reception_of
 from looseleaf.web.listing import paged
 from looseleaf.web.problems import Problem
@@ -52,10 +52,10 @@ async def run_ability(request: Request) -> Response:
         given = _asked(operation, request)
     else:
         media_type(request)
-        given = _input(as_object(await body_of(request)))
+        given = _input(await parse_object(await body_of(request, operation)))
         given = combined(given, from_query(operation, request.query_params.multi_items()))
     require_operation(context, operation, given)
-    return answer(await invoke(context, operation, given))
+    return answer(await invoke(request, context, operation, given))
 
 
 def _asked(operation: Operation, request: Request) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from looseleaf.errors import (
     NotFound,
     Refused,
     SessionBusy,
+    TooBusy,
+    TookTooLong,
     TooLarge,
     TurnLost,
     Unauthenticated,
@@ -109,7 +111,9 @@ def of_error(request: Request, error: Exception) -> Response:
         return of_problem(request, precondition_failed(error.expected, error.actual))
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
-    if isinstance(error, Unavailable) and not isinstance(error, Locked | DiskFull):
+    if isinstance(error, Unavailable) and not isinstance(
+        error, Locked | DiskFull | TooBusy | TookTooLong
+    ):
         # Why may name folders and addresses, which are the operator's business.
         sys.stderr.write(f"looseleaf: {error}\n")
         message = f"{error.what} is not available now. The server's operator can see why."

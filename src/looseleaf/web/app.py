@@ -16,6 +16,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.mcp_server.http import HttpServer
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
+from looseleaf.web.body_budget import BodyBudget
 from looseleaf.web.calls import respond
 from looseleaf.web.chat import TALKING
 from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
@@ -25,6 +26,8 @@ from looseleaf.web.hot import HotPages
 from looseleaf.web.metrics import ROUTE, Metrics
 from looseleaf.web.problems import Problem
 from looseleaf.web.reception import Reception
+from looseleaf.web.whole_body import WholeBody
+from looseleaf.web.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -95,7 +98,8 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
     """Make the server's application over a workspace; stateless where several processes do."""
     figures, trouble, reception = Metrics(), Trouble(), Reception(workspace)
-    memory = mcp_server(workspace, reception, stateless=stateless)
+    workers, budget = Workers(), BodyBudget()
+    memory = mcp_server(workspace, reception, workers, stateless=stateless)
 
     @asynccontextmanager
     async def running(_app: Starlette) -> AsyncIterator[None]:
@@ -110,7 +114,7 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
         return answers.of_error(request, error)
 
     app = Starlette(
-        routes=[*routes(), Route(MCP, memory)],
+        routes=[*routes(), Route(MCP, WholeBody(memory, reception, budget))],
         lifespan=running,
         exception_handlers={
             Problem: answers.of_problem,
@@ -122,10 +126,13 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
     app.router.redirect_slashes = False
     app.state.reception = reception
     app.state.metrics, app.state.trouble = figures, trouble
+    app.state.workers, app.state.body_budget = workers, budget
     return Guard(HotPages(app, reception), hosts=workspace.settings.allowed_hosts, metrics=figures)
 
 
-def mcp_server(workspace: Workspace, reception: Reception, *, stateless: bool) -> HttpServer:
+def mcp_server(
+    workspace: Workspace, reception: Reception, workers: Workers, *, stateless: bool
+) -> HttpServer:
     """Make the MCP server, for whoever the reception knows."""
 
     def principal_of(scope: Scope) -> Principal:
@@ -133,7 +140,9 @@ def mcp_server(workspace: Workspace, reception: Reception, *, stateless: bool) -
         return reception.principal(HTTPConnection(scope))
 
     full = workspace.settings.mcp_tools == "full"
-    return HttpServer(workspace, principal_of, full=full, stateless=stateless)
+    return HttpServer(
+        workspace, principal_of, full=full, stateless=stateless, run_operation=workers.run
+    )
 
 
 def routes() -> list[Route]:

@@ -1,4 +1,7 @@
-"""Bodies of requests: read up to a limit of bytes and seconds, taken as JSON or as a page."""
+"""Bodies of requests: read up to a limit of bytes and seconds, taken as JSON or as a page.
+
+Large ones are read only while there is room, and parsed in a thread.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,64 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect
 
+from looseleaf.values import value
+from looseleaf.web.body_budget import SMALL, too_many_bodies
 from looseleaf.web.problems import Problem, too_large
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from looseleaf.web.body_budget import BodyBudget
 
 _MOST_NUMBER = 2**53 - 1  # beyond it programs no longer agree on whole numbers
 FORM = "application/x-www-form-urlencoded"
 _UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
 
 
-async def read_body(request: Request, *, limit: int, seconds: float) -> bytes:
+@value
+class Limits:
+    """How large a body may be, how long it may take, and who sends it."""
+
+    size: int
+    seconds: float
+    sender: str = ""
+
+
+async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> bytes:
     """Read the body, or stop as soon as it is too large or too slow."""
-    told = request.headers.get("content-length", "")
-    if told.isascii() and told.isdigit() and int(told[:20]) > limit:
-        raise too_large(limit)
-    parts, size = [], 0
+    length = request.headers.get("content-length", "")
+    known = int(length[:20]) if length.isascii() and length.isdigit() else None
+    if known is not None and known > limits.size:
+        raise too_large(limits.size)
+    expected = limits.size if known is None else known
+    has_room = expected <= SMALL
     try:
-        async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                size += len(part)
-                if size > limit:
-                    raise too_large(limit)
-                parts.append(part)
+        async with asyncio.timeout(limits.seconds):
+            if has_room:
+                return await _received(request, limits.size)
+            async with budget.room(limits.sender, expected):
+                has_room = True
+                return await _received(request, limits.size)
     except TimeoutError:
+        if not has_room:
+            raise too_many_bodies(limits.seconds) from None
+        seconds = limits.seconds
         message = f"The request did not arrive within {seconds:g} seconds."
         raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
     except ClientDisconnect:
         raise Problem(400, "disconnected", "The request ended too early.") from None
+
+
+async def _received(request: Request, limit: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+        parts.append(part)
     return b"".join(parts)
 
 
@@ -102,6 +133,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key is given twice")
     return found
+
+
+async def parse_object(raw: bytes) -> dict[str, Any]:
+    """Read a body that is a JSON object; a large one in a thread, while others are answered."""
+    return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
+
+
+async def parse_page(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+    """Take the text of a page from a body, as `page_content`; a large one in a thread."""
+    if len(raw) <= SMALL:
+        return page_content(raw, kind)
+    return await run_sync(page_content, raw, kind)
 
 
 def as_object(raw: bytes) -> dict[str, Any]:

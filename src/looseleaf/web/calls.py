@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-from starlette.concurrency import run_in_threadpool
 
 from looseleaf.operations import run
 from looseleaf.web.answers import answer
-from looseleaf.web.arguments import combined, from_query
-from looseleaf.web.bodies import as_object, media_type, read_body
+from looseleaf.web.arguments import combined, from_query, kinds_of
+from looseleaf.web.bodies import Limits, media_type, parse_object, read_body
 from looseleaf.web.listing import paged
-from looseleaf.web.problems import Problem
 from looseleaf.web.representation import with_old_names
 
 if TYPE_CHECKING:
@@ -23,10 +20,14 @@ if TYPE_CHECKING:
 
     from looseleaf.operations.catalog import Operation
     from looseleaf.operations.context import Context
+    from looseleaf.web.body_budget import BodyBudget
     from looseleaf.web.endpoints import Endpoint
     from looseleaf.web.reception import Reception
+    from looseleaf.web.workers import Workers
 
-READ_SECONDS = 60.0
+# Arguments that may be as long as a page; requests of operations without one are short.
+_LONG = frozenset(("attachments", "config", "content", "data", "message", "new", "old", "setting"))
+SHORT_BYTES = 65_536
 
 
 def reception_of(request: Request) -> Reception:
@@ -35,12 +36,26 @@ def reception_of(request: Request) -> Reception:
     return found
 
 
-async def body_of(request: Request) -> bytes:
-    """Read the body within the limits of the settings."""
-    settings = reception_of(request).workspace.settings
-    return await read_body(
-        request, limit=settings.max_request_bytes, seconds=settings.request_seconds
+def workers_of(request: Request) -> Workers:
+    """Give the threads of the server that a request came to."""
+    workers: Workers = request.app.state.workers
+    return workers
+
+
+async def body_of(
+    request: Request, operation: Operation | None = None, *, size: int | None = None
+) -> bytes:
+    """Read the body within the limits of the settings; a short one, where that is enough."""
+    reception = reception_of(request)
+    settings = reception.workspace.settings
+    if size is None:
+        is_long = operation is None or not _LONG.isdisjoint(kinds_of(operation))
+        size = settings.max_request_bytes if is_long else SHORT_BYTES
+    budget: BodyBudget = request.app.state.body_budget
+    limits = Limits(
+        min(size, settings.max_request_bytes), settings.request_seconds, reception.sender(request)
     )
+    return await read_body(request, limits, budget)
 
 
 async def respond(request: Request, endpoint: Endpoint) -> Response:
@@ -52,22 +67,18 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
         media_type(request)
-        body = as_object(await body_of(request))
+        body = await parse_object(await body_of(request, operation))
     given = combined(dict(request.path_params), dict(endpoint.fixed), asked, body)
-    result = await invoke(context, operation, given)
+    result = await invoke(request, context, operation, given)
     if isinstance(result, list):
         told = [with_old_names(one) if isinstance(one, dict) else one for one in result]
         return window.answer(told, endpoint.status)
     return answer(result, endpoint.status)
 
 
-async def invoke(context: Context, operation: Operation, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Run an operation in a thread; only what changes nothing may be given up for being slow."""
-    work = run_in_threadpool(run.invoke, context, operation.name, given)
-    if not operation.read_only:
-        return await work
-    try:
-        return await asyncio.wait_for(work, READ_SECONDS)
-    except TimeoutError:
-        message = f"It took more than {READ_SECONDS:g} seconds. Ask for less."
-        raise Problem(503, "took_too_long", message, headers={"retry-after": "60"}) from None
+async def invoke(
+    request: Request, context: Context, operation: Operation, given: Mapping[str, Any]
+) -> Any:  # noqa: ANN401 - whatever the operation gives
+    """Run an operation in a thread of the server."""
+    work = partial(run.invoke, context, operation.name, given)
+    return await workers_of(request).run(context, operation, given, work)

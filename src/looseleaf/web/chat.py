@@ -17,7 +17,7 @@ from looseleaf.operations import chat, run
 from looseleaf.operations.schema import arguments, plain
 from looseleaf.web.answers import answer, encoded, of_error
 from looseleaf.web.arguments import combined, from_query
-from looseleaf.web.bodies import as_object, media_type
+from looseleaf.web.bodies import media_type, parse_object
 from looseleaf.web.calls import body_of, reception_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def _talk(request: Request, name: str) -> Response:
     run.require_precondition_kept(context, operation)
     query = [one for one in request.query_params.multi_items() if one[0] != "stream"]
     media_type(request)
-    body = as_object(await body_of(request))
+    body = await parse_object(await body_of(request, operation))
     streams = _streams(request, body.pop("stream", None))
     header = request.headers.get("x-request-id")
     resend = {"request": header} if header and name == SEND else {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import resource
+from typing import TYPE_CHECKING, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     import asyncio
 
 HEAD_SECONDS = 15.0
+# More than so many connections are not kept: the oldest that is not being answered is closed.
+MOST_CONNECTIONS = min(1000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 MOST_HEAD_BYTES = 65_536
 
 
@@ -22,14 +25,20 @@ class PatientConnection(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = False
+    _is_answering = False
+    _open: ClassVar[dict[PatientConnection, None]] = {}  # in the order they came
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        if len(self._open) >= MOST_CONNECTIONS:
+            self._close_one()
+        self._open[self] = None
         self._waiting = self.loop.call_later(HEAD_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
+        self._open.pop(self, None)
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -55,6 +64,24 @@ class PatientConnection(HttpToolsProtocol):
         if self._waiting is not None:
             self._stop_waiting()
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Note that a request is here in full, so that its answer is waited for."""
+        self._is_answering = True
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Note that the connection is idle again."""
+        self._is_answering = False
+        super().on_response_complete()
+
+    def _close_one(self) -> None:
+        """Close the oldest connection that sends slowly or not at all."""
+        for one in self._open:
+            if not one._is_answering:  # noqa: SLF001 - of the same class
+                del self._open[one]
+                one._give_up()  # noqa: SLF001
+                return
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP in the words and with the headers that all answers have."""

@@ -32,6 +32,8 @@ _POLICY = (b"content-security-policy", POLICY)
 EVERY_HEADER = (*HEADERS, _POLICY)
 OWN_POLICY = "looseleaf.policy"  # set where an answer brings its own Content-Security-Policy
 HEADERS_BY_NAME = "looseleaf.headers"  # where the headers of a request are, for who is in a hurry
+_CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
+_NO_BODY = frozenset((None, b"0"))
 _OWN_SITES = (b"same-origin", b"none")
 
 
@@ -49,6 +51,16 @@ class Guard:
             await self._other(scope, receive, send)
             return
         began, status = time.perf_counter(), 0
+        wrong = self._wrong(scope)
+        is_sending = not _NO_BODY.issuperset(
+            (scope[HEADERS_BY_NAME].get(b"content-length"), scope[HEADERS_BY_NAME].get(_CHUNKED))
+        )
+
+        async def reading() -> Message:
+            nonlocal is_sending
+            message = await receive()
+            is_sending = bool(message.get("more_body"))
+            return message
 
         async def guarded(message: Message) -> None:
             nonlocal status
@@ -57,11 +69,14 @@ class Guard:
                 headers = message["headers"] = [*message.get("headers", ()), *HEADERS]
                 if scope.get(OWN_POLICY) is None:
                     headers.append(_POLICY)
+                if is_sending:
+                    # The answer does not wait for the rest of the body, and nobody reads it.
+                    headers.append(_CLOSE)
             await send(message)
 
         try:
-            wrong = self._wrong(scope)
-            await (wrong or self.app)(_without_prefix(scope), receive, guarded)
+            taken = reading if is_sending else receive
+            await (wrong or self.app)(_without_prefix(scope), taken, guarded)
         finally:
             seconds = time.perf_counter() - began
             self.metrics.count(scope, status, seconds)
@@ -75,11 +90,11 @@ class Guard:
 
     def _wrong(self, scope: Scope) -> Response | None:
         found: dict[bytes, bytes] = {}
+        scope[HEADERS_BY_NAME] = found
         for name, told in scope["headers"]:
             if name == b"host" and b"host" in found:
                 return refusal(400, "host_not_allowed", "There is more than one Host.")
             found[name] = told
-        scope[HEADERS_BY_NAME] = found
         host = found.get(b"host", b"").decode("latin-1").lower()
         if _name(host) not in self.hosts:
             message = "This server does not answer to that name. Its operator can allow it."

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
+from looseleaf.errors import (
+    DiskFull,
+    HistoryMissing,
+    Locked,
+    ModelFailed,
+    TooBusy,
+    TookTooLong,
+    Unavailable,
+    WorkspaceUnavailable,
+)
 from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.calls import reception_of
 
@@ -18,6 +27,9 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 RECENT_SECONDS = 60.0
+# A model that fails, a page that someone holds, a store without history: the server is well. Whether
+# the workspace is there is looked at anew each time.
+_NOT_NOTED = (ModelFailed, Locked, HistoryMissing, TooBusy, TookTooLong, WorkspaceUnavailable)
 
 
 class Trouble:
@@ -27,8 +39,8 @@ class Trouble:
         self._times: dict[str, float] = {}
 
     def note(self, error: Exception) -> None:
-        """Remember an error that is not the request's fault."""
-        if isinstance(error, Unavailable) and not isinstance(error, WorkspaceUnavailable):
+        """Remember an error that is neither the request's fault nor another server's."""
+        if isinstance(error, Unavailable) and not isinstance(error, _NOT_NOTED):
             kind = "disk_full" if isinstance(error, DiskFull) else "unavailable"
             self._times[kind] = time.monotonic()
 

@@ -78,4 +78,4 @@ async def show_metrics(request: Request) -> Response:
     reception = reception_of(request)
     authorize(reception.principal(request), "audit")
     metrics: Metrics = request.app.state.metrics
-    return Response(metrics.text(reception.failures.total), media_type=TEXT)
+    return Response(metrics.text(reception.attempts.total), media_type=TEXT)

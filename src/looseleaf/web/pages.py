@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
-
-from starlette.concurrency import run_in_threadpool
 
 from looseleaf.errors import NotText, PageMissing
 from looseleaf.memory.store import content_hash
@@ -12,8 +11,8 @@ from looseleaf.operations import run
 from looseleaf.operations.schema import plain
 from looseleaf.web.answers import answer
 from looseleaf.web.arguments import combined, from_query
-from looseleaf.web.bodies import media_type, page_content
-from looseleaf.web.calls import body_of, invoke, reception_of
+from looseleaf.web.bodies import media_type, parse_page
+from looseleaf.web.calls import body_of, invoke, reception_of, workers_of
 from looseleaf.web.preconditions import etag
 from looseleaf.web.problems import Problem
 from looseleaf.web.representation import represented, with_old_names
@@ -48,7 +47,12 @@ async def read_page(request: Request) -> Response:
     query = from_query(operation, request.query_params.multi_items())
     given = combined(request.path_params, query)
     if "as_of" in given:
-        return _page(request, await run_in_threadpool(run.perform, context, READ, given))
+        return _page(
+            request,
+            await workers_of(request).read(
+                context.principal.credential, partial(run.perform, context, READ, given)
+            ),
+        )
     return _page(request, run.perform(context, READ, given))
 
 
@@ -82,7 +86,7 @@ async def read_day(request: Request) -> Response:
     context = reception_of(request).context(request)
     operation = run.find(context, READ_DAY)
     given = combined(_date(request), from_query(operation, request.query_params.multi_items()))
-    day = await invoke(context, operation, given)
+    day = await invoke(request, context, operation, given)
     if not day["exists"]:
         raise PageMissing(day["file"])
     content = day["content"].encode()
@@ -109,13 +113,13 @@ async def _write(
     request: Request, context: Context, operation: Operation, named: dict[str, Any]
 ) -> Response:
     kind = media_type(request)
-    content, more = page_content(await body_of(request), kind)
+    content, more = await parse_page(await body_of(request, operation), kind)
     told = from_query(operation, request.query_params.multi_items())
     if "mode" in more:
         named.pop("mode", None)
         told.pop("mode", None)
     given = combined(named, told, more, {"content": content})
-    saved = await run_in_threadpool(run.invoke, context, operation.name, given)
+    saved = await invoke(request, context, operation, given)
     status = 200 if saved["previous"] or not saved["changed"] else 201
     return answer(saved, status, {"etag": etag(saved["hash"])})
 
@@ -125,7 +129,7 @@ async def _delete(
 ) -> Response:
     told = from_query(operation, request.query_params.multi_items())
     given = combined(named, told)
-    deleted = await run_in_threadpool(run.invoke, context, operation.name, given)
+    deleted = await invoke(request, context, operation, given)
     return answer(deleted)
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from looseleaf.agents.authentication import Authentication
 from looseleaf.errors import Unauthenticated
 from looseleaf.values import changed
-from looseleaf.web.failures import Failures
+from looseleaf.web.failures import Attempts
 from looseleaf.web.preconditions import precondition_of
 from looseleaf.web.problems import Problem
 
@@ -39,7 +39,7 @@ class Reception:
         self.authentication = Authentication(
             workspace.accounts(), workspace.agents, clock=workspace.clock
         )
-        self.failures = Failures()
+        self.attempts = Attempts()
         self._contexts: dict[str, Context] = {}
         self._reading: dict[str, Context] = {}  # the same, ready for an operation that reads
 
@@ -68,9 +68,10 @@ class Reception:
         try:
             return self._shown(connection, address)
         except Unauthenticated:
-            self.failures.check(address)
-            if is_showing(connection):
-                self.failures.add(address)
+            if _is_password(connection):
+                self.attempts.fail()  # it was counted before it was tried
+            elif is_showing(connection):
+                self.attempts.fail_credential(address, _identity(connection))
             raise
 
     def _shown(self, connection: HTTPConnection, address: str) -> Principal:
@@ -81,9 +82,19 @@ class Reception:
         if scheme.lower() == "bearer":
             return self.authentication.bearer(told.strip())
         if scheme.lower() == "basic":
-            self.failures.check(address)
-            return self.authentication.basic(*_login_and_password(told.strip()))
+            return self._by_password(*_login_and_password(told.strip()), address)
         raise Unauthenticated
+
+    def _by_password(self, login: str, password: str, address: str) -> Principal:
+        self.attempts.take(address, login)
+        principal = self.authentication.basic(login, password)
+        self.attempts.succeed(address, login)
+        return principal
+
+    def sender(self, connection: HTTPConnection) -> str:
+        """Name who sends a body: a credential that was let in, or an address."""
+        header = connection.headers.get("authorization", "")
+        return header or connection.cookies.get(COOKIE, "") or address_of(connection)
 
     def _by_cookie(self, connection: HTTPConnection) -> Principal:
         told = connection.cookies.get(COOKIE)
@@ -124,6 +135,16 @@ class Reception:
 def address_of(connection: HTTPConnection) -> str:
     """Give the address that a request comes from."""
     return connection.client.host if connection.client else ""
+
+
+def _is_password(connection: HTTPConnection) -> bool:
+    return connection.headers.get("authorization", "").lower().startswith("basic ")
+
+
+def _identity(connection: HTTPConnection) -> str:
+    """Give what tells a wrong credential from others, without its secret."""
+    shown = connection.headers.get("authorization") or connection.cookies.get(COOKIE, "")
+    return "_".join(shown.split("_")[:2])
 
 
 def is_showing(connection: HTTPConnection) -> bool:

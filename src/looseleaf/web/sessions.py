@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +13,7 @@ from looseleaf.agents.authentication import SESSION_SECONDS
 from looseleaf.errors import Unauthenticated
 from looseleaf.web.answers import answer
 from looseleaf.web.bodies import as_object
-from looseleaf.web.calls import body_of, reception_of
+from looseleaf.web.calls import body_of, reception_of, workers_of
 from looseleaf.web.preconditions import refuse_precondition
 from looseleaf.web.problems import Problem
 from looseleaf.web.reception import COOKIE, SURFACE, address_of, csrf_token
@@ -25,18 +26,25 @@ if TYPE_CHECKING:
     from looseleaf.web.reception import Reception
 
 
+SIGN_IN_BYTES = 8192
+
+
 async def sign_in(request: Request) -> Response:
     """Begin a session by a one-time link, or by login and password."""
     refuse_precondition(request, "Signing in")
     reception = reception_of(request)
     address = address_of(request)
-    reception.failures.check(address)
-    given = as_object(await body_of(request))
+    given = as_object(await body_of(request, size=SIGN_IN_BYTES))
+    login = given.get("login", "")
+    attempts, name = reception.attempts, login if isinstance(login, str) else ""
+    attempts.take(address, name)
     try:
-        shown = await run_in_threadpool(_begin, reception, given, address)
+        work = partial(_begin, reception, given, address)
+        shown = await workers_of(request).hash_password(work)
     except Unauthenticated:
-        reception.failures.add(address)
+        attempts.fail()
         raise
+    attempts.succeed(address, name)
     principal = reception.authentication.session(shown.text)
     response = answer({"user": principal.name, "csrf": csrf_token(shown.text)})
     response.set_cookie(
