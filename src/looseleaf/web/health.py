@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 RECENT_SECONDS = 60.0
-# A model that fails, a page that someone holds, a store without history: the server is well. Whether
-# the workspace is there is looked at anew each time.
+# A model that fails, a page that someone holds, a store without history: the server is well.
+# Whether the workspace is there is looked at anew each time.
 _NOT_NOTED = (ModelFailed, Locked, HistoryMissing, TooBusy, TookTooLong, WorkspaceUnavailable)
 
 
