@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from benchmarks import workload
@@ -17,11 +18,25 @@ from benchmarks.timing import Laps, Runner, middle, output, race
 from benchmarks.workload import QUERIES, Query
 from benchmarks.writing import line
 from looseleaf import Change, DailyMemory, Workspace
+from looseleaf.memory.bounds import Bounds
+from looseleaf.memory.find import ranked
 from looseleaf.stores.index import SearchIndex
 
 GROUP = "search"
+_PHRASE_PAGES = tuple(
+    f"daily/{workload.FIRST_DAY + timedelta(days=day):%Y/%m/%d}.md" for day in workload.PHRASE_DAYS
+)
 TARGET = 0.5
 _ALL = 1_000_000
+_UNBOUNDED = Bounds(matches=_ALL, context=_ALL, bytes=1 << 40)
+# What is asked in plain words, and how the names of the days begin that are the right answer. The
+# words of the second are on about half of all days: the most work there is.
+_QUESTIONS = (
+    ("rare words", "When did we finish the rollback of the payment gateway?", _PHRASE_PAGES),
+    ("common words", "Which customer ticket was blocked by the invoice budget?", ("daily/",)),
+    ("a month", "What did we deploy in March 2019?", ("daily/2019/03/",)),
+)
+RANKED_TARGET = 0.07  # of one run of ripgrep: about 2 ms
 # What might make it read less or more than we do, or colour what it prints, is off.
 _RIPGREP = ("rg", "--no-config", "--no-ignore", "--color=never", "-i", "-F")
 
@@ -39,6 +54,7 @@ def measure(bench: Bench) -> Iterator[Row]:
         return
     yield from _new_processes(bench, root, folder / "daily")
     yield from _warm(bench, workspace, folder / "daily")
+    yield from _ranked(bench, workspace, folder / "daily")
     yield from _checked(bench, workspace, folder / "daily")
     yield from _after_append(bench, workspace, folder / "daily")
 
@@ -82,12 +98,29 @@ def _warm(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
     # Every match with the lines around it, where the others stop at fifty and count on.
     common = QUERIES[-1].text
     ours, limit = race(
-        Runner(lambda: daily.search(common, limit=_ALL)),
+        Runner(lambda: daily.search(common, limit=_ALL, bounds=_UNBOUNDED)),
         Runner(lambda: _printed(folder, common, "-n", "-C2")),
         rounds=bench.amount(10, 3),
         batch=2,
     )
     yield compared(GROUP, "every match of common, in context", ours, "rg -n -C2", limit)
+
+
+def _ranked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
+    """Ask questions in plain words, beside ripgrep looking for a single word."""
+    shelf = workspace.agents.resolve("alpha").shelf
+    for name, question, right in _QUESTIONS:
+        hits = ranked(workspace.store, shelf, question, index=workspace.index())
+        first = [hit.filename for hit in hits[:5]]
+        wrong = "" if all(one.startswith(right) for one in first) else f"{name}: {first}"
+        ours, limit = race(
+            Runner(lambda: ranked(workspace.store, shelf, question, index=workspace.index())),  # noqa: B023 - raced at once
+            Runner(lambda: _counts(folder, QUERIES[1].text)),
+            rounds=bench.amount(20, 5),
+            batch=3,
+        )
+        what = f"question, {name}"
+        yield compared(GROUP, what, ours, "rg -c", limit, target=RANKED_TARGET, wrong=wrong)
 
 
 def _checked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
@@ -160,7 +193,7 @@ def _printed(folder: Path, text: str, *flags: str) -> bytes:
 
 def _difference(bench: Bench, daily: DailyMemory, folder: Path, query: Query) -> str:
     """Say how our matches differ from ripgrep's, by page and line; nothing where they do not."""
-    results = daily.search(query.text, limit=_ALL, context=0)
+    results = daily.search(query.text, limit=_ALL, context=0, bounds=_UNBOUNDED)
     ours = {(match.filename, match.line) for match in results.matches}
     theirs = set()
     for found in _printed(folder, query.text, "-n", "--null").splitlines():

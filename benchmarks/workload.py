@@ -42,7 +42,7 @@ QUERIES = (
 )
 
 _RARE_DAYS = (41, 1733, 3502)
-_PHRASE_DAYS = (7, 612, 1288, 2040, 2999)
+PHRASE_DAYS = (7, 612, 1288, 2040, 2999)
 _MEDIUM_EVERY, _MEDIUM_AT = 91, 13
 _CASED_DAYS = (100, 900, 1700, 2500, 3300, 3400)
 _UNICODE_DAYS = (55, 1055, 2055, 3055)
@@ -172,7 +172,7 @@ def _needles(day: int) -> list[str]:
     lines = []
     if day in _RARE_DAYS:
         lines.append("- found the zq-needle-rare-7731 marker in the export job")
-    if day in _PHRASE_DAYS:
+    if day in PHRASE_DAYS:
         lines.append("- finished the rollback of the payment gateway after two retries")
     if day % _MEDIUM_EVERY == _MEDIUM_AT:
         lines.append("- moved one more table in the quokka-migration plan")

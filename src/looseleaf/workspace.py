@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from looseleaf.chat.session import Chats
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.elsewhere import Shelves
+    from looseleaf.memory.find import Index
     from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope
-    from looseleaf.memory.search import Index
     from looseleaf.memory.store import Store
     from looseleaf.models.opening import Models
     from looseleaf.operations.registry import Operations

@@ -46,6 +46,28 @@ def test_no_match_is_an_answer(run: Run) -> None:
     assert (answer.code, answer.text.splitlines()[0]) == (0, "No line has 'nowhere to be found'.")
 
 
+def test_a_question_that_no_line_has_is_answered_with_pages(run: Run, page: Path) -> None:
+    """The pages about its words, and the output says that they are that."""
+    assert page.exists()
+    run("memory", "write", "shop.md", "--page", "We moved into the new studio.\n")
+    question = "When did she move to the new studio?"
+    lines = run("memory", "search", question).text.splitlines()
+    assert lines[0].startswith("--- [shop.md] score ")
+    assert lines[1] == "We moved into the new studio."
+    assert (
+        f"No line has {question!r}. The pages above are about its words, the best first." in lines
+    )
+    document = run("memory", "search", question, "--format", "json").json
+    assert (document["matches"], document["total"], document["ranked"][0]["file"]) == (
+        [],
+        0,
+        "shop.md",
+    )
+    assert "ranked" in document["notice"]
+    page.write_text("- x\n" * 600)
+    assert "At most 500 matches are given." in run("memory", "search", "- x", "--limit", "550").text
+
+
 def test_a_search_can_be_narrowed(run: Run, page: Path) -> None:
     """To a page, a section, or a time."""
     assert page.exists()
@@ -63,7 +85,8 @@ def test_a_program_gets_the_same_keys(run: Run, page: Path) -> None:
     """For results and for each match."""
     assert page.exists()
     document = run("memory", "search", "two", "--format", "json").json
-    assert document.keys() == {"query", "matches", "total", "files", "freshness"}
+    keys = {"query", "matches", "total", "files", "freshness", "ranked", "notice"}
+    assert document.keys() == keys
     assert document["matches"][0].keys() == {"file", "section", "line", "content", "context"}
 
 
@@ -80,8 +103,8 @@ def test_words_rank_pages(run: Run, page: Path) -> None:
         "memory", "write", "shop.md", "--page", "The payment gateway\n\n- rollback of the gateway\n"
     )
     lines = run("memory", "search", "--words", "payment gateway").text.splitlines()
-    assert lines[0].split() == ["FILE", "SCORE", "LINE"]
-    assert lines[1].startswith("shop.md ")
+    assert lines[0].startswith("--- [shop.md] score ")
+    assert lines[1:3] == ["The payment gateway", "- rollback of the gateway"]
     document = run("memory", "search", "--words", "gateway", "--format", "json").json
     assert document["hits"][0].keys() == {"file", "score", "snippet"}
     assert run("memory", "search", "--words", "zebra").text == "No page is about 'zebra'.\n"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from looseleaf import Change, Found, Missing, Workspace
 from looseleaf.errors import InvalidDate, PageMissing
-from looseleaf.memory.daily import Day, day_of, parse_date
+from looseleaf.memory.day import Day, day_of, parse_date
 from tests.conftest import Clock
 
 BY = Change(actor="ada")

@@ -10,6 +10,7 @@ from looseleaf import Change, Retention, Shelf, Store
 from looseleaf.errors import Unavailable
 from looseleaf.memory.elsewhere import HistoryByShelf, IndexByShelf, Shelves
 from looseleaf.memory.history import History
+from looseleaf.memory.ranking import question_words
 from looseleaf.stores.disk import DiskStore
 from looseleaf.stores.history import DiskHistory
 from looseleaf.stores.index import SearchIndex
@@ -100,8 +101,8 @@ def test_an_index_answers_for_its_own_shelves_only(
     found = index.matching(HERE, "", "shared")
     assert found is not None
     assert dict(found[0]) == {"page.md": 1}
-    assert index.ranked(HERE, ("shared",), 5)
+    assert index.ranked(HERE, question_words("shared"), 5)
     assert index.matching(THERE, "", "user") is None
     assert index.ranked(THERE, ("user",), 5) is None
     index.forget(HERE)
-    assert index.ranked(HERE, ("shared",), 5)
+    assert index.ranked(HERE, question_words("shared"), 5)

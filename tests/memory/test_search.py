@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidDate, InvalidName, InvalidQuery, PageMissing
-from looseleaf.memory.ranking import scored, terms_of
+from looseleaf.memory.find import ranked
+from looseleaf.memory.folding import count_lines, fold
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.search import Query, Results, count_lines, fold, ranked, search
+from looseleaf.memory.search import Query, Results, search
 from looseleaf.stores.disk import DiskStore
 
 SHELF = Shelf("agent", agent_id=1)
@@ -239,7 +240,7 @@ def test_the_page_about_the_words_comes_first(agent: Agent) -> None:
     hits = ranked(agent.store, SHELF, "payment gateway?")
     assert [hit.filename for hit in hits] == ["b.md", "a.md"]
     assert hits[0].score > hits[1].score > 0
-    assert hits[0].snippet == "- rolled back the Payment gateway"
+    assert hits[0].snippet == "intro\n- rolled back the Payment gateway\nend"
 
 
 def test_ranking_knows_filenames_and_scripts_without_spaces(agent: Agent) -> None:
@@ -260,10 +261,38 @@ def test_ranking_needs_a_word(agent: Agent) -> None:
     assert ranked(agent.store, SHELF, "word", limit=0) == []
 
 
-def test_words_are_cut_and_folded_once() -> None:
-    """Terms are the folded words, without repetition."""
-    assert terms_of("Deploy the deploy-Straße!") == ("deploy", "the", "strasse")
-    assert scored([], ("a",)) == []
+def test_several_words_that_no_line_has_are_answered_with_the_pages_about_them(
+    agent: Agent,
+) -> None:
+    """In a field of their own, with a notice; one word, or one that matches, has none."""
+    agent.page("daily/2026/04/16.md", "- We moved into the new studio.\n")
+    agent.page("daily/2026/04/17.md", "- lunch with Tom\n")
+    agent.page("plans.md", "the studio needs a move\n")
+    results = agent.search("When did she move to the new studio?", prefix="daily")
+    assert (results.matches, results.total, results.files) == ((), 0, 0)
+    assert [hit.filename for hit in results.ranked] == ["daily/2026/04/16.md"]
+    assert "moved into" in results.ranked[0].snippet
+    assert "ranked" in results.notice
+    assert len(agent.search("where did they move the studio").ranked) == 2
+    late = agent.search("where did they move the studio", since="2026-04-17")
+    assert (late.ranked, late.notice) == ((), "")
+    for exact in ("xylophone", "new studio"):
+        results = agent.search(exact)
+        assert (results.ranked, results.notice) == ((), ""), exact
+
+
+def test_search_and_journal_agree_on_what_a_day_is(agent: Agent) -> None:
+    """A file that looks like a day, and is none, is neither a day nor a page."""
+    agent.page("daily/2026/04/30.md", "hit")
+    for stray in ("daily/2026/04/31.md", "daily/2026/13/01.md", "daily/0000/01/01.md"):
+        path = agent.folder / stray
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("hit", "utf-8")
+    for other in ("daily/2026-04-29.md", "daily/2026/04/notes.md"):
+        agent.page(other, "hit")
+    assert [name for name, _ in agent.found("hit", since="0001-01-01")] == ["daily/2026/04/30.md"]
+    everywhere = [name for name, _ in agent.found("hit")]
+    assert everywhere == ["daily/2026-04-29.md", "daily/2026/04/notes.md", "daily/2026/04/30.md"]
 
 
 def test_importing_search_stays_light() -> None:

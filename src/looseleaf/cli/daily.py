@@ -19,7 +19,7 @@ from looseleaf.cli.memory import (
 from looseleaf.cli.output import say, show
 from looseleaf.cli.search import context_option, tell_results
 from looseleaf.errors import AgentAmbiguous, AgentMissing, PageMissing
-from looseleaf.memory.daily import day_named, day_of
+from looseleaf.memory.day import day_named, day_of
 from looseleaf.operations import daily as operations
 from looseleaf.operations.agents import list_agents
 from looseleaf.operations.context import Where
@@ -27,7 +27,7 @@ from looseleaf.operations.memory import read_memory
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
-    from looseleaf.memory.search import Match
+    from looseleaf.memory.matches import Match
     from looseleaf.operations.context import Context
 
 READING = ("agent", "user", "format")

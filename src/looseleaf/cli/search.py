@@ -8,15 +8,17 @@ import click
 
 from looseleaf.cli.arguments import PAGE, Asked, complete_pages, shared
 from looseleaf.cli.colors import highlight, paint
-from looseleaf.cli.formats import counted, print_document, print_table
+from looseleaf.cli.formats import counted, print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import escaped, escaped_line, print_text, say
 from looseleaf.operations import search as operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from looseleaf.memory.search import Hit, Match, Results
+    from looseleaf.memory.find import Hit
+    from looseleaf.memory.matches import Match
+    from looseleaf.memory.search import Results
 
 context_option = click.option(
     "--context", "lines", type=int, default=2, metavar="N", help="Lines around a match; 2."
@@ -77,15 +79,18 @@ def _place(match: Match) -> str:
 
 def _tell_hits(asked: Asked, query: str, hits: list[Hit]) -> None:
     if asked.json:
-        listed = [
-            {"file": one.filename, "score": one.score, "snippet": one.snippet} for one in hits
-        ]
-        print_document({"query": query, "hits": listed})
+        print_document({"query": query, "hits": _listed(hits)})
     elif hits:
-        rows = [(one.filename, f"{one.score:.3g}", one.snippet) for one in hits]
-        print_table(("FILE", "SCORE", "LINE"), rows, shrink="LINE")
+        _print_pages(hits)
     else:
         say(f"No page is about {query!r}.")
+
+
+def _print_pages(hits: Iterable[Hit]) -> None:
+    for hit in hits:
+        heading = f"--- [{hit.filename}] score {hit.score:.3g} ---"
+        print_text(paint(escaped_line(heading), "bold") + "\n")
+        print_text(escaped(hit.snippet) + "\n\n")
 
 
 def tell_results(
@@ -102,12 +107,20 @@ def tell_results(
     shown = len(results.matches)
     found = counted(results.total, "match")
     if not results.total:
-        say(f"No line has {query!r}.")
+        _print_pages(results.ranked)
+        about = " The pages above are about its words, the best first." if results.ranked else ""
+        say(f"No line has {query!r}.{about}")
     elif shown < results.total:
         say(f"{found} on {counted(results.files, 'page')}; the first {shown:,} are shown.")
     else:
         say(f"{found} on {counted(results.files, 'page')}.")
+    if results.notice and results.total:
+        say(results.notice)
     say(f"{results.freshness}.")
+
+
+def _listed(hits: Iterable[Hit]) -> list[dict[str, object]]:
+    return [{"file": one.filename, "score": one.score, "snippet": one.snippet} for one in hits]
 
 
 def _document(query: str, results: Results) -> dict[str, object]:
@@ -126,4 +139,6 @@ def _document(query: str, results: Results) -> dict[str, object]:
         "total": results.total,
         "files": results.files,
         "freshness": results.freshness,
+        "ranked": _listed(results.ranked),
+        "notice": results.notice,
     }

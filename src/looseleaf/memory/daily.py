@@ -2,82 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
-
-from looseleaf.errors import InvalidDate, PageMissing
+from looseleaf.errors import PageMissing
+from looseleaf.memory.bounds import BOUNDS
+from looseleaf.memory.day import FOLDER, Day, day_named, day_of
 from looseleaf.memory.search import Query
 from looseleaf.memory.search import search as search_pages
 from looseleaf.memory.sections import append_lines
 from looseleaf.memory.store import Missing
-from looseleaf.values import changed, value
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from looseleaf.memory.bounds import Bounds
+    from looseleaf.memory.find import Index
     from looseleaf.memory.pages import MemoryPages, Saved
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.search import Index, Results
+    from looseleaf.memory.search import Results
     from looseleaf.memory.store import Change, Conflict, Deleted, Found
 
-FOLDER = "daily"
-_SHAPE = (4, 2, 2)
 _FIRST = "0001-01-01"  # a search with a bound looks at days only
-
-
-@value
-class Day:
-    """A calendar day as the parts of its page's name."""
-
-    year: str
-    month: str
-    day: str
-
-    @property
-    def filename(self) -> str:
-        """The page of the day: daily/YYYY/MM/DD.md."""
-        return f"{FOLDER}/{self.year}/{self.month}/{self.day}.md"
-
-    @property
-    def timestamp(self) -> int:
-        """When the day begins in UTC, in seconds since 1970."""
-        year, month, day = map(int, (self.year, self.month, self.day))
-        return int(datetime(year, month, day, tzinfo=UTC).timestamp())
-
-    def __str__(self) -> str:
-        return f"{self.year}-{self.month}-{self.day}"
-
-
-def parse_date(text: str) -> Day | None:
-    """Read YYYY-MM-DD; None unless it is a real day."""
-    parts = text.split("-")
-    if tuple(map(len, parts)) != _SHAPE or not all(
-        part.isascii() and part.isdigit() for part in parts
-    ):
-        return None
-    try:
-        date(*map(int, parts))
-    except ValueError:
-        return None
-    return Day(*parts)
-
-
-def day_of(filename: str) -> Day | None:
-    """Give the day whose page this is; None for any other page."""
-    if not (filename.startswith(f"{FOLDER}/") and filename.endswith(".md")):
-        return None
-    return parse_date(filename[len(FOLDER) + 1 : -3].replace("/", "-"))
-
-
-def day_named(text: str | None, now: float) -> Day:
-    """Read a date, or raise `InvalidDate`; None and "" are the day of now, in UTC."""
-    if not text:
-        today = datetime.fromtimestamp(now, UTC)
-        return Day(f"{today.year:04}", f"{today.month:02}", f"{today.day:02}")
-    found = parse_date(text)
-    if found is None:
-        raise InvalidDate(text)
-    return found
 
 
 class DailyMemory:
@@ -164,6 +109,7 @@ class DailyMemory:
         until: str | None = None,
         context: int = 2,
         limit: int = 50,
+        bounds: Bounds = BOUNDS,
     ) -> Results:
         """Find a text in the journal, newest day first; both ends of the range are included."""
         asked = Query(
@@ -175,7 +121,7 @@ class DailyMemory:
             limit=limit,
         )
         store = self.pages.store_for(self.shelf)
-        return search_pages(store, self.shelf, asked, index=self.index)
+        return search_pages(store, self.shelf, asked, index=self.index, bounds=bounds)
 
     def require(self, text: str | None = None) -> Found:
         """Read a day's page, or raise `PageMissing`."""

@@ -9,9 +9,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from looseleaf.memory.find import Counts, Index
     from looseleaf.memory.history import History, Retention, Revision
+    from looseleaf.memory.ranking import Filter, Ranked
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search import Counts, Index, Scores
     from looseleaf.memory.store import Change, Store
 
 
@@ -101,9 +102,11 @@ class IndexByShelf:
         """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
         return self.index.matching(shelf, prefix, folded) if self.lies_here(shelf) else None
 
-    def ranked(self, shelf: Shelf, terms: tuple[str, ...], limit: int) -> Scores | None:
-        """Give the best pages for some folded words, best first."""
-        return self.index.ranked(shelf, terms, limit) if self.lies_here(shelf) else None
+    def ranked(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[Ranked] | None:
+        """Give the best pages for some terms, best first."""
+        return self.index.ranked(shelf, terms, limit, keep) if self.lies_here(shelf) else None
 
     def forget(self, shelf: Shelf) -> None:
         """Drop every text of a shelf; the next search makes it anew."""

@@ -26,6 +26,13 @@ _DEVICES = frozenset(
 )
 # Nothing can be wrong with these, one by one: most names have no others, and are soon checked.
 _PLAIN = frozenset(map(chr, range(32, 127))) - _FORBIDDEN - {"%"}
+_MONTH_DAYS = dict.fromkeys((1, 3, 5, 7, 8, 10, 12), 31) | {
+    4: 30,
+    6: 30,
+    9: 30,
+    11: 30,
+    2: 28,
+}
 _HEX = frozenset("0123456789abcdefABCDEF")
 _KNOWN_GOOD: set[str] = set()
 _REMEMBER = 4096
@@ -40,6 +47,7 @@ def check_filename(name: str) -> str:
     _check_path(name)
     if not name.lower().endswith(PAGE_SUFFIXES):
         raise InvalidName(name, f"a page ends in {', '.join(PAGE_SUFFIXES)}")
+    _check_day(name)
     if len(_KNOWN_GOOD) < _REMEMBER:
         _KNOWN_GOOD.add(name)
     return name
@@ -51,6 +59,26 @@ def check_folder(name: str) -> str:
         raise InvalidName(name, "it must be text")
     _check_path(name)
     return name
+
+
+def is_calendar_day(year: str, month: str, day: str) -> bool:
+    """Say whether YYYY, MM and DD are a day that there is: what a day is, everywhere."""
+    parts = (year, month, day)
+    if tuple(map(len, parts)) != (4, 2, 2) or not all(p.isascii() and p.isdigit() for p in parts):
+        return False
+    years, months, days = map(int, parts)
+    leap = years % 4 == 0 and (years % 100 != 0 or years % 400 == 0)
+    longest = 29 if months == 2 and leap else _MONTH_DAYS.get(months, 0)
+    return years > 0 and 1 <= days <= longest
+
+
+def _check_day(name: str) -> None:
+    """Refuse a name that looks like a day of the journal and is none."""
+    parts = name[:-3].split("/")
+    daily = len(parts) == 4 and parts[0].lower() == "daily" and name[-3:].lower() == ".md"
+    shaped = daily and [len(part) for part in parts[1:] if part.isdigit()] == [4, 2, 2]
+    if shaped and not is_calendar_day(*parts[1:]):
+        raise InvalidName(name, "there is no such day; a day is daily/YYYY/MM/DD.md")
 
 
 def _check_path(name: str) -> None:

@@ -1,34 +1,33 @@
-"""Search: a text in the lines of pages, and the pages that are about some words."""
+"""Search: a text in the lines of pages; the pages about its words, where no line has it."""
 
 from __future__ import annotations
 
 import time
 
-from looseleaf.errors import InvalidDate, InvalidQuery, PageMissing, Unsafe
-from looseleaf.memory.ranking import scored, snippet, terms_of
+from looseleaf.errors import InvalidDate, InvalidQuery, PageMissing
+from looseleaf.memory.bounds import BOUNDS
+from looseleaf.memory.day import day_of, parse_date
+from looseleaf.memory.find import ranked
+from looseleaf.memory.folding import count_lines, fold, read_content
+from looseleaf.memory.matches import Collected, Match
 from looseleaf.memory.scope import check_folder
-from looseleaf.memory.sections import is_body_marker, list_sections, section_at
-from looseleaf.memory.store import Found
+from looseleaf.memory.words import is_question
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Protocol
+    from collections.abc import Callable
 
+    from looseleaf.memory.bounds import Bounds
+    from looseleaf.memory.find import Counts, Hit, Index
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.store import Store
 
-    Counts = list[tuple[str, int]]
-    Scores = list[tuple[str, float]]
-else:
-    Protocol = object
-
-_MARKER = b"datamachine-section-body"
 # A search through years of days asks thousands of names for their day, the same ones each time.
 _DAYS: dict[str, str] = {}
 _REMEMBER = 8192
-_MOST = 2**31  # no shelf has more pages, and no database counts much further
+_RANKED_PAGES = 5  # in the place of matches that there are none of
+_RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are about its words."
 
 
 @value
@@ -49,119 +48,57 @@ class Query:
 
 
 @value
-class Match:
-    """A line that holds the text, with the lines around it and the section it stands in."""
-
-    filename: str
-    line: int  # 1-based
-    content: str
-    context: str
-    section: str = ""  # "" above the first header
-
-
-@value
 class Results:
-    """The first matches, how many lines on how many pages match in all, and how that is known."""
+    """The first matches, how many lines on how many pages match in all, and how that is known.
+
+    Where several words match nowhere, `ranked` has the pages that are about them, best first.
+    `notice` says so, and says what was left out of the matches because the answer is bounded.
+    """
 
     matches: tuple[Match, ...]
     total: int
     files: int
     freshness: str
+    ranked: tuple[Hit, ...] = ()
+    notice: str = ""
 
 
-@value
-class Hit:
-    """A page that is about the words; a higher score is a better page."""
-
-    filename: str
-    score: float
-    snippet: str
-
-
-class Index(Protocol):
-    """A shortcut to the answer of a plain scan; None where it has none, and the scan is made."""
-
-    def matching(self, shelf: Shelf, prefix: str, folded: str) -> tuple[Counts, str] | None:
-        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
-
-    def ranked(self, shelf: Shelf, terms: tuple[str, ...], limit: int) -> Scores | None:
-        """Give the best pages for some folded words, best first."""
-
-    def forget(self, shelf: Shelf) -> None:
-        """Drop every text of a shelf; the next search makes it anew."""
-
-    def close(self) -> None:
-        """Let go of every file; the next search opens them again."""
-
-
-def search(store: Store, shelf: Shelf, query: Query, *, index: Index | None = None) -> Results:
+def search(
+    store: Store,
+    shelf: Shelf,
+    query: Query,
+    *,
+    index: Index | None = None,
+    bounds: Bounds = BOUNDS,
+) -> Results:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.
 
     An index says which pages match; every match that is given is read from its page all the same.
     """
     folded = _checked(query)
     if query.filename:
-        if _read(store, shelf, query.filename) is None:
+        if read_content(store, shelf, query.filename) is None:
             raise PageMissing(query.filename, shelf.name)
         counts, freshness = [(query.filename, 1)], as_of(1, "read")
     else:
         answer = index.matching(shelf, query.prefix, folded) if index is not None else None
         counts, freshness = answer or _scan(store, shelf, query, folded.encode())
-    matches: list[Match] = []
+    collected = Collected(folded.encode(), query.section, query.limit, query.context, bounds)
     total = files = 0
     for filename, known in _ordered(counts, query):
-        count, room = known, query.limit - len(matches)
+        count = known
         # Only a page's own text tells its sections, and what it says now.
-        if room > 0 or query.section or query.filename:
-            content = _read(store, shelf, filename)
-            found = [] if content is None else _matches(filename, content, folded.encode(), query)
-            count = len(found)
-            matches += found[:room] if room > 0 else ()
+        if collected.has_room or query.section or query.filename:
+            content = read_content(store, shelf, filename)
+            count = 0 if content is None else collected.add(filename, content)
         total += count
         files += count > 0
-    return Results(tuple(matches), total, files, freshness)
-
-
-def ranked(
-    store: Store, shelf: Shelf, words: str, *, index: Index | None = None, limit: int = 10
-) -> list[Hit]:
-    """Find the pages that are about some words, best first, each with its most telling line."""
-    terms = terms_of(words)
-    if not terms:
-        raise InvalidQuery(words, "it has no words")
-    if limit < 0:
-        raise InvalidQuery(words, "limit cannot be negative")
-    limit = min(limit, _MOST)
-    scores = index.ranked(shelf, terms, limit) if index is not None else None
-    # A word index cuts words at spaces, which not every script has.
-    if scores is None or not (scores or "".join(terms).isascii()):
-        scores = scored(_folded_pages(store, shelf), terms)[:limit]
-    hits = []
-    for filename, score in scores:
-        content = _read(store, shelf, filename)
-        if content is not None:
-            hits.append(Hit(filename, float(f"{score:.6g}"), snippet(content, terms)))
-    return hits
-
-
-def fold(content: bytes) -> bytes:
-    """Give a page's text as it is compared: case folded, lines that only mark bodies emptied."""
-    if _MARKER not in content and content.isascii():
-        return content.lower()
-    text = content.decode("utf-8", "replace")
-    if _MARKER in content:
-        text = "\n".join("" if is_body_marker(line) else line for line in text.split("\n"))
-    return text.casefold().encode()
-
-
-def count_lines(folded: bytes, needle: bytes) -> int:
-    """Count the lines of a folded text that hold a needle."""
-    count, at = 0, folded.find(needle)
-    while at >= 0:
-        count += 1
-        end = folded.find(b"\n", at)
-        at = folded.find(needle, end) if end >= 0 else -1
-    return count
+    if total == 0 and not query.section and is_question(query.text):
+        hits = ranked(
+            store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_filter(query)
+        )
+        return Results((), 0, 0, freshness, tuple(hits), _RANKED_NOTICE if hits else "")
+    return Results(tuple(collected.matches), total, files, freshness, (), collected.notice(total))
 
 
 def _checked(query: Query) -> str:
@@ -178,7 +115,7 @@ def _checked(query: Query) -> str:
     except UnicodeEncodeError:
         raise InvalidQuery(query.text, "it is not valid Unicode") from None
     for bound in (query.since, query.until):
-        if bound and not _is_day(bound):
+        if bound and parse_date(bound) is None:
             raise InvalidDate(bound)
     if query.prefix:
         check_folder(query.prefix)
@@ -192,46 +129,21 @@ def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Coun
         names = [filename for filename in names if _within(filename, query)]
     counts = []
     for filename in names:
-        content = _read(store, shelf, filename)
+        content = read_content(store, shelf, filename)
         if content is not None and (count := count_lines(fold(content), needle)):
             counts.append((filename, count))
     return counts, as_of(len(names), "read")
 
 
-def _folded_pages(store: Store, shelf: Shelf) -> Iterator[tuple[str, str]]:
-    for entry in store.list_subtree(shelf, ""):
-        content = _read(store, shelf, entry.filename)
-        if content is not None:
-            yield entry.filename, fold(content).decode()
-
-
-def _read(store: Store, shelf: Shelf, filename: str) -> bytes | None:
-    try:
-        page = store.read(shelf.page(filename))
-    except Unsafe:
-        return None  # what the store will not touch is no page
-    return page.content if isinstance(page, Found) else None
-
-
-def _matches(filename: str, content: bytes, needle: bytes, query: Query) -> list[Match]:
-    numbers = _line_numbers(fold(content), needle)
-    if not numbers:
-        return []
-    text = content.decode("utf-8", "replace")
-    lines = text.removesuffix("\n").split("\n")
-    sections = list_sections(text)
-    matches = []
-    for number in numbers:
-        section = section_at(sections, number) or ""
-        if query.section in ("", section):
-            around = lines[max(0, number - 1 - query.context) : number + query.context]
-            line = lines[number - 1].removesuffix("\r")
-            matches.append(Match(filename, number, line, "\n".join(around), section))
-    return matches
-
-
-def _line_numbers(folded: bytes, needle: bytes) -> list[int]:
-    return [n for n, line in enumerate(folded.split(b"\n"), 1) if needle in line]
+def _filter(query: Query) -> Callable[[str], bool] | None:
+    """Give what says whether a page is in question; None where all pages are."""
+    if query.filename:
+        return lambda filename: filename == query.filename
+    if query.since or query.until:
+        return lambda filename: _within(filename, query)
+    if query.prefix:
+        return lambda filename: filename.startswith(f"{query.prefix}/")
+    return None
 
 
 def _ordered(counts: Counts, query: Query) -> Counts:
@@ -255,18 +167,10 @@ def _day(filename: str) -> str:
     """Give the day whose page this is, as YYYY-MM-DD, else ""."""
     day = _DAYS.get(filename)
     if day is None:
-        day = filename[6:16].replace("/", "-")
-        shaped = len(filename) == 19 and filename.startswith("daily/") and filename.endswith(".md")
-        day = day if shaped and _is_day(day) else ""
+        day = str(day_of(filename) or "")
         if len(_DAYS) < _REMEMBER:
             _DAYS[filename] = day
     return day
-
-
-def _is_day(text: str) -> bool:
-    digits = text.replace("-", "")
-    dashes = text[4:5] == "-" == text[7:8]
-    return dashes and len(text) == 10 and len(digits) == 8 and digits.isascii() and digits.isdigit()
 
 
 def as_of(files: int, what: str) -> str:

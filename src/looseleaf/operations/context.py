@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from looseleaf.chat.events import Event as TurnEvent
     from looseleaf.chat.session import Chats
     from looseleaf.memory.composed import ComposedSections
+    from looseleaf.memory.find import Index
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Layer, Scope
-    from looseleaf.memory.search import Index
     from looseleaf.memory.store import Precondition
     from looseleaf.memory.templates import PageStarters
     from looseleaf.models.opening import Models

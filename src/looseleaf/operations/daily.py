@@ -15,8 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from looseleaf.memory.find import Index
     from looseleaf.memory.pages import Saved
-    from looseleaf.memory.search import Index, Results
+    from looseleaf.memory.search import Results
     from looseleaf.memory.store import Deleted
     from looseleaf.operations.context import Context
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
+from looseleaf.memory.find import ranked as ranked_pages
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.search import Query, Results
-from looseleaf.memory.search import ranked as ranked_pages
 from looseleaf.memory.search import search as search_pages
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, layer_of, scope_of, shelf_of
@@ -13,8 +13,8 @@ from looseleaf.operations.moment import parse_moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.memory.find import Hit, Index
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search import Hit, Index
     from looseleaf.memory.store import Store
     from looseleaf.operations.context import Context
 

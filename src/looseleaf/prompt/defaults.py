@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.daily import parse_date
+from looseleaf.memory.day import parse_date
 from looseleaf.memory.policy import decide_tool, tool_policy
 from looseleaf.memory.registry import OWNER
 from looseleaf.memory.templates import one_line

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from looseleaf.memory.find import Counts
+    from looseleaf.memory.ranking import Filter, Ranked
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search import Counts, Scores
     from looseleaf.stores.shelf_index import DiskPages, Progress
 
     Answer = TypeVar("Answer")
@@ -66,9 +67,11 @@ class SearchIndex:
         """Count the lines that hold a folded text, by page below a folder; None: scan instead."""
         return self._asked(shelf, lambda index: index.matching(prefix, folded), small=False)
 
-    def ranked(self, shelf: Shelf, terms: tuple[str, ...], limit: int) -> Scores | None:
-        """Give the best pages for some folded words, best first; None: score them instead."""
-        return self._asked(shelf, lambda index: index.ranked(terms, limit), small=True)
+    def ranked(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[Ranked] | None:
+        """Give the best pages for some terms, best first; None: score them instead."""
+        return self._asked(shelf, lambda index: index.ranked(terms, limit, keep), small=True)
 
     def forget(self, shelf: Shelf) -> None:
         """Delete the index of a shelf, and every text in it; a search would make it anew."""

@@ -9,6 +9,10 @@ import os
 import sqlite3
 import unicodedata
 
+from looseleaf.memory.calendar_words import MARK
+from looseleaf.memory.ranking import count_words
+from looseleaf.memory.words import stem_lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,13 +21,12 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ":memory:"
 SUFFIXES = ("", "-wal", "-shm")
-_LAYOUT = 1
+_LAYOUT = 2
 # Texts are folded by the rules of one Unicode version; a file made by another is made anew.
 _VERSION = _LAYOUT * 100_000 + int(unicodedata.unidata_version.replace(".", ""))
 _BUSY_SECONDS = 5.0
 _LOG_BYTES = 4_000_000
 _MOST_TRIGRAMS = 8
-_FILENAME_WEIGHT = 4.0
 
 _TABLES = """
 CREATE TABLE pages (
@@ -39,9 +42,8 @@ INSERT INTO state VALUES (0);
 CREATE VIRTUAL TABLE trigrams USING fts5 (
     folded, content='', detail=none, tokenize='trigram case_sensitive 1'
 );
-CREATE VIRTUAL TABLE words USING fts5 (
-    filename, folded, content='', tokenize='porter unicode61 remove_diacritics 2'
-);
+CREATE TABLE stems (id INTEGER PRIMARY KEY, stems TEXT NOT NULL, length INTEGER NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5 (terms, content='', detail=none, tokenize='ascii');
 """
 
 
@@ -149,10 +151,11 @@ class IndexFile:
             "INSERT INTO trigrams (trigrams, rowid, folded) VALUES ('delete', ?, ?)", (number, old)
         )
         if worded:
+            terms = _counted_terms(count_words(name, self.stems(number)))
             self._sql.execute(
-                "INSERT INTO words (words, rowid, filename, folded) VALUES ('delete', ?, ?, ?)",
-                (number, name, old),
+                "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (number, terms)
             )
+            self._sql.execute("DELETE FROM stems WHERE id = ?", (number,))
         self._sql.execute("DELETE FROM texts WHERE id = ?", (number,))
         self._sql.execute("DELETE FROM pages WHERE id = ?", (number,))
 
@@ -179,21 +182,35 @@ class IndexFile:
         rows = self._sql.execute("SELECT id, filename FROM pages WHERE worded = 0 LIMIT ?", (most,))
         return rows.fetchall()
 
-    def add_words(self, number: int, name: str) -> None:
-        """Index the words of a page."""
+    def add_words(self, number: int, name: str) -> tuple[dict[str, int], int]:
+        """Index the words of a page; give how often it holds each, and how many it has."""
+        stems = stem_lines(self.text(number))
+        counts, length = count_words(name, stems), len(stems.split())
+        self._sql.execute("INSERT INTO stems VALUES (?, ?, ?)", (number, stems, length))
         self._sql.execute(
-            "INSERT INTO words (rowid, filename, folded) VALUES (?, ?, ?)",
-            (number, name, _indexed(self.text(number))),
+            "INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, _counted_terms(counts))
         )
         self._sql.execute("UPDATE pages SET worded = 1 WHERE id = ?", (number,))
+        return counts, length
 
-    def best(self, terms: tuple[str, ...], limit: int) -> list[tuple[int, float]]:
-        """Rank pages by BM25 over their words and the words of their names, best first."""
-        return self._sql.execute(
-            f"SELECT rowid, -bm25(words, {_FILENAME_WEIGHT}, 1.0) AS score FROM words"  # noqa: S608
-            " WHERE words MATCH ? ORDER BY score DESC, rowid LIMIT ?",
-            (_expression(terms, " OR "), limit),
-        ).fetchall()
+    def lengths(self) -> list[tuple[int, int]]:
+        """Give how many words each page has, by its number."""
+        return self._sql.execute("SELECT id, length FROM stems").fetchall()
+
+    def stems(self, number: int) -> str:
+        """Give the stems of a page, line by line."""
+        row = self._sql.execute("SELECT stems FROM stems WHERE id = ?", (number,)).fetchone()
+        if row is None:
+            raise sqlite3.DatabaseError("a page has no stems")
+        return str(row[0])
+
+    def holders(self, term: str, count: int) -> list[int]:
+        """Give the pages that hold a term at least so many times."""
+        rows = self._sql.execute(
+            "SELECT rowid FROM words WHERE words MATCH ?",
+            (_expression([_counted(term, count)], ""),),
+        )
+        return [row[0] for row in rows]
 
     def _prepare(self) -> None:
         """Set the connection up and make the tables, unless they are there."""
@@ -238,7 +255,23 @@ def _indexed(folded: bytes) -> str:
     return folded.decode().replace("\0", "\x01")
 
 
-def _expression(terms: list[str] | tuple[str, ...], joint: str) -> str:
+def _counted_terms(counts: dict[str, int]) -> str:
+    """Write a term once for each time that it occurs, each time as another term.
+
+    So the index knows how often a page holds a term without keeping where.
+    """
+    terms = list(counts)
+    for term, most in counts.items():
+        if most > 1:
+            terms += [_counted(term, count) for count in range(2, most + 1)]
+    return " ".join(terms)
+
+
+def _counted(term: str, count: int) -> str:
+    return f"{term}{MARK}{count}" if count > 1 else term
+
+
+def _expression(terms: list[str], joint: str) -> str:
     return joint.join('"' + term.replace('"', '""') + '"' for term in terms)
 
 

@@ -7,17 +7,20 @@ import threading
 import time
 
 from looseleaf.errors import Unsafe
-from looseleaf.memory.search import count_lines, fold
+from looseleaf.memory.folding import count_lines, fold
+from looseleaf.memory.ranking import rank
 from looseleaf.memory.store import Found
 from looseleaf.stores.freshness import settled
+from looseleaf.stores.indexed_words import IndexedWords
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol
 
+    from looseleaf.memory.find import Counts
+    from looseleaf.memory.ranking import Filter, Ranked
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search import Counts, Scores
     from looseleaf.memory.store import Store
     from looseleaf.stores.freshness import Signature, Tree
     from looseleaf.stores.index_file import IndexFile
@@ -84,6 +87,7 @@ class ShelfIndex:
         self._signatures: dict[str, Signature | None] = {}
         self._unsettled: set[str] = set()
         self._texts: dict[str, bytes] = {}
+        self._words = IndexedWords(file)
 
     def close(self) -> None:
         """Let go of the file, the watches and the memory."""
@@ -112,15 +116,17 @@ class ShelfIndex:
         self.file.end()
         return counts, self.tree.freshness
 
-    def ranked(self, terms: tuple[str, ...], limit: int) -> Scores:
-        """Give the best pages for some words."""
+    def ranked(
+        self, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[Ranked]:
+        """Give the best pages for some terms."""
         for _ in range(_ATTEMPTS):
             self._refresh()
             if not self.file.wordless(1):
-                best = self.file.best(terms, limit)
+                self._words.load(self._names)
+                best = rank(self._words, terms, limit, keep)
                 self.file.end()
-                names = self._named(number for number, _ in best)
-                return [(name, score) for name, (_, score) in zip(names, best, strict=True)]
+                return best
             self.file.end()
             self._index_words()
         raise Unsure
@@ -163,6 +169,7 @@ class ShelfIndex:
             self._numbers[name] = number
             self._signatures[name] = signature
         self._names = {number: name for name, number in self._numbers.items()}
+        self._words.forget()
         self._unsettled = {name for name, known in self._signatures.items() if known is None}
         for name in list(self._texts):
             before = numbers[name], signatures[name]
@@ -213,6 +220,7 @@ class ShelfIndex:
         if number is None:
             return False
         self.file.delete(number)
+        self._words.remove(number)
         del self._names[number], self._signatures[name]
         self._unsettled.discard(name)
         self._drop_text(name)
@@ -233,7 +241,7 @@ class ShelfIndex:
         while left:
             self.file.begin(writing=True)
             for number, name in (batch := self.file.wordless(_BATCH)):
-                self.file.add_words(number, name)
+                self._words.add(number, name, *self.file.add_words(number, name))
             self.file.end(keep=True)
             left = len(batch) == _BATCH
 
