@@ -46,6 +46,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── Protected                   a core page: clear it instead
     │   ├── NotEditable                 a generated page
     │   ├── NameTaken                   another name differs only by case or Unicode form
+    │   │   └── SectionTaken            another section differs only in case
     │   ├── AgentExists
     │   ├── UserExists
     │   ├── Forbidden                   someone else may; the message says what it takes
@@ -509,6 +510,18 @@ class NameTaken(Refused):
     def __init__(self, name: str, taken: str) -> None:
         self.name, self.taken = name, taken
         super().__init__(f"{name} differs from {taken} only by case or Unicode form. Use {taken}.")
+
+
+class SectionTaken(NameTaken):
+    """A section already there differs only in case from the one that would be added."""
+
+    code = "section_taken"
+
+    def __init__(self, name: str, taken: str) -> None:
+        super().__init__(name, taken)
+        self.args = (
+            f"The section {name!r} differs only in case from {taken!r}. Write to {taken!r}.",
+        )
 
 
 class AgentExists(Refused):

@@ -92,7 +92,7 @@ _STARTER = """\
 # group_writable = false        # files 0660 and folders 0770 instead of 0600 and 0700
 # retention_days = 90           # prior versions stay this long after they were replaced
 # retention_versions = 200      # and at most this many of them, once they are a day old
-# daily_memory_enabled = false  # whether agents may write their journal
+{journal}# whether agents may write their journal
 # agents_md = false             # compose AGENTS.md for coding agents
 # agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
 # project_folder = "."          # where AGENTS.md goes, seen from here
@@ -105,10 +105,12 @@ _STARTER = """\
 """
 
 
-def starter(name: str) -> str:
-    """Give the text of a new settings file."""
+def starter(name: str, *, journal: bool = False) -> str:
+    """Give the text of a new settings file, with the journal switched on or as by default."""
     set_name = f"name = {_quoted(name)}" if name else '# name = ""'
-    return _STARTER.replace("{name}", f"{set_name:<31} ")
+    set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
+    text = _STARTER.replace("{journal}", f"{set_journal:<31} ")
+    return text.replace("{name}", f"{set_name:<31} ")
 
 
 def _quoted(text: str) -> str:

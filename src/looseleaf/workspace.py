@@ -135,6 +135,7 @@ class Workspace:
         *,
         name: str = "",
         agent: str = "",
+        journal: bool = False,
         clock: Callable[[], float] = time.time,
         surface: str = "library",
     ) -> Workspace:
@@ -145,7 +146,7 @@ class Workspace:
         if agent:
             check_slug(agent)
         with Reporting(folder):
-            make_home(folder, name)
+            make_home(folder, name, journal=journal)
         workspace = cls.open(folder, clock=clock, surface=surface)
         workspace.start(agent)
         return workspace

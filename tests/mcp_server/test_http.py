@@ -170,6 +170,54 @@ def test_one_who_reaches_several_agents_may_name_one_or_be_bound_by_the_address(
     assert refused.status_code == 403
 
 
+@pytest.mark.parametrize("address", ["", "?agent=bob"])
+@pytest.mark.parametrize("full", [False, True])
+def test_a_model_cannot_change_identity_or_rules_whatever_its_token(
+    root: Path,
+    address: str,
+    full: bool,  # noqa: FBT001
+) -> None:
+    """As over stdio: with the small tool set it writes its own pages, and no others."""
+
+    async def run(url: str) -> list[bool]:
+        async with client_at(url + address, "root-token") as client:
+            agent = {} if address else {"agent": "bob"}
+            answers = []
+            for file in ("SOUL.md", "RULES.md", "SITE.md", "MEMORY.md"):
+                told = {"file": file, "section": "X", "content": "y", **agent}
+                answers.append(await client.call_tool("append_agent_memory", told))
+            return [one.is_error for one in answers]
+
+    with serving(root, full=full) as url:
+        refused = anyio.run(run, url)
+    assert refused == ([False, False, True, False] if full else [True, True, True, False])
+
+
+def test_an_address_with_an_agent_leaves_no_way_to_another(root: Path) -> None:
+    """Not by an argument of any tool, not by an address, not by a prompt; whatever the token."""
+
+    async def run(url: str) -> None:
+        async with client_at(f"{url}?agent=ada", "root-token") as client:
+            tools = (await client.list_tools()).tools
+            assert len(tools) > 25
+            for tool in tools:
+                assert not {"agent", "user"} & set(tool.input_schema["properties"]), tool.name
+                for name, other in (("agent", "bob"), ("agent_id", 2), ("user", 7)):
+                    answer = await client.call_tool(tool.name, {name: other})
+                    assert answer.is_error, (tool.name, name)
+                    assert answer.structured_content["code"] == "invalid_argument", tool.name
+            with pytest.raises(Exception, match="no agent"):
+                await client.read_resource(BOB)
+            uris = [one.uri for one in (await client.list_resources()).resources]
+            assert ADA in uris
+            assert not [uri for uri in uris if "bob" in uri]
+            prompt = await client.get_prompt("start-session", {"agent": "bob"})
+            assert prompt.description == "The memory of ada for chat."
+
+    with serving(root, full=True) as url:
+        anyio.run(run, url)
+
+
 def test_a_session_belongs_to_the_credential_that_began_it(url: str) -> None:
     """A session id is no way in for anyone else, and has 128 bits."""
     accept = {"Accept": "application/json, text/event-stream"}

@@ -8,11 +8,12 @@ from mcp import Client
 from looseleaf import Workspace
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.addresses import address, parsed
-from looseleaf.mcp_server.offer import INSTRUCTIONS, Offer
+from looseleaf.mcp_server.offer import Offer, instructions
 from looseleaf.mcp_server.server import MemoryServer, client_of
 from looseleaf.mcp_server.stdio import acting_locally
 from looseleaf.operations.context import Where
-from looseleaf.operations.tools import SMALL, operation_tools
+from looseleaf.operations.settings import set_setting
+from looseleaf.operations.tools import SMALL, operation_tools, pick_tool
 from tests.mcp_server.conftest import talk
 
 
@@ -25,6 +26,7 @@ def server(workspace: Workspace, agent: int = 1, *, full: bool = True) -> Memory
 
 def test_annotations_say_what_a_tool_may_do(workspace: Workspace) -> None:
     """Reading is read-only, appending not destructive, and no tool reaches beyond the memory."""
+    set_setting(workspace.context, "daily_memory_enabled", setting=True)
 
     async def session(client: Client) -> None:
         tools = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
@@ -43,12 +45,46 @@ def test_annotations_say_what_a_tool_may_do(workspace: Workspace) -> None:
     talk(server(workspace).server, session)
 
 
-def test_the_instructions_name_only_tools_that_everyone_has() -> None:
-    """A model that follows them does not run into the void."""
-    words = {word.strip(".,:") for word in INSTRUCTIONS.split() if "_" in word}
-    assert words
-    assert words <= set(SMALL)
+@pytest.mark.parametrize("journal", [True, False])
+def test_the_instructions_and_the_list_offer_only_what_will_be_accepted(
+    workspace: Workspace,
+    journal: bool,  # noqa: FBT001
+) -> None:
+    """A model that follows them does not run into the void: where the journal is closed, too."""
+    set_setting(workspace.context, "daily_memory_enabled", setting=journal)
+    text = instructions(workspace.database.settings())
+    words = {word.strip(".,:;()") for word in text.split() if "_" in word}
     assert "find_pages" in words, "a plain question has a tool of its own"
+    assert ("daily_memory_append" in words) == journal
+
+    async def session(client: Client) -> None:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert words <= listed
+        refused = await client.call_tool("daily_memory_append", {"content": "- one"})
+        assert refused.is_error != journal
+        for tool in SMALL:
+            assert (tool in listed) == (journal or tool != "daily_memory_append")
+
+    talk(server(workspace, full=False).server, session)
+
+
+def test_no_tool_that_writes_the_journal_is_listed_where_it_is_closed(workspace: Workspace) -> None:
+    """Of all tools: those that are left out are those that would be refused."""
+
+    async def session(client: Client) -> None:
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        left_out = {tool.name for tool in operation_tools(workspace.context)} - listed
+        assert len(left_out) == 6
+        for name in left_out:
+            given = {"date": "2026-04-17", "content": "x", "old": "x", "new": "y"}
+            tool = pick_tool(operation_tools(workspace.context), name)
+            taken = tool.parameters(scoped=True)["properties"]
+            answer = await client.call_tool(
+                name, {key: one for key, one in given.items() if key in taken}
+            )
+            assert answer.structured_content["code"] == "daily_memory_disabled", name
+
+    talk(server(workspace).server, session)
 
 
 def test_errors_carry_a_code_and_what_to_do_next(workspace: Workspace) -> None:

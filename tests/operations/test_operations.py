@@ -19,6 +19,7 @@ from looseleaf.errors import (
     Protected,
     Refused,
     RevisionMissing,
+    SectionTaken,
 )
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.scope import Shelf
@@ -26,7 +27,7 @@ from looseleaf.operations import agents, composed, daily, files, history, memory
 from looseleaf.operations.catalog import CATALOG, operation
 from looseleaf.operations.context import Context, Where
 from looseleaf.operations.moment import parse_moment
-from looseleaf.operations.run import ROOMS
+from looseleaf.operations.run import ROOMS, invoke
 from looseleaf.values import changed
 from tests.conftest import Clock
 
@@ -390,3 +391,36 @@ def test_opening_finds_the_workspace_from_a_folder_inside(
     monkeypatch.chdir(Path(workspace.root, "agents", "ada"))
     assert Workspace.open().root == workspace.root
     assert settings.find_root() == workspace.root
+
+
+def test_a_page_that_nothing_gives_is_written_with_a_warning(workspace: Workspace) -> None:
+    """Where neither a prompt nor a search would find it; by every operation that writes a page."""
+    writes: list[tuple[str, dict[str, object]]] = [
+        ("datamachine/update-agent-memory", {"section": "Facts", "content": "- one"}),
+        ("datamachine/write-agent-file", {"file": "MEMORY.md", "content": "- two"}),
+        ("datamachine/append-agent-file", {"file": "MEMORY.md", "content": "- three"}),
+        ("memory_long_term_add", {"content": "- four"}),
+    ]
+    for name, arguments in writes:
+        saved = invoke(workspace.context, name, {**arguments, "layer": "user"})
+        assert saved["changed"], name
+        assert "belongs to the layer agent" in saved["warnings"][0], name
+        assert invoke(workspace.context, name, arguments)["warnings"] == [], name
+    note = {"file": "note.md", "content": "x"}
+    own = invoke(workspace.context, "datamachine/write-agent-file", note)
+    assert own["warnings"] == []  # the agent's own searches find it
+    shared = invoke(workspace.context, "datamachine/write-agent-file", {**note, "layer": "shared"})
+    assert "registered there: SITE.md, RULES.md" in shared["warnings"][0]
+
+
+@pytest.mark.parametrize("mode", ["set", "append"])
+def test_a_section_that_differs_only_in_case_is_refused(workspace: Workspace, mode: str) -> None:
+    """The error names the section there is, and nothing is written."""
+    name = "datamachine/update-agent-memory"
+    invoke(workspace.context, name, {"section": "Straße", "content": "- one", "mode": mode})
+    before = invoke(workspace.context, "datamachine/get-agent-memory")["hash"]
+    for other in ("straße", "STRASSE", "## straße"):
+        with pytest.raises(SectionTaken, match="'Straße'") as refused:
+            invoke(workspace.context, name, {"section": other, "content": "- two", "mode": mode})
+        assert refused.value.code == "section_taken"
+    assert invoke(workspace.context, "datamachine/get-agent-memory")["hash"] == before

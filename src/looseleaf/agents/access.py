@@ -110,6 +110,17 @@ def confined(principal: Principal) -> Principal:
     return changed(principal, role=role, ceiling=ceiling)
 
 
+def confine_model(principal: Principal) -> Principal:
+    """Give a principal as a model with the small tool set speaks for it, on every transport.
+
+    It keeps the reach to the agents that its principal reaches; bound to one, to that one.
+    """
+    narrowed = confined(principal)
+    if not principal.can("manage_agents"):
+        return narrowed
+    return changed(narrowed, ceiling=AGENT_CEILING | {"manage_agents"})
+
+
 def through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
     """Give a principal as it acts through an agent: its own rights, on this agent alone.
 

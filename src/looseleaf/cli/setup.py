@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 
 import click
 from click.shell_completion import get_completion_class
@@ -13,6 +14,7 @@ from looseleaf.cli.arguments import Asked, local, shared
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say, warn
+from looseleaf.operations.settings import set_setting
 from looseleaf.workspace import Workspace
 
 LAYER_FOLDERS = ("agents", "network", "shared", "users")
@@ -22,8 +24,13 @@ LAYER_FOLDERS = ("agents", "network", "shared", "users")
 @click.argument("folder", required=False, type=click.Path(), envvar="LOOSELEAF_ROOT")
 @click.option("--name", default="", help="What people call the workspace.")
 @click.option("--agent", default="", metavar="SLUG", help="The first agent; else main.")
+@click.option(
+    "--journal/--no-journal",
+    default=None,
+    help="Whether agents may write their daily journal; asked for at a terminal.",
+)
 @shared("format")
-def init(asked: Asked, folder: str | None, name: str, agent: str) -> None:
+def init(asked: Asked, folder: str | None, name: str, agent: str, *, journal: bool | None) -> None:
     """Make a folder a workspace.
 
     Without a folder: --root, LOOSELEAF_ROOT or the current folder. What is there already stays as
@@ -32,7 +39,11 @@ def init(asked: Asked, folder: str | None, name: str, agent: str) -> None:
     local(asked, "it makes a folder", named=True)
     root = os.path.abspath(os.path.expanduser(asked.root or folder or os.getcwd()))
     before = _snapshot(root)
-    workspace = Workspace.create(root, name=name, agent=agent, surface="cli")
+    if journal is None and settings.FILE not in before and not asked.json:
+        journal = _ask_for_journal()
+    workspace = Workspace.create(root, name=name, agent=agent, journal=bool(journal), surface="cli")
+    if journal is not None and workspace.settings.daily_memory_enabled != journal:
+        set_setting(workspace.context, "daily_memory_enabled", setting=journal)
     after = _snapshot(root)
     made = sorted(path for path in after if path not in before)
     changed = sorted(path for path in after if before.get(path, after[path]) != after[path])
@@ -42,6 +53,13 @@ def init(asked: Asked, folder: str | None, name: str, agent: str) -> None:
         _tell(root, made, changed, new=settings.FILE in made)
     if name and workspace.settings.name != name:
         warn(f"{settings.FILE} was there already and stays as it is. Set the name in it yourself.")
+
+
+def _ask_for_journal() -> bool | None:
+    """Ask at a terminal whether agents may keep a journal; None where nobody can be asked."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return None
+    return click.confirm("May agents write a daily journal here?", default=True, err=True)
 
 
 def _tell(root: str, made: list[str], changed: list[str], *, new: bool) -> None:

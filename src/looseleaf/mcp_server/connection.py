@@ -158,7 +158,8 @@ class Connection:
             self._listen(identity, client, params)
             return None  # the stream is open until it is cancelled
         if method == "server/discover":
-            result = {"supportedVersions": list(ENVELOPE_VERSIONS), **_introduction(lists=True)}
+            about = {"supportedVersions": list(ENVELOPE_VERSIONS)}
+            result = {**about, **self._introduction(client, lists=True)}
         else:
             result = self._run(method, client, params)
         return {**result, **_ENVELOPE, **(_FRESH if method in offers.CACHEABLE else {})}
@@ -193,7 +194,13 @@ class Connection:
         self._client = offers.client_name(params.get("clientInfo"))
         version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         about = {"protocolVersion": version, "serverInfo": offers.INFORMATION}
-        return {**about, **_introduction(lists=False)}
+        return {**about, **self._introduction(self._client, lists=False)}
+
+    def _introduction(self, client: str, *, lists: bool) -> dict[str, Any]:
+        return {
+            "capabilities": offers.capabilities(lists_change=lists),
+            "instructions": offers.instructions(self._acting(client).settings),
+        }
 
     def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
         if method not in offers.METHODS:
@@ -212,13 +219,6 @@ class Connection:
         if filters.get("resourcesListChanged"):
             states[LIST] = state_of_list(lambda: self._acting(client))
         self._subscriptions.listen(identity, states)
-
-
-def _introduction(*, lists: bool) -> dict[str, Any]:
-    return {
-        "capabilities": offers.capabilities(lists_change=lists),
-        "instructions": offers.INSTRUCTIONS,
-    }
 
 
 def _meta(params: Parameters) -> dict[str, Any]:

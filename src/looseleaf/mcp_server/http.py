@@ -11,9 +11,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from looseleaf.agents.access import through
+from looseleaf.agents.access import confine_model, through
 from looseleaf.errors import LooseleafError
-from looseleaf.mcp_server.offer import Offer
+from looseleaf.mcp_server.offer import Offer, instructions
 from looseleaf.mcp_server.server import MemoryServer, client_of
 from looseleaf.mcp_server.stdio import longest_message
 from looseleaf.operations.context import agent_of
@@ -57,6 +57,7 @@ class HttpServer:
     ) -> None:
         self._workspace = workspace
         self._principal_of = principal_of
+        self._full = full
         offer = Offer(operation_tools(workspace.context, full=full))
         self._memory = MemoryServer(self._acting, offer, run_operation=run_operation)
         self._sessions = StreamableHTTPSessionManager(
@@ -87,6 +88,7 @@ class HttpServer:
             await _refuse(send, 403, error.code, str(error))
             return
         # The session manager refuses a session to anyone but the user who began it.
+        self._memory.server.instructions = instructions(self._workspace.database.settings())
         user = AuthenticatedUser(AccessToken(token="", client_id=_identity(principal), scopes=[]))
         known = {**scope, _ACTING: principal, "user": user}
         await self._sessions.handle_request(known, receive, send)
@@ -106,6 +108,8 @@ class HttpServer:
 
     def _acting(self, asking: Asking) -> Context:
         principal: Principal = asking.request.scope[_ACTING]  # type: ignore[union-attr]
+        if not self._full:
+            principal = confine_model(principal)
         if not principal.name:
             principal = changed(principal, name=client_of(asking))
         return self._workspace.acting(principal=principal, surface="mcp")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from looseleaf.operations.context import Context
     from looseleaf.operations.tools import OperationTool
+    from looseleaf.settings import Settings
 
     Parameters = dict[str, Any]
     Outcome = TypeVar("Outcome")
@@ -35,14 +36,17 @@ INFORMATION = {
     "version": __version__,
     "description": "Persistent memory for AI agents, kept as Markdown pages.",
 }
-INSTRUCTIONS = """\
+_INSTRUCTIONS = """\
 This is your lasting memory, kept as Markdown pages that people read and edit too.
-At the beginning of a session, get the prompt start-session, or call compose_prompt with mode chat.
+At the beginning of a session, get the prompt start-session, or call compose_prompt.
 What will matter later goes into a section of MEMORY.md: append_agent_memory.
 Correct what is no longer true: update_agent_memory.
-What happened today goes into the journal: daily_memory_append.
+{journal}
 Look before you ask. A question in plain words, such as "When did she move?": find_pages.
 An exact text, such as a name or a number: search_agent_memory and search_daily_memory."""
+
+_JOURNAL_ON = "What happened today goes into the journal: daily_memory_append."
+_JOURNAL_OFF = "The journal can be read (daily_memory_read); writing to it is switched off here."
 
 # The protocol's own codes of errors.
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND = -32700, -32600, -32601
@@ -59,17 +63,27 @@ class ProtocolError(Exception):
 
 @value
 class Offer:
-    """The tools of a server; the list stays the same while the server runs."""
+    """The tools of a server; which of them are listed is for policies and settings to say."""
 
     tools: tuple[OperationTool, ...]
 
 
+def instructions(settings: Settings) -> str:
+    """Tell a model how to use its memory, and only what will be accepted."""
+    journal = _JOURNAL_ON if settings.daily_memory_enabled else _JOURNAL_OFF
+    return _INSTRUCTIONS.replace("{journal}", journal)
+
+
 def list_tools(offer: Offer, context: Context, _params: Parameters) -> dict[str, Any]:
-    """List the tools that the agent's policy allows."""
+    """List the tools that the agent's policy allows, and that would not be refused anyway."""
     scoped = bool(context.principal.agent_id)
     agent = acting_agent(context)
+    is_closed = not context.settings.daily_memory_enabled
     allowed = [
-        tool for tool in offer.tools if decide_agent_tool(agent, tool.name, tool.categories).allowed
+        tool
+        for tool in offer.tools
+        if decide_agent_tool(agent, tool.name, tool.categories).allowed
+        and not (is_closed and tool.writes_journal)
     ]
     return {"tools": [describe(tool, scoped=scoped) for tool in allowed]}
 

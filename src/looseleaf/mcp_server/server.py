@@ -16,7 +16,6 @@ from looseleaf.mcp_server.changes import LIST, MOST_URIS, state_of_list, state_o
 from looseleaf.mcp_server.offer import (
     CACHEABLE,
     INFORMATION,
-    INSTRUCTIONS,
     METHODS,
     NAME,
     Offer,
@@ -67,7 +66,6 @@ class MemoryServer:
             version=INFORMATION["version"],
             title=INFORMATION["title"],
             description=INFORMATION["description"],
-            instructions=INSTRUCTIONS,
             lifespan=self._lifespan,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,

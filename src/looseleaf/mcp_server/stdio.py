@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import AGENT_CEILING, LOCAL_ADMINISTRATOR, confined, through
+from looseleaf.agents.access import LOCAL_ADMINISTRATOR, confine_model, through
 from looseleaf.mcp_server.connection import Connection
 from looseleaf.mcp_server.offer import Offer
 from looseleaf.mcp_server.wire import Wire
 from looseleaf.operations.tools import operation_tools
-from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +55,7 @@ def acting_locally(
     def acting(client: str) -> Context:
         principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=client)
         if not full:
-            principal = confined(principal)
-        if not agent_id and principal.ceiling is not None:
-            principal = changed(principal, ceiling=AGENT_CEILING | {"manage_agents"})
+            principal = confine_model(principal)
         return workspace.acting(principal=principal, surface="mcp")
 
     return acting

@@ -291,6 +291,7 @@ class MemoryPages:
             self._tell(Changed(scope, change, *state))
         version = (outcome.hash, outcome.bytes, outcome.revision, outcome.previous)
         warnings = self.registry.size_warnings(scope.filename, content)
+        warnings += self.registry.placement_warnings(scope.filename, scope.layer)
         return Saved(scope.filename, *version, outcome.changed, warnings)
 
     def _tell(self, event: Changed) -> None:

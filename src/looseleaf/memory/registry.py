@@ -141,6 +141,23 @@ class FileRegistry:
                 warnings.append(f"{filename} has {words} words, more than {budget}: prune it.")
         return tuple(warnings)
 
+    def placement_warnings(self, filename: str, layer: Layer) -> tuple[str, ...]:
+        """Say where no prompt gives a page and no search of an agent finds it.
+
+        An agent's own pages are found by its searches, whether or not they are registered.
+        """
+        file = self.get(filename)
+        if file is not None and file.layer == layer:
+            return ()
+        if file is not None:
+            place = f"it belongs to the layer {file.layer}, so leave out the layer"
+        elif layer != "agent":
+            given = ", ".join(one.filename for one in self.by_layer(layer) if one.modes) or "none"
+            place = f"nobody has registered it (registered there: {given})"
+        else:
+            return ()
+        return (f"No prompt gives {filename} on the layer {layer}: {place}.",)
+
     def is_protected(self, filename: str) -> bool:
         """Say whether a page can be cleared but not deleted."""
         file = self.get(filename)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidSectionName, SectionAmbiguous, SectionMissing, UnclosedBlock
+from looseleaf.errors import (
+    InvalidSectionName,
+    SectionAmbiguous,
+    SectionMissing,
+    SectionTaken,
+    UnclosedBlock,
+)
 from looseleaf.values import value
 
 # The reference product's markers, so that its folders read right; a number may stand before `-->`.
@@ -209,6 +215,9 @@ def _locate(page: _Page, name: str | None, position: int | None, *, create: bool
         raise SectionAmbiguous(names[hits[0]], tuple(hit + 1 for hit in hits))
     if not hits and (position is not None or not create):
         raise SectionMissing(position if name is None else name, names)
+    same = [one for one in names if not hits and one.casefold() == str(title).casefold()]
+    if same:
+        raise SectionTaken(str(title), same[0])
     return hits[0] if hits else len(names)
 
 

@@ -87,7 +87,10 @@ def delete_long_term(context: Context, old: str, *, where: Where = HERE) -> Save
 
 
 @operation(
-    "memory_short_term_read", permission="read", categories=("memory", "terms"), read_only=True
+    "memory_short_term_read",
+    permission="read",
+    categories=("memory", "daily", "terms"),
+    read_only=True,
 )
 def read_short_term(
     context: Context,
@@ -104,7 +107,10 @@ def read_short_term(
 
 
 @operation(
-    "memory_short_term_add", permission="write", categories=("memory", "terms"), versioned=True
+    "memory_short_term_add",
+    permission="write",
+    categories=("memory", "daily", "terms"),
+    versioned=True,
 )
 def add_short_term(
     context: Context, content: str, date: str | None = None, *, where: Where = HERE
@@ -116,7 +122,7 @@ def add_short_term(
 @operation(
     "memory_short_term_update",
     permission="write",
-    categories=("memory", "terms"),
+    categories=("memory", "daily", "terms"),
     destructive=True,
     versioned=True,
 )
@@ -130,7 +136,7 @@ def update_short_term(
 @operation(
     "memory_short_term_delete",
     permission="write",
-    categories=("memory", "terms"),
+    categories=("memory", "daily", "terms"),
     destructive=True,
     versioned=True,
 )

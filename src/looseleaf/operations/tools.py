@@ -7,7 +7,7 @@ from looseleaf.operations import daily, files, memory, prompt, search
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.door import invoke
 from looseleaf.operations.schema import schema
-from looseleaf.values import value
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,16 @@ SMALL = (
 )
 # Each enters its operations; the small set has no others, so that it waits for no other module.
 EVERYDAY = (daily, files, memory, prompt, search)
+# Arguments that an operation asks for, and that a model over MCP may leave out.
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "looseleaf/check-prompt": {"mode": "chat"},
+    "looseleaf/compose-prompt": {"mode": "chat"},
+    "looseleaf/diff-prompts": {"mode": "chat"},
+    "looseleaf/explain-prompt": {"mode": "chat"},
+}
+# Each page has a layer where prompts and searches look for it. A model that has another choice puts
+# facts where nothing finds them.
+_NOT_IN_SMALL = ("layer",)
 _RIGHTS = "who may do what is decided by people"
 _NOT_FOR_MODELS = {  # by permission
     "audit": "the audit is kept of models, not for them",
@@ -130,10 +140,28 @@ class OperationTool:
         """What tool policies may call it besides its name."""
         return self.operation.categories
 
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        """What a model need not say, though the operation asks for it."""
+        return DEFAULTS.get(self.operation.name, {})
+
+    @property
+    def writes_journal(self) -> bool:
+        """Whether it changes the daily journal, which may be closed to agents."""
+        return "daily" in self.categories and not self.operation.read_only
+
     def parameters(self, *, scoped: bool) -> dict[str, Any]:
         """Give the JSON schema of its arguments; `scoped` leaves no choice of agent and user."""
         hidden = {*self.fixed, *self.hidden, *(_SCOPE if scoped else ())}
-        return _without(schema(self.operation), hidden)
+        shape = _without(schema(self.operation), hidden)
+        required = [name for name in shape["required"] if name not in self.defaults]
+        properties = {
+            name: _not_null(one) if name in required else one
+            for name, one in shape["properties"].items()
+        }
+        for name, default in self.defaults.items():
+            properties[name] = {**properties[name], "default": default}
+        return {**shape, "properties": properties, "required": required}
 
 
 def why_not(operation: Operation) -> str | None:
@@ -169,10 +197,17 @@ def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTo
     """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
     if not full:
         found = {tool.name: tool for one in list(CATALOG.values()) for tool in tools_of(one)}
-        return tuple(found[name] for name in SMALL)
+        return tuple(_without_choice(found[name]) for name in SMALL)
     operations = context.operations().all() if context.operations is not None else ()
     found = {tool.name: tool for one in operations for tool in tools_of(one)}
     return tuple(found[name] for name in sorted(found))
+
+
+def _without_choice(tool: OperationTool) -> OperationTool:
+    """Give a tool as the small set has it."""
+    taken = schema(tool.operation)["properties"]
+    hidden = tuple(name for name in _NOT_IN_SMALL if name in taken)
+    return changed(tool, hidden=(*tool.hidden, *hidden))
 
 
 def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:
@@ -198,7 +233,8 @@ def call_tool(context: Context, tool: OperationTool, given: Mapping[str, Any]) -
             chosen["agent"] = bound
     for name in {*tool.fixed, *tool.hidden} & chosen.keys():
         raise InvalidArgument(name, f"{tool.name} does not take it")
-    return bounded(invoke(context, tool.operation.name, {**chosen, **tool.fixed}))
+    arguments = {**tool.defaults, **chosen, **tool.fixed}
+    return bounded(invoke(context, tool.operation.name, arguments))
 
 
 def bounded(result: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -227,11 +263,20 @@ def _refuse_other_scope(context: Context, chosen: dict[str, Any]) -> None:
             raise InvalidArgument(name, "this server was started for one agent and one user")
 
 
+def _not_null(shape: dict[str, Any]) -> dict[str, Any]:
+    """Take null out of what an argument may be: one that is needed is never null."""
+    options = [one for one in shape.get("anyOf", ()) if one["type"] != "null"]
+    if not options:
+        return shape
+    about = {name: one for name, one in shape.items() if name != "anyOf"}
+    return {**(options[0] if len(options) == 1 else {"anyOf": options}), **about}
+
+
 def _without(shape: dict[str, Any], hidden: set[str]) -> dict[str, Any]:
     """Take properties out of a schema, wherever in it they stand."""
     parts = {name: one for name, one in shape.get("properties", {}).items() if name not in hidden}
     kept = {name: _without(one, hidden & set(_SCOPE)) for name, one in parts.items()}
-    changed = {**shape, "properties": kept} if "properties" in shape else dict(shape)
+    narrowed = {**shape, "properties": kept} if "properties" in shape else dict(shape)
     if "required" in shape:
-        changed["required"] = [name for name in shape["required"] if name not in hidden]
-    return changed
+        narrowed["required"] = [name for name in shape["required"] if name not in hidden]
+    return narrowed
