@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from looseleaf import Workspace
 from tests.cli.conftest import COMMAND, Run
 
 
@@ -29,6 +30,32 @@ def test_init_makes_a_workspace_and_says_what_next(run: Run, tmp_path: Path) -> 
     assert f"  cd {tmp_path}/new" in lines
     assert 'name = "Shop"' in (tmp_path / "new" / "looseleaf.toml").read_text()
     assert run("--root", str(tmp_path / "new"), "agents", "list").text.count("ada") == 1
+
+
+@pytest.mark.parametrize(("option", "enabled"), [("--journal", True), ("--no-journal", False)])
+def test_init_opens_the_journal_in_one_step(
+    run: Run, tmp_path: Path, option: str, *, enabled: bool
+) -> None:
+    """In a new workspace by its settings file, in an older one by a setting made while running."""
+    for folder in (tmp_path / "new", tmp_path / "memory"):
+        assert run("init", str(folder), option).code == 0
+        workspace = Workspace.open(folder)
+        assert workspace.database.settings().daily_memory_enabled == enabled
+    assert run("init", str(tmp_path / "plain")).code == 0
+    assert not Workspace.open(tmp_path / "plain").settings.daily_memory_enabled
+
+
+@pytest.mark.parametrize(("keys", "enabled"), [(b"\n", True), (b"n\n", False)])
+def test_init_asks_for_the_journal_at_a_terminal(
+    on_terminal: Run, tmp_path: Path, keys: bytes, *, enabled: bool
+) -> None:
+    """Once, when the workspace is made; to agree is the first choice."""
+    folder = str(tmp_path / "asked")
+    shown = on_terminal("init", folder, prompt=b"journal", keys=keys)
+    assert shown.code == 0
+    assert Workspace.open(folder).settings.daily_memory_enabled == enabled
+    again = on_terminal("init", folder)
+    assert "daily journal here" not in again.text + again.err
 
 
 def test_init_again_changes_nothing_and_says_so(run: Run, root: Path) -> None:

@@ -43,7 +43,7 @@ class Command(click.Command):
             name: not option.is_flag
             for option in self.get_params(ctx)
             if isinstance(option, click.Option)
-            for name in option.opts
+            for name in (*option.opts, *option.secondary_opts)
         }
         options, content = separate(args, known)
         for option in options if not ctx.resilient_parsing else ():
