@@ -84,7 +84,10 @@ class Workspace:
         self._shelves: Shelves | None = None
         if not self._hooks.is_ours_alone("pick_store"):
             self._ask_for_stores()
-        self.rooms = Rooms(self._hooks, self.pages, self.history, clock=clock, report=report)
+        self.rooms = Rooms(
+            self._hooks, self.pages, self.history, clock=clock, report=report, workspace=self
+        )
+        self.pages.on_change(self.rooms.follow_page, owner="Looseleaf")
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
         self._database: OpenDatabase | None = None
@@ -102,6 +105,7 @@ class Workspace:
             index=self.index,
             clock=clock,
             chain=self.rooms.chain,
+            generated=self.rooms.generated,
             operations=self.rooms.operations,
             accounts=self.accounts,
             add_event=self.add_event,

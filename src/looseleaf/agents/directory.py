@@ -60,6 +60,7 @@ class Agents:
         self.building: dict[int, str] = {}  # the folders of agents that are being created
         self._listeners: list[Callable[[], None]] = []
         self._discards: list[Callable[[int, str], None]] = []
+        self.changes = 0  # by this process, of any agent
 
     def records(self) -> list[AgentRecord]:
         """List every agent, by slug."""

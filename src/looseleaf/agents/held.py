@@ -62,6 +62,7 @@ class HeldAgents:
         self, kind: type[BaseException] | None, error: BaseException | None, _: object
     ) -> None:
         self._close()
+        self.directory.changes += 1
         if isinstance(error, OSError) and not isinstance(error, LooseleafError):
             raise explained(WHAT, error) from error
 

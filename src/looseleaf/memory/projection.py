@@ -24,6 +24,17 @@ def project(existing: str | None, content: str) -> str:
     return f"{before}{BEGIN}\n{content}{newline}{END}{after}"
 
 
+def managed_block(text: str) -> str | None:
+    """Give what stands in the managed block of a file; None where it has none, or a damaged one."""
+    try:
+        before, after = _around_block(text)
+    except Invalid:
+        return None
+    inside = text[len(before) : len(text) - len(after)]
+    first, newline, rest = inside.partition("\n")
+    return rest.rpartition("\n")[0] + "\n" if newline and first.startswith(_BEGINS) else None
+
+
 def _around_block(text: str) -> tuple[str, str]:
     found = _markers(text)
     if not found:

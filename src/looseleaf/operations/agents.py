@@ -75,9 +75,10 @@ def create_agent(
         start_pages(context, record.shelf, agent_name=record.name)
 
     above = 0 if context.agents.has_register() else _highest_id(context)
-    return context.agents.create(
+    record = context.agents.create(
         slug, name=name, owner=user, config=config, start=start, above=above
     )
+    return _followed(context, record)
 
 
 def _highest_id(context: Context) -> int:
@@ -92,7 +93,7 @@ def _highest_id(context: Context) -> int:
 @operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
 def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
     """Give an agent another slug, moving its folder; its id and history stay."""
-    return context.agents.rename(agent_of(context, agent).id, slug, name=name)
+    return _followed(context, context.agents.rename(agent_of(context, agent).id, slug, name=name))
 
 
 @operation(
@@ -100,7 +101,7 @@ def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "
 )
 def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any]) -> AgentRecord:
     """Set keys of an agent's configuration; a key set to null is taken out."""
-    return context.agents.configure(agent_of(context, agent).id, config)
+    return _followed(context, context.agents.configure(agent_of(context, agent).id, config))
 
 
 @operation(
@@ -108,7 +109,7 @@ def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any
 )
 def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRecord:
     """Make an agent active, inactive or archived."""
-    return context.agents.set_status(agent_of(context, agent).id, status)
+    return _followed(context, context.agents.set_status(agent_of(context, agent).id, status))
 
 
 @operation("looseleaf/delete-agent", permission="agents", categories=("agents",), destructive=True)
@@ -127,6 +128,7 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
         forget(context, record.shelf)
     except (OSError, Unavailable) as error:
         context.report(f"the search index still holds text of {record.slug}", error)
+    _followed(context, record)
     return Removed(record.slug, count, record.slug in context.agents.slugs())
 
 
@@ -146,7 +148,7 @@ def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> Agen
     for record in context.agents.deleted():
         if str(agent) in (str(record.id), record.slug):
             _end_rights(context, record)  # where it was deleted by other means than the operation
-    return context.agents.restore(agent, slug)
+    return _followed(context, context.agents.restore(agent, slug))
 
 
 def _end_rights(context: Context, record: AgentRecord) -> None:
@@ -160,6 +162,13 @@ def _end_rights(context: Context, record: AgentRecord) -> None:
     except Unavailable as error:
         # The agent is gone, so that its tokens open nothing; restoring it ends them first.
         context.report(f"the tokens of the deleted agent {record.slug} are not ended", error)
+
+
+def _followed(context: Context, record: AgentRecord) -> AgentRecord:
+    """Bring the pages that are generated from the list of agents up to date."""
+    if context.generated is not None:
+        context.generated().follow_agents()
+    return record
 
 
 @operation(

@@ -13,7 +13,7 @@ from looseleaf.folders import READ, Reporting, open_folder, read_all
 from looseleaf.memory.composed import ComposeContext, Listed
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.policy import decide, memory_policy
-from looseleaf.memory.projection import project
+from looseleaf.memory.projection import managed_block, project
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.operations.catalog import operation
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ATTEMPTS = 20
 
 
@@ -59,8 +60,7 @@ def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Co
 
 def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
     folder = _project_folder(context, file)
-    made_from = _compose_context(context, where, folder, file)
-    text = context.composed().generate(file.filename, made_from)
+    text = composed_text(context, file, where)
     if not text:
         raise Invalid(f"{file.filename} has no section with anything to say; nothing was written.")
     scope = scope_of(context, file.filename, Where(where.agent, where.user, file.layer))
@@ -70,6 +70,31 @@ def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
         _project(folder, file.convention_path, text)
     target = os.path.join(folder, file.convention_path) if file.convention_path else ""
     return Composed(file.filename, saved.bytes, saved.changed, target)
+
+
+def composed_text(context: Context, file: RegisteredFile, where: Where) -> str:
+    """Make the text of a generated page as it should be now; "" where no section says anything."""
+    made_from = _compose_context(context, where, _project_folder(context, file), file)
+    return context.composed().generate(file.filename, made_from)
+
+
+def follow_copy(context: Context, file: RegisteredFile, where: Where, before: str) -> None:
+    """Bring the copy in a project up to date, if it is the copy of this page as it was."""
+    if not file.convention_path:
+        return
+    folder = _project_folder(context, file)
+    *folders, name = file.convention_path.split("/")
+    with Reporting(file.convention_path):
+        try:
+            root = os.open(os.path.join(folder, *folders), FOLDER)
+        except FileNotFoundError:
+            return
+        try:
+            existing, _mode = _existing(root, name)
+        finally:
+            os.close(root)
+    if existing is not None and managed_block(existing) == before:
+        _project(folder, file.convention_path, composed_text(context, file, where))
 
 
 def _project_folder(context: Context, file: RegisteredFile) -> str:
@@ -152,7 +177,7 @@ def _allowed(agent: AgentRecord, filename: str) -> bool:
 def _project(folder: str, convention_path: str, text: str) -> None:
     *folders, name = convention_path.split("/")
     with Reporting(convention_path):
-        root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        root = os.open(folder, FOLDER)
         try:
             there = open_folder(root, folders, create=0o755)
         finally:

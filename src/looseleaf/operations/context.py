@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.models.opening import Models
     from looseleaf.operations.chat import Saying
+    from looseleaf.operations.generated import GeneratedPages
     from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
@@ -47,9 +48,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-
-# Programs elsewhere: between their reading and their writing others have time to write.
-_NAMING_SURFACES = ("rest", "mcp")
+_NAMING_SURFACES = ("rest", "mcp")  # between their reading and writing others have time to write
 
 
 def unheard(_what: str, _error: Exception) -> None:
@@ -87,6 +86,7 @@ class Context:
     index: Callable[[], Index | None]
     clock: Callable[[], float]
     chain: Callable[[], Chain]
+    generated: Callable[[], GeneratedPages] | None = None
     actor: str = ""
     surface: str = "library"
     reason: str = ""

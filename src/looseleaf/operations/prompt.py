@@ -79,6 +79,8 @@ def assemble(
     chosen = _budget(context, agent.config.get("prompt_budget")) if budget is None else budget
     request = Request(agent, mode, user, budget=chosen, **more)
     if not as_of:
+        if context.generated is not None:
+            context.generated().check(agent)
         return context.chain().compose(request)
     moment = parse_moment(as_of)
     if isinstance(moment, int):

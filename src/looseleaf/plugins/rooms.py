@@ -8,15 +8,26 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
-    from looseleaf.memory.pages import MemoryPages
+    from looseleaf.memory.pages import Changed, MemoryPages
     from looseleaf.memory.templates import PageStarters
+    from looseleaf.operations.context import Context
+    from looseleaf.operations.generated import GeneratedPages
     from looseleaf.operations.registry import Operations
     from looseleaf.plugins.hooks import Hooks, Plugin
     from looseleaf.prompt.chain import Chain
     from looseleaf.upkeep.schedules import Schedules
+else:
+    Protocol = object
+
+
+class HasContext(Protocol):
+    """A workspace, whose context is there once it is open."""
+
+    context: Context
 
 
 class Rooms:
@@ -30,9 +41,15 @@ class Rooms:
         *,
         clock: Callable[[], float],
         report: Callable[[str, Exception], None],
+        workspace: HasContext,
     ) -> None:
         self.hooks, self.pages, self.history = hooks, pages, history
-        self.clock, self.report = clock, report
+        self.clock, self.report, self.workspace = clock, report, workspace
+        self._generated: GeneratedPages | None = None
+        # Without such a page, a write to an agent's pages need not import what makes one.
+        self._composes_for_agents = any(
+            file.composable and file.layer == "agent" for file in pages.registry.files()
+        )
         self._composed: ComposedSections | None = None
         self._starters: PageStarters | None = None
         self._chain: Chain | None = None
@@ -73,6 +90,19 @@ class Rooms:
                 chain.on_compose(told)
             self._chain = chain
         return self._chain
+
+    def generated(self) -> GeneratedPages:
+        """Give the generated pages, which follow what they are made from."""
+        if self._generated is None:
+            from looseleaf.operations.generated import GeneratedPages
+
+            self._generated = GeneratedPages(self.workspace.context)
+        return self._generated
+
+    def follow_page(self, event: Changed) -> None:
+        """Have the generated pages follow a change of another page."""
+        if event.scope.layer in ("shared", "network") or self._composes_for_agents:
+            self.generated().follow_page(event)
 
     def operations(self) -> Operations:
         """Give everything one can do."""
