@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.projection import BEGIN, END, project
+from looseleaf.memory.projection import BEGIN, END, managed_block, project
 
 BLOCK = f"{BEGIN}\nnew\n{END}"
 PIECES = ["\n", "\r\n", "\r", " ", "\t", "\ufeff", "a", "-->", "\u2028", "\x0b", "\x00", "# Rules"]
@@ -114,3 +114,11 @@ def test_content_may_speak_of_a_marker() -> None:
     """Only a line that begins with a marker is one."""
     content = f"The block ends with `{END}`.\n"
     assert project(None, content) == f"{BEGIN}\n{content}{END}\n"
+
+
+def test_the_managed_block_gives_back_what_was_projected() -> None:
+    """Whatever stands around it; nothing where there is no whole block."""
+    for existing in (None, "", "# Mine\n", "# Mine"):
+        assert managed_block(project(existing, "What Ada knows.\n\n")) == "What Ada knows.\n\n"
+    assert managed_block("# Mine\n") is None
+    assert managed_block(f"{BEGIN}\nWhere does it end?\n") is None

@@ -39,8 +39,9 @@ class GeneratedPages:
         files = [file for file in context.pages.registry.files() if file.composable]
         self.of_all = [file for file in files if file.layer != "agent"]
         self.of_agents = [file for file in files if file.layer == "agent"]
-        self._root = os.path.realpath(context.settings.root)
-        self._stamp: tuple[int, ...] = ()
+        root = os.path.realpath(context.settings.root)
+        self._folders = [f"{root}/{one}" for one in _FOLDERS[: 2 + context.settings.network]]
+        self._stamp: list[int] = []
         self._lock = allocate_lock()
 
     def follow_agents(self) -> None:
@@ -70,18 +71,18 @@ class GeneratedPages:
                 self._follow_all()
                 is_settled = time.time_ns() - max(stamp[1:]) > _SETTLED
                 # As it was before: what changes meanwhile is found by the next check.
-                self._stamp = stamp if is_settled else ()
+                self._stamp = stamp if is_settled else []
         if self.of_agents:
             self._follow_agent(agent)
 
-    def _stamp_now(self) -> tuple[int, ...]:
-        times = []
-        for folder in _FOLDERS[: 2 + self.context.settings.network]:
+    def _stamp_now(self) -> list[int]:
+        stamp = [self.context.agents.changes]
+        for folder in self._folders:
             try:
-                times.append(os.stat(f"{self._root}/{folder}").st_mtime_ns)
+                stamp.append(os.stat(folder).st_mtime_ns)
             except OSError:
-                times.append(0)
-        return (self.context.agents.changes, *times)
+                stamp.append(0)
+        return stamp
 
     def _follow_all(self) -> None:
         for file in self.of_all:

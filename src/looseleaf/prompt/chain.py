@@ -114,16 +114,18 @@ class Chain:
             directive.varies == "call" or made.day != int(now // DAY)
         ):
             return False
-        if not made.is_whole:
-            return False
+        if not made.reads:
+            return made.is_whole
         read = self.furniture.sources.read
         try:
-            # A page that is not there is a new answer each time: only pages compare by identity.
-            return all(
-                (page := read(scope)) is before or page == before for scope, before in made.reads
-            )
+            for scope, before in made.reads:
+                page = read(scope)
+                # A page that is not there is a new answer each time, so it compares by value.
+                if page is not before and page != before:
+                    return False
         except (Unavailable, Unsafe):
             return False  # the directive says what to do about it
+        return made.is_whole
 
     def _make(
         self, directive: Directive, request: Request, now: float, furniture: Furniture
