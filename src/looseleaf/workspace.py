@@ -84,9 +84,7 @@ class Workspace:
         self._shelves: Shelves | None = None
         if not self._hooks.is_ours_alone("pick_store"):
             self._ask_for_stores()
-        self.rooms = Rooms(
-            self._hooks, self.pages, self.history, clock=clock, report=report, workspace=self
-        )
+        self.rooms = Rooms(self._hooks, self, clock=clock, report=report)
         self.pages.on_change(self.rooms.follow_page, owner="Looseleaf")
         self.clock = clock
         self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None

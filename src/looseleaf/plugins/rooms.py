@@ -24,9 +24,11 @@ else:
     Protocol = object
 
 
-class HasContext(Protocol):
-    """A workspace, whose context is there once it is open."""
+class OpenWorkspace(Protocol):
+    """What the rooms need of their workspace; its context is there once it is open."""
 
+    pages: MemoryPages
+    history: History
     context: Context
 
 
@@ -36,19 +38,18 @@ class Rooms:
     def __init__(
         self,
         hooks: Hooks,
-        pages: MemoryPages,
-        history: History,
+        workspace: OpenWorkspace,
         *,
         clock: Callable[[], float],
         report: Callable[[str, Exception], None],
-        workspace: HasContext,
     ) -> None:
-        self.hooks, self.pages, self.history = hooks, pages, history
-        self.clock, self.report, self.workspace = clock, report, workspace
+        self.hooks, self.workspace = hooks, workspace
+        self.pages, self.history = workspace.pages, workspace.history
+        self.clock, self.report = clock, report
         self._generated: GeneratedPages | None = None
         # Without such a page, a write to an agent's pages need not import what makes one.
         self._composes_for_agents = any(
-            file.composable and file.layer == "agent" for file in pages.registry.files()
+            file.composable and file.layer == "agent" for file in self.pages.registry.files()
         )
         self._composed: ComposedSections | None = None
         self._starters: PageStarters | None = None
