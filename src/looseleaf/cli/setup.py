@@ -17,6 +17,19 @@ from looseleaf.cli.output import print_text, say, warn
 from looseleaf.operations.settings import set_setting
 from looseleaf.workspace import Workspace
 
+NEXT_STEPS = (
+    (
+        "looseleaf mcp install --client claude-code",
+        "your coding agent remembers; --help names others",
+    ),
+    (
+        'looseleaf chat --model echo "Hello"',
+        "talk to it; docs/models.md: with a model that answers",
+    ),
+    ('looseleaf memory append "Facts" "- A fact"', "or write down the first fact yourself"),
+    ("looseleaf memory read", ""),
+    ("looseleaf memory paths", "where the pages lie: edit them as you like"),
+)
 LAYER_FOLDERS = ("agents", "network", "shared", "users")
 
 
@@ -75,9 +88,8 @@ def _tell(root: str, made: list[str], changed: list[str], *, new: bool) -> None:
     say("Next:")
     if settings.find_root() != root:
         say(f"  cd {shlex.quote(root)}")
-    say('  looseleaf memory append "Lessons Learned" "- The first thing to remember"')
-    say("  looseleaf memory read")
-    say("  looseleaf memory paths       where the pages lie: edit them as you like")
+    for line, purpose in NEXT_STEPS:
+        say(f"  {line:<44} {purpose}".rstrip())
 
 
 def _snapshot(root: str) -> dict[str, int]:

@@ -1,0 +1,73 @@
+"""Real installations for slow tests: a wheel of this project, environments, and uv to fill them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ENVIRONMENT = {
+    **{
+        k: v for k, v in os.environ.items() if not k.startswith(("LOOSELEAF_", "PYTHON", "VIRTUAL"))
+    },
+    "UV_PYTHON_DOWNLOADS": "never",
+}
+
+
+def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, whatever that is."""
+    return subprocess.run(
+        [str(word) for word in command],
+        env=ENVIRONMENT | more,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@cache
+def uv(folder: Path) -> str:
+    """Find uv, or get it; a machine that reaches no package index leaves the test out."""
+    found = shutil.which("uv")
+    if found:
+        return found
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "uv")
+    python = folder / "uv" / "bin" / "python"
+    done = run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "uv")
+    if done.returncode:
+        pytest.skip(f"no package index can be reached: {done.stderr.strip()[-200:]}")
+    return str(python.with_name("uv"))
+
+
+@cache
+def wheel(folder: Path) -> Path:
+    """Build the wheel of this project."""
+    done = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "wheel")
+    assert done.returncode == 0, done.stderr
+    (built,) = (folder / "wheel").glob("*.whl")
+    return built
+
+
+def environment(folder: Path, name: str, *requirements: str | Path) -> Path:
+    """Make an environment with what is required; give the folder of its programs."""
+    tool = uv(folder)
+    python = folder / name / "bin" / "python"
+    assert run(tool, "venv", "--quiet", "--python", sys.executable, folder / name).returncode == 0
+    done = run(tool, "pip", "install", "--quiet", "--python", python, *requirements)
+    if done.returncode and "error sending request" in done.stderr:
+        pytest.skip(f"no package index can be reached: {done.stderr.strip()[-200:]}")
+    assert done.returncode == 0, done.stderr
+    return python.parent
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of wheel, uv and environments; a whole run uses the same."""
+    return tmp_path_factory.mktemp("workshop")
