@@ -205,3 +205,24 @@ def test_a_limit_of_any_size_is_no_failure(workspace: Workspace) -> None:
     """From Python, where numbers have no end; JSON's are refused before that."""
     from_python = CATALOG["looseleaf/find-pages"].run(workspace.context, "memory", limit=10**30)
     assert from_python
+
+
+def test_a_question_finds_the_page_on_every_way_and_as_of_a_time(workspace: Workspace) -> None:
+    """A text search that finds nothing gives the ranked pages; the past gives the same ones."""
+    context = workspace.context
+    pages = {"studio.md": "We moved into the new studio.", "cake.md": "A recipe for cake."}
+    for file, content in pages.items():
+        invoke(context, "datamachine/write-agent-file", {"file": file, "content": content})
+    question = "When did she move to the new studio?"
+    found = invoke(context, "datamachine/search-agent-memory", {"query": question})
+    assert (found["matches"], found["total"]) == ([], 0)
+    assert found["ranked"][0]["filename"] == "studio.md"
+    assert "ranked" in found["notice"]
+    ranked = invoke(context, "looseleaf/find-pages", {"words": question})
+    then = {"as_of": "2999-01-01"}
+    assert invoke(context, "looseleaf/find-pages", {"words": question, **then}) == ranked
+    past = invoke(context, "datamachine/search-agent-memory", {"query": question, **then})
+    assert past["ranked"] == found["ranked"]
+    assert ranked[0]["filename"] == "studio.md"
+    journal = invoke(context, "datamachine/search-daily-memory", {"query": question})
+    assert (journal["matches"], journal["ranked"]) == ([], [])

@@ -849,5 +849,27 @@ def test_an_index_of_an_older_layout_is_made_anew(
     assert ada.exists()
 
 
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "DELETE FROM stems WHERE id = 3",
+        "UPDATE stems SET id = 777 WHERE id = 3",
+        "INSERT INTO words (rowid, terms) VALUES (888, 'deplo frida')",
+    ],
+)
+def test_an_index_with_other_words_than_pages_is_made_anew(
+    store: DiskStore, root: Path, ada: Path, opened: Opener, fault: str
+) -> None:
+    """A part of it that does not fit the rest is damage, and never an answer."""
+    with closing(opened()) as index:
+        assert names(store, index, "deploy")
+    with closing(sqlite3.connect(root / ".looseleaf/index/agent-1.sqlite")) as file:
+        file.execute(fault)
+        file.commit()
+    found = ranked(store, ADA, "deploy on Friday", index=opened())
+    assert found == ranked(store, ADA, "deploy on Friday")
+    assert ada.exists()
+
+
 def names(store: DiskStore, index: SearchIndex, words: str) -> list[str]:
     return [hit.filename for hit in ranked(store, ADA, words, index=index)]

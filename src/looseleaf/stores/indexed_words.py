@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 from looseleaf.memory.ranking import MOST_COUNTED
 
 TYPE_CHECKING = False
@@ -36,7 +38,10 @@ class IndexedWords:
         if self._loaded:
             return
         self.forget()
-        for number, length in self._file.lengths():
+        lengths = self._file.lengths()
+        if len(lengths) != len(names) or any(number not in names for number, _ in lengths):
+            raise sqlite3.DatabaseError("the index has the words of other pages than it holds")
+        for number, length in lengths:
             self._append(number, names[number], length)
         self._loaded = True
 
@@ -96,6 +101,8 @@ class IndexedWords:
         for count in range(1, MOST_COUNTED + 1):
             numbers = self._file.holders(term, count)
             for number in numbers:
+                if number not in places:
+                    raise sqlite3.DatabaseError("the index finds words on pages it does not hold")
                 vector[places[number]] = count
             if not numbers:
                 break
