@@ -35,7 +35,8 @@ _LINES_SHARE = 1.5  # of the best lines, beside the page as a whole
 _BEST_LINES, _DECAY = 3, 0.5
 _CLOSER_LINES = 6
 _NEIGHBOUR = 0.3  # the words of the line before and after: an answer follows its question
-_FEWEST_CANDIDATES = 48
+_FEWEST_CANDIDATES = 48  # pages that are scored as a whole
+_FEWEST_CLOSER = 16  # pages that are scored line by line
 _MOST_TERMS = 40
 _LANE = 200  # the sum of all weights in the first, coarse round; with all terms it fits a byte
 _MOST_SOUGHT = 500  # occurrences of a frequent word on one page
@@ -104,7 +105,7 @@ def rank(
     lines = max(1.0, words.total / _WORDS_OF_LINE)
     line_weights = {term: _rarity(lines, sum(counts[term])) for term in weights}
     ranked = []
-    for loss, name, place in heapq.nsmallest(most // 2, page_scores):
+    for loss, name, place in heapq.nsmallest(max(_FEWEST_CLOSER, limit + 6), page_scores):
         here = [(t, n, w) for t, w in line_weights.items() if (n := counts[t][place])]
         best = _best_lines(words.stems(place), here)
         share = sum([one * _DECAY**at for at, (one, _) in enumerate(best)])
