@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting
+from looseleaf.mcp_server.session_limit import MOST_SESSIONS
 from tests.web.conftest import PAGE, Opens, Site
 
 ERAS = ("auto", "legacy")
@@ -91,3 +92,28 @@ def test_the_server_offers_all_tools_where_its_settings_say_so(
     (tmp_path / "looseleaf.toml").write_text('mcp_tools = "some"\n')
     with pytest.raises(InvalidSetting, match="small, full"):
         settings.load(str(tmp_path), environ={})
+
+
+def test_a_credential_has_a_bounded_number_of_sessions(site: Site, token: str) -> None:
+    """One more ends the one that was used longest ago, as its client would."""
+    headers = {"accept": "application/json, text/event-stream"}
+    hello = {
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }  # fmt: skip
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    begun = [
+        site.ask("POST", "/mcp", token, json=hello, headers=headers).headers["mcp-session-id"]
+        for _ in range(MOST_SESSIONS + 1)
+    ]
+
+    def status(session: str) -> int:
+        known = {**headers, "mcp-session-id": session}
+        return site.ask("POST", "/mcp", token, json=listing, headers=known).status_code
+
+    assert status(begun[0]) == 404
+    assert status(begun[1]) == 200
+    assert status(begun[-1]) == 200

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import sys
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import Invalid, LooseleafError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+MOST_ITEMS = 10_000
 # What to do next, where the error's own words are made for people at a command line.
 _NEXT = {
     "agent_ambiguous": "Give the argument agent.",
@@ -30,7 +31,7 @@ _NEXT = {
 def answer(work: Callable[[], Any]) -> dict[str, Any]:
     """Give what the work comes to, or its error, as the result of a tool."""
     try:
-        return success(work())
+        return success(bounded(work()))
     except LooseleafError as error:
         return failure(error.code, str(error), _NEXT.get(error.code, ""))
     except Exception:  # noqa: BLE001 - a fault of ours ends one call, not the server
@@ -38,6 +39,13 @@ def answer(work: Callable[[], Any]) -> dict[str, Any]:
         return failure(
             "internal_error", "Something went wrong in the server.", "Tell your operator."
         )
+
+
+def bounded(result: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Give a result that a model can take; a list that is longer says so instead."""
+    if isinstance(result, list) and len(result) > MOST_ITEMS:
+        raise Invalid(f"There are {len(result)} of them, more than {MOST_ITEMS}. Ask for less.")
+    return result
 
 
 def report_fault() -> None:

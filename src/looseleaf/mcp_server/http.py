@@ -15,13 +15,14 @@ from looseleaf.agents.access import confine_model, through
 from looseleaf.errors import LooseleafError
 from looseleaf.mcp_server.offer import Offer, instructions
 from looseleaf.mcp_server.server import MemoryServer, client_of
+from looseleaf.mcp_server.session_limit import SessionLimit
 from looseleaf.mcp_server.stdio import longest_message
 from looseleaf.operations.context import agent_of
 from looseleaf.operations.tools import operation_tools
 from looseleaf.values import changed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 
     from looseleaf.agents.access import Principal
     from looseleaf.mcp_server.server import Asking, RunOperation
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     PrincipalOf = Callable[[Scope], Principal | None]
 
 _ACTING = "looseleaf.principal"
+_SESSION = b"mcp-session-id"
 _CONDITIONS = (b"if-match", b"if-none-match")
 
 
@@ -60,6 +62,7 @@ class HttpServer:
         self._full = full
         offer = Offer(operation_tools(workspace.context, full=full))
         self._memory = MemoryServer(self._acting, offer, run_operation=run_operation)
+        self._limit = SessionLimit()
         self._sessions = StreamableHTTPSessionManager(
             self._memory.server,
             stateless=stateless,
@@ -91,9 +94,27 @@ class HttpServer:
         self._memory.server.instructions = instructions(self._workspace.database.settings())
         user = AuthenticatedUser(AccessToken(token="", client_id=_identity(principal), scopes=[]))
         known = {**scope, _ACTING: principal, "user": user}
-        await self._sessions.handle_request(known, receive, send)
+        owner, session = _identity(principal), _header(scope["headers"], _SESSION)
+
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                used = session or _header(message.get("headers", ()), _SESSION)
+                for oldest in self._limit.use(owner, used) if used else ():
+                    await self._end(known, oldest)
+            await send(message)
+
+        await self._sessions.handle_request(known, receive, noting)
         if scope["method"] == "DELETE":
-            self._memory.watching.unsubscribe(_session(scope))
+            self._memory.watching.unsubscribe(session)
+            self._limit.end(owner, session)
+
+    async def _end(self, scope: Scope, session: str) -> None:
+        """End a session as its client would."""
+        others = [one for one in scope["headers"] if one[0] != _SESSION]
+        headers = [*others, (_SESSION, session.encode("latin-1"))]
+        ending = {**scope, "method": "DELETE", "headers": headers}
+        await self._sessions.handle_request(ending, _no_body, _ignore)
+        self._memory.watching.unsubscribe(session)
 
     def _narrowed(self, principal: Principal, scope: Scope) -> Principal:
         """Bind the one who asks to the agent that the address names, as in /mcp?agent=ada."""
@@ -120,9 +141,16 @@ def _identity(principal: Principal) -> str:
     return f"{principal.kind}/{principal.user_id}/{principal.credential}/{principal.agent_id}"
 
 
-def _session(scope: Scope) -> str:
-    headers = dict(scope["headers"])
-    return str(headers.get(b"mcp-session-id", b"").decode("latin-1"))
+def _header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
+    return next((text.decode("latin-1") for one, text in headers if one.lower() == name), "")
+
+
+async def _no_body() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _ignore(_message: Message) -> None:
+    return None
 
 
 async def _refuse(send: Send, status: int, code: str, message: str) -> None:

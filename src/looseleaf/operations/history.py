@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from looseleaf.errors import PageMissing
+from looseleaf.memory.differences import diff_lines
 from looseleaf.memory.history import Retention, pick
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.scope import Shelf
@@ -23,12 +22,17 @@ if TYPE_CHECKING:
 
 @value
 class Difference:
-    """Two versions of a page, compared line by line; `text` is a unified diff."""
+    """Two versions of a page, compared line by line; `text` is a unified diff.
+
+    `coarse` says that a shorter one may exist, `truncated` that the end was left out.
+    """
 
     file: str
     before: int
     after: int
     text: str
+    coarse: bool = False
+    truncated: bool = False
 
 
 @operation(
@@ -56,10 +60,9 @@ def diff(
     end = _number(scope, revisions, after) if after else newest
     start = _number(scope, revisions, before) if before else max(end - 1, 0)
     old, new = (_lines(context, scope, number) for number in (start, end))
-    lines = difflib.unified_diff(
-        old, new, f"{file} revision {start}", f"{file} revision {end}", lineterm=""
-    )
-    return Difference(file, start, end, "\n".join(lines))
+    names = (f"{file} revision {start}", f"{file} revision {end}")
+    compared = diff_lines(old, new, names)
+    return Difference(file, start, end, compared.text, compared.is_coarse, compared.is_truncated)
 
 
 def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:

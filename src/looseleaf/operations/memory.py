@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.context import Context
 
 MAIN = "MEMORY.md"
+MOST_SECTIONS = 10_000
 
 
 @value
@@ -98,7 +99,13 @@ def list_sections(
     context: Context, file: str = MAIN, *, where: Where = HERE
 ) -> tuple[Section, ...]:
     """List the sections of a page, in order."""
-    return context.pages.sections(scope_of(context, file, where))
+    text = context.pages.text(scope_of(context, file, where))
+    if text.count("\n## ") > MOST_SECTIONS:
+        raise Invalid(
+            f"{file} has more than {MOST_SECTIONS:,} headers, the most that are listed. Read the "
+            "page, search in it, or split it into pages."
+        )
+    return sections.list_sections(text)
 
 
 @operation(

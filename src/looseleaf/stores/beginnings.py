@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 import uuid
 from types import SimpleNamespace
 
@@ -12,6 +11,7 @@ import sqlalchemy as sa
 from looseleaf.chat.session import BY_FIRST_WORDS, Begun, Lease, Turn, Written
 from looseleaf.errors import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
+from looseleaf.stores.lease_holder import is_gone, new_lease
 from looseleaf.stores.messages import MICRO, add_messages, storable
 from looseleaf.stores.sessions import session_of
 from looseleaf.stores.tables import chat_sessions as sessions
@@ -58,7 +58,7 @@ def begin(connection: sa.Connection, opening: Opening, now: int) -> Begun:
     stuck = fields["lease"] != ""
     speaks = known is None and opening.message is not None
     fields |= {
-        "lease": secrets.token_hex(16),
+        "lease": new_lease(),
         "lease_until": now + LEASE_SECONDS * MICRO,
         "cancelled": 0,
         "turns": known.number if known is not None else fields["turns"] + 1,
@@ -90,7 +90,7 @@ def _free(connection: sa.Connection, identity: str, now: int) -> Any:  # noqa: A
     row = connection.execute(_FREE, {"of_session": identity}).first()
     if row is None:
         raise SessionMissing(identity)
-    if row.lease and row.lease_until > now:
+    if row.lease and row.lease_until > now and not is_gone(row.lease):
         raise SessionBusy(identity)
     return row
 

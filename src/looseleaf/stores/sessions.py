@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from looseleaf.chat.session import Hit, Session
 from looseleaf.errors import SessionBusy
+from looseleaf.stores.lease_holder import is_gone
 from looseleaf.stores.messages import MICRO, entry_of, storable
 from looseleaf.stores.tables import chat_messages as messages
 from looseleaf.stores.tables import chat_sessions as sessions
@@ -139,10 +140,14 @@ class SqlSessions:
         with self._database.writing() as connection:
             if connection.execute(gone).rowcount:
                 return True
-            there = sa.select(sessions.c.id).where(sessions.c.id == session)
-            if connection.execute(there).first() is not None:
+            this = sessions.c.id == session
+            row = connection.execute(sa.select(sessions.c.lease).where(this)).first()
+            if row is None:
+                return False
+            if not is_gone(row.lease):
                 raise SessionBusy(session)
-            return False
+            connection.execute(sessions.delete().where(this, sessions.c.lease == row.lease))
+            return True
 
     def prune(self, *, said_before: float, empty_before: float) -> int:
         """Delete sessions in which nothing was said for long; give how many."""
@@ -170,4 +175,5 @@ def session_of(row: Any, now: int) -> Session:  # noqa: ANN401 - a row of the ta
     fields: dict[str, Any] = {name: getattr(row, name) for name in _COPIED}
     for name in _TIMES:
         fields[name] /= MICRO
-    return Session(**fields, running=bool(row.lease) and row.lease_until > now)
+    is_held = bool(row.lease) and row.lease_until > now
+    return Session(**fields, running=is_held and not is_gone(row.lease))

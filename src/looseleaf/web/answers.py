@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 JSON = "application/json"
+MOST_BYTES = 64_000_000  # of an answer; a page of the largest size fits, whatever it says
 
 # The first that fits; a test asks for every class of errors.py.
 STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
@@ -82,6 +83,9 @@ def answer(
 ) -> Response:
     """Give what was asked for."""
     body = encoded({"success": True, "data": data, **more})
+    if len(body) > MOST_BYTES:
+        message = f"The answer has {len(body)} bytes, more than {MOST_BYTES}. Ask for less."
+        raise Problem(413, "answer_too_large", message, limit=MOST_BYTES)
     return Response(body, status, headers, JSON)
 
 
