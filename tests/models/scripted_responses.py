@@ -50,7 +50,8 @@ class ScriptedResponses(Scripted):
             text = given if isinstance(given, str) else json.dumps(given)
             place = f"{number}_{len(output)}"
             call = {"type": "function_call", "id": f"fc_{place}", "call_id": f"call_{place}"}
-            output.append(await _call(stream, {**call, "name": name}, text, len(output)))
+            call |= _called(name, asked.get("tools", []))
+            output.append(await _call(stream, call, text, len(output)))
         spoken = len(reply.text.split()) + 5
         usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 20}}
         usage |= {"output_tokens": spoken, "output_tokens_details": {"reasoning_tokens": 3}}
@@ -59,6 +60,15 @@ class ScriptedResponses(Scripted):
         whole = {**about, "status": status, "output": output, "usage": usage}
         whole |= {"incomplete_details": {"reason": reply.finish} if reply.finish else None}
         await _say(stream, f"response.{status}", response=whole)
+
+
+def _called(name: str, tools: list[dict[str, Any]]) -> dict[str, str]:
+    """Name a tool as the provider does: those of a namespace, here before `__`, by both names."""
+    for tool in tools:
+        space = tool.get("name", "") if tool.get("type") == "namespace" else ""
+        if space and name.startswith(f"{space}__"):
+            return {"name": name.removeprefix(f"{space}__"), "namespace": space}
+    return {"name": name}
 
 
 async def _message(stream: Stream, name: str, index: int) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from looseleaf.mcp_server.clients.edits import (
     Edit,
     Plan,
     check_plan,
-    hook_snippet,
     plan_edits,
-    snippet,
+    snippets,
     write,
 )
 from looseleaf.mcp_server.clients.launch import hook_words, stable_command
@@ -152,13 +151,11 @@ def _make(edits: list[Edit], way: str | None) -> bool:
 
 
 def _print_entries(plan: Plan) -> None:
-    hook = hook_snippet(plan)
-    if hook:
-        say(f"# In {plan.server_file}:")
-    print_text(snippet(plan))
-    if hook:
-        say(f"# In {plan.hook_file}:")
-        print_text(hook)
+    entries = snippets(plan)
+    for path, text in entries.items():
+        if len(entries) > 1:
+            say(f"# In {path}:")
+        print_text(text)
 
 
 def _approvals(plan: Plan) -> list[str]:

@@ -30,6 +30,7 @@ HOOK_FILES = {
     "codex": ".codex/hooks.json",
     "gemini": ".gemini/settings.json",
 }
+POLICY = ".gemini/policies/looseleaf.toml"
 PLUGIN = ".config/opencode/plugin/looseleaf.js"
 MARKS = {"claude-code": {"alwaysLoad": True}, "codex": {"required": True}}
 
@@ -164,6 +165,22 @@ def test_a_plugin_of_another_is_not_overwritten(run: Run, home: Path) -> None:  
     assert "cannot be edited safely" in done.err
     assert not (home / FILES["opencode"]).exists()
     assert (home / PLUGIN).read_text() == "export const Mine = async () => ({})\n"
+
+
+def test_gemini_may_use_what_does_not_replace(run: Run, home: Path) -> None:  # noqa: F811
+    """By a policy of our own; one of another under its name is not overwritten."""
+    install(run, "gemini")
+    rules = tomllib.loads((home / POLICY).read_text())["rule"]
+    hints = [rule["toolAnnotations"] for rule in rules]
+    assert hints == [{"readOnlyHint": True}, {"destructiveHint": False}]
+    assert all((rule["mcpName"], rule["decision"]) == ("looseleaf", "allow") for rule in rules)
+    run("mcp", "uninstall", "--client", "gemini", "--yes")
+    assert not (home / POLICY).exists()
+    (home / POLICY).write_text("# mine\n")
+    before = (home / FILES["gemini"]).read_bytes()
+    assert run("mcp", "install", "--client", "gemini", "--yes").code == 2
+    assert (home / POLICY).read_text() == "# mine\n"
+    assert (home / FILES["gemini"]).read_bytes() == before
 
 
 JSON = {"theme": "dark é", "mcpServers": {"other": {"command": "x"}}, "n": 1.5}
@@ -347,6 +364,8 @@ def test_the_entry_can_be_printed_only(run: Run, home: Path) -> None:  # noqa: F
     assert "--all-agents" in printed.json["mcpServers"]["looseleaf"]["args"]
     both = run(*words, "--client", "claude-code").text
     _, first, second = both.split("# In ")
+    gemini = run(*words, "--client", "gemini").text
+    assert set(json.loads(gemini.split("# In ")[1].partition("\n")[2])) == {"mcpServers", "hooks"}
     assert first.startswith(f"{home}/.claude.json:\n")
     assert json.loads(second.partition("\n")[2])["hooks"]["SessionStart"]
     assert not list(home.iterdir())

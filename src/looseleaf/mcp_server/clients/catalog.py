@@ -24,6 +24,7 @@ class Client:
 
     Of several files, the first that exists is meant. `hooks` is "json" for a list of commands in a
     JSON file, "plugin" for a module that the program loads, and "" where we know of no way.
+    A policy is a file of our own that lets models use the tools that read and add.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Client:
     hooks: str = ""
     hook_files: Files = tuple
     project_hook_files: tuple[str, ...] = ()
+    policy_files: Files = tuple
     approval: str = ""
     project_approval: str = ""
 
@@ -44,6 +46,11 @@ class Client:
     def hook_file(self, name: str, *, project: bool) -> str:
         """Give the file that has, or is to have, the hook of a server; "" where none can."""
         files = self.project_hook_files if project else self.hook_files()
+        return _first(tuple(file.format(name=name) for file in files)) if files else ""
+
+    def policy_file(self, name: str, *, project: bool) -> str:
+        """Give the file that has, or is to have, the policy of a server; "" where none can."""
+        files = () if project else self.policy_files()
         return _first(tuple(file.format(name=name) for file in files)) if files else ""
 
 
@@ -129,9 +136,11 @@ CLIENTS = {
         hooks="json",
         hook_files=_in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
+        policy_files=_in("GEMINI_CLI_HOME", "~", ".gemini/policies/{name}.toml"),
         approval="Gemini CLI starts servers only in folders that you trust: run `gemini` in the "
-        "folder and answer, or see /permissions. It asks before a memory tool is used.",
-        project_approval="Gemini CLI warns once of a hook that a project brings.",
+        "folder and answer, or see /permissions. It asks before a page's text is replaced.",
+        project_approval="Gemini CLI warns once of a hook that a project brings, and without a "
+        "person it offers its models no memory tool: policies are for a user, not for a project.",
     ),
     "opencode": Client(
         "OpenCode",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from looseleaf import atomic
 from looseleaf.errors import Invalid, LooseleafError, Unavailable
-from looseleaf.mcp_server.clients import hooks, jsonc, toml
+from looseleaf.mcp_server.clients import hooks, jsonc, policy, toml
 from looseleaf.mcp_server.clients.launch import Connection, read_connection
 from looseleaf.values import value
 
@@ -65,17 +65,36 @@ class Plan:
         """The file of hooks; "" where the program has none."""
         return self.client.hook_file(self.name, project=self.project)
 
+    @property
+    def policy_file(self) -> str:
+        """The file of our policy; "" where the program needs none."""
+        return self.client.policy_file(self.name, project=self.project)
 
-def snippet(plan: Plan) -> str:
-    """Give the entries as they stand in the program's files, as lines one can paste."""
+
+def snippets(plan: Plan) -> dict[str, str]:
+    """Give the entries as they stand in the program's files, as lines one can paste, by file.
+
+    Two entries of one file are one document.
+    """
+    hook = _hook_snippet(plan)
+    texts = {plan.server_file: _server_snippet(plan)}
+    if hook and plan.hook_file == plan.server_file:
+        texts[plan.hook_file] = _document(json.loads(texts[plan.server_file]) | json.loads(hook))
+    elif hook:
+        texts[plan.hook_file] = hook
+    if plan.policy_file:
+        texts[plan.policy_file] = policy.policy_text(plan.name)
+    return texts
+
+
+def _server_snippet(plan: Plan) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words])
     if any(file.endswith(".toml") for file in client.project_files):
         return toml.format_table(client.key, plan.name, entry)
     return _document({client.key: {plan.name: entry}})
 
 
-def hook_snippet(plan: Plan) -> str:
-    """Give the hook as it stands in the program's file; "" where there is none."""
+def _hook_snippet(plan: Plan) -> str:
     if not plan.hook or not plan.hook_file:
         return ""
     if plan.client.hooks == "plugin":
@@ -93,12 +112,15 @@ def check_plan(plan: Plan) -> None:
 
 def plan_edits(plan: Plan) -> list[Edit]:
     """Say how the files would change; nothing for a file that stays as it is."""
-    before = {path: read_file(path) for path in (plan.server_file, plan.hook_file) if path}
+    paths = (plan.server_file, plan.hook_file, plan.policy_file)
+    before = {path: read_file(path) for path in paths if path}
     texts = dict(before)
     old = connections(plan.client, plan.server_file, texts[plan.server_file])
     _draft(texts, plan.server_file, lambda text: _with_server(plan, text))
     if plan.hook_file:
         _draft(texts, plan.hook_file, lambda text: _with_hook(plan, text, old))
+    if plan.policy_file:
+        _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
     return [
         Edit(path, before[path], after) for path, after in texts.items() if after != before[path]
     ]
@@ -203,6 +225,12 @@ def _with_plugin(plan: Plan, text: str) -> str | None:
     if text and not hooks.is_plugin(text):
         raise ValueError("it is not ours")
     return hooks.plugin_text([*plan.hook]) if plan.hook else None
+
+
+def _with_policy(plan: Plan, text: str) -> str | None:
+    if text and not policy.is_policy(text):
+        raise ValueError("it is not ours")
+    return policy.policy_text(plan.name) if plan.words else None
 
 
 def _serves(server: Connection, hook: Connection) -> bool:

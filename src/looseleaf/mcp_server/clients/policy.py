@@ -1,0 +1,33 @@
+"""What a program's models may do without asking a person: read and add, never replace."""
+
+from __future__ import annotations
+
+_MARK = "# Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
+# Without it Gemini CLI offers no tool of any server where there is no person to ask.
+_POLICY = """\
+{mark}
+# Models use the tools that read memory or add to it; before text is replaced, a person is asked.
+[[rule]]
+mcpName = "{name}"
+toolName = "*"
+toolAnnotations = {{ readOnlyHint = true }}
+decision = "allow"
+priority = 100
+
+[[rule]]
+mcpName = "{name}"
+toolName = "*"
+toolAnnotations = {{ destructiveHint = false }}
+decision = "allow"
+priority = 100
+"""
+
+
+def policy_text(name: str) -> str:
+    """Write the policy of a server."""
+    return _POLICY.format(mark=_MARK, name=name)
+
+
+def is_policy(text: str) -> bool:
+    """Say whether a policy is ours."""
+    return text.startswith(_MARK)

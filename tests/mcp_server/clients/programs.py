@@ -1,0 +1,381 @@
+"""Real coding agents: installed from npm into a folder of their own, asked without a terminal.
+
+A scripted model on loopback answers them and keeps what they ask.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import pty
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import _read as read_terminal
+from tests.models.scripted import Receive, Reply, Scripted, Send, serving
+from tests.models.scripted_anthropic import ScriptedAnthropic
+from tests.models.scripted_google import ScriptedGoogle
+from tests.models.scripted_responses import ScriptedResponses
+
+PACKAGES = (
+    "@anthropic-ai/claude-code@2.1.197",
+    "@openai/codex@0.166.0",
+    "@google/gemini-cli@0.61.0",
+    "opencode-ai@1.18.33",
+)
+LOOSELEAF = Path(sys.executable).parent / "looseleaf"
+SECONDS = 300.0  # for one session; a program that waits for a network takes its time
+APPEND = "append_agent_memory"
+
+
+class Missing(Exception):
+    """The programs cannot be had here."""
+
+
+def install_programs() -> Path:
+    """Install the programs once for all runs; give the folder of their commands."""
+    if not shutil.which("npm") or not shutil.which("node"):
+        raise Missing("node and npm are needed to install the coding agents")
+    digest = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:8]
+    otherwise = Path(tempfile.gettempdir(), f"looseleaf-programs-{digest}")
+    folder = Path(os.environ.get("LOOSELEAF_PROGRAMS") or otherwise)
+    folder.mkdir(parents=True, exist_ok=True)
+    with Path(folder, "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes run beside each other
+        if not Path(folder, "complete").exists():
+            words = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
+            done = subprocess.run([*words, *PACKAGES], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise Missing(f"npm could not install the coding agents: {done.stderr[-300:]}")
+            Path(folder, "complete").touch()
+    return folder / "node_modules" / ".bin"
+
+
+@dataclass
+class Model:
+    """What the scripted model is to do in one session: call tools first, then say something."""
+
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    text: str = "All right."
+    asked: int = 0  # how often, with tools
+
+    def choose(self, request: dict[str, Any]) -> Reply:
+        """Answer one request; those without tools are for a title or the like."""
+        if not request.get("tools"):
+            return Reply("A short title")
+        self.asked += 1
+        return Reply(calls=self.calls) if self.calls and self.asked == 1 else Reply(self.text)
+
+
+class Asked(Scripted):
+    """A provider of which a program may ask other things, too; they are not kept."""
+
+    model: Model
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer with nothing what is no conversation."""
+        if scope["type"] == "http" and scope["method"] != "POST":
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b'{"data": [], "models": []}'})
+        else:
+            await super().__call__(scope, receive, send)
+
+    async def answer(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
+        """Say what the model says to this request, whatever the script has."""
+        await super().answer(send, asked, self.model.choose(asked) if reply.text else reply)
+
+
+class Completions(Asked):
+    """Chat completions, for OpenCode."""
+
+
+class Messages(Asked, ScriptedAnthropic):
+    """Anthropic's Messages, for Claude Code."""
+
+
+class Responses(Asked, ScriptedResponses):
+    """OpenAI's Responses, for Codex."""
+
+
+class Contents(Asked, ScriptedGoogle):
+    """Google's contents, for Gemini CLI."""
+
+
+@dataclass
+class Session:
+    """One session: what the program asked the model with tools at hand, and what it printed."""
+
+    words: list[str]
+    requests: list[dict[str, Any]]
+    output: str
+    errors: str
+    code: int
+
+    @property
+    def first(self) -> dict[str, Any]:
+        """The first request of the conversation."""
+        assert self.requests, f"exit {self.code}\n{self.output}\n{self.errors}"
+        return self.requests[0]
+
+
+Words = Callable[[str, str], list[str]]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A coding agent: how it is asked, how it reaches the model, what a person approves."""
+
+    command: str
+    provider: type[Asked]
+    words: Words  # of a prompt and the provider's address
+    tool: str  # what it calls one of our tools
+    variables: Callable[[str], dict[str, str]] = lambda _url: {}
+    approve: Callable[[Path, Path, Path], None] = lambda _bin, _home, _project: None
+
+    def tools(self, request: dict[str, Any]) -> set[str]:
+        """Name the tools of a request as the program calls them."""
+        return set(_tool_names(request.get("tools", [])))
+
+
+def _tool_names(tools: list[dict[str, Any]], before: str = "") -> Iterator[str]:
+    for tool in tools:
+        inner = tool.get("tools") or tool.get("functionDeclarations") or []
+        name = tool.get("name") or tool.get("function", {}).get("name") or ""
+        if inner:
+            yield from _tool_names(inner, f"{name}__" if name else "")
+        elif name:
+            yield before + name
+
+
+def run_session(
+    program: Program, bin_folder: Path, home: Path, prompt: str, model: Model
+) -> Session:
+    """Ask a program something in its project and wait until it has done."""
+    provider = program.provider()
+    provider.model = model
+    with serving(provider) as served:
+        words = program.words(prompt, served.url)
+        started = [str(bin_folder / words[0]), *words[1:]]
+        variables = {**environment(home), **program.variables(served.url)}
+        with _running(started, variables, home / "project") as process:
+            output, errors = process.communicate(timeout=SECONDS)
+    requests = [request for request in served.requests if request.get("tools")]
+    return Session(words, requests, output, errors, process.returncode)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Give a program nothing of ours but the PATH."""
+    (home / "project").mkdir(parents=True, exist_ok=True)
+    return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
+
+
+@contextmanager
+def _running(words: list[str], variables: dict[str, str], folder: Path) -> Iterator[Any]:
+    process = subprocess.Popen(
+        words,
+        env=variables,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # and what it has started
+        process.wait()
+
+
+def _claude_words(prompt: str, _url: str) -> list[str]:
+    return ["claude", "-p", prompt, "--allowedTools", "mcp__looseleaf"]
+
+
+def _claude_variables(url: str) -> dict[str, str]:
+    off = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "scripted", **off}
+
+
+def _codex_words(prompt: str, url: str) -> list[str]:
+    provider = f'{{name="scripted", base_url="{url}", env_key="KEY", wire_api="responses"}}'
+    settings = {
+        "model": '"scripted"',
+        "model_provider": '"scripted"',
+        "model_providers.scripted": provider,
+        "analytics.enabled": "false",
+        "check_for_update_on_startup": "false",
+    }
+    chosen = [word for name, text in settings.items() for word in ("-c", f"{name}={text}")]
+    return ["codex", "exec", "--skip-git-repo-check", *chosen, prompt]
+
+
+def _trust_codex_hook(bin_folder: Path, home: Path, project: Path) -> None:
+    """Choose "Trust all and continue" on the screen that Codex shows at its start."""
+    config = home / ".codex" / "config.toml"
+    trusted = f'\n[projects."{project}"]\ntrust_level = "trusted"\n'
+    config.write_text(config.read_text() + trusted)
+    words = [str(bin_folder / "codex"), *_codex_words("", "http://127.0.0.1:9/v1")[3:-1]]
+    screen = b""
+    for _ in range(3):  # it ends where a key comes before it has read what came earlier
+        screen = _press_on_screen(words, home, b"trusting", b"2\r", lambda: _trusts(config))
+        if _trusts(config):
+            return
+    raise AssertionError(screen[-2000:].decode("utf-8", "replace"))
+
+
+def _trusts(config: Path) -> bool:
+    return "trusted_hash" in config.read_text()
+
+
+def _press_on_screen(
+    words: list[str], home: Path, text: bytes, keys: bytes, is_done: Callable[[], bool]
+) -> bytes:
+    """Run a program on a terminal; some time after it shows a text, press keys as a person does."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    variables = {**environment(home), "TERM": "xterm-256color", "KEY": "scripted"}
+    process = subprocess.Popen(
+        words, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=home / "project",
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    screen, next_press, end = b"", 0.0, time.monotonic() + 60
+    try:
+        while not is_done() and time.monotonic() < end:
+            part = read_terminal(ours)
+            if part is None:
+                break
+            screen += part
+            if b"\x1b[6n" in part:
+                os.write(ours, b"\x1b[1;1R")  # where the cursor is
+            if text in part:
+                next_press = time.monotonic() + 2
+            if next_press and time.monotonic() > next_press:
+                next_press = time.monotonic() + 5
+                os.write(ours, keys)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(ours)
+    return screen
+
+
+def _gemini_words(prompt: str, _url: str) -> list[str]:
+    return ["gemini", "-m", "gemini-2.5-pro", "-p", prompt]
+
+
+def _gemini_variables(url: str) -> dict[str, str]:
+    return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted"}
+
+
+def _trust_gemini_folder(_bin: Path, home: Path, project: Path) -> None:
+    """Write what the program writes when a person trusts a folder, and how it signs in."""
+    trusted = home / ".gemini" / "trustedFolders.json"
+    trusted.write_text(json.dumps({str(project): "TRUST_FOLDER"}))
+    file = home / ".gemini" / "settings.json"
+    off = {"privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
+    signed_in = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **off, **signed_in}, indent=2))
+
+
+def _opencode_words(prompt: str, _url: str) -> list[str]:
+    return ["opencode", "run", prompt]
+
+
+def _opencode_variables(url: str) -> dict[str, str]:
+    options = {"baseURL": url, "apiKey": "scripted"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options}
+    provider |= {"models": {"scripted": {"name": "scripted"}}}
+    config = {"provider": {"scripted": provider}, "model": "scripted/scripted"}
+    off = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
+    off |= {"OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_SHARE": "1"}
+    # It wants to fetch the library of plugins, which ours does not use.
+    off |= {"npm_config_offline": "true", "npm_config_registry": "http://127.0.0.1:9/"}
+    off |= {"npm_config_fetch_retries": "0"}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), **off}
+
+
+PROGRAMS = {
+    "claude-code": Program(
+        "claude", Messages, _claude_words, f"mcp__looseleaf__{APPEND}", _claude_variables
+    ),
+    "codex": Program(
+        "codex",
+        Responses,
+        _codex_words,
+        f"mcp__looseleaf__{APPEND}",
+        lambda _url: {"KEY": "scripted"},
+        _trust_codex_hook,
+    ),
+    "gemini": Program(
+        "gemini",
+        Contents,
+        _gemini_words,
+        f"mcp_looseleaf_{APPEND}",
+        _gemini_variables,
+        _trust_gemini_folder,
+    ),
+    "opencode": Program(
+        "opencode", Completions, _opencode_words, f"looseleaf_{APPEND}", _opencode_variables
+    ),
+}
+
+
+@dataclass
+class Connected:
+    """A program in a home of its own, connected to a workspace of its own."""
+
+    client: str
+    bin_folder: Path
+    folder: Path
+    installed: str = ""
+    sessions: list[Session] = field(default_factory=list)
+
+    @property
+    def program(self) -> Program:
+        """How the program is asked."""
+        return PROGRAMS[self.client]
+
+    def looseleaf(self, *words: str) -> str:
+        """Run our own command as the person whose home it is."""
+        root = {"LOOSELEAF_ROOT": str(self.folder / "memory")}
+        done = subprocess.run(
+            [str(LOOSELEAF), *words],
+            env={**environment(self.folder / "home"), **root},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def connect(self, fact: str) -> None:
+        """Make the workspace, put a fact into it, install the server and the hook, approve."""
+        self.looseleaf("init", str(self.folder / "memory"), "--agent", "ada")
+        self.looseleaf("memory", "append", "Lessons Learned", f"- {fact}")
+        self.installed = self.looseleaf("mcp", "install", "--client", self.client, "--yes")
+        home = self.folder / "home"
+        self.program.approve(self.bin_folder, home, home / "project")
+
+    def ask(self, prompt: str, *calls: tuple[str, dict[str, Any]], text: str = "All right.") -> str:
+        """Have one session; give the text of its first request."""
+        model = Model(calls, text)
+        session = run_session(self.program, self.bin_folder, self.folder / "home", prompt, model)
+        self.sessions.append(session)
+        return json.dumps(session.first, ensure_ascii=False)

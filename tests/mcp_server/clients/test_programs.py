@@ -1,0 +1,50 @@
+"""Real coding agents know their memory in the very first request, and have its tools.
+
+`python3 dev.py full tests/mcp_server/clients/test_programs.py` runs them; node and npm are needed,
+and a gigabyte for the programs, which are kept for the next run.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mcp_server.clients.programs import APPEND, PROGRAMS, Connected, Missing, install_programs
+
+OLD = "Invoices are numbered from 4711 upwards"
+NEW = "The zebra sleeps at noon"
+
+
+@pytest.fixture(scope="session")
+def bin_folder() -> Path:
+    """Install the programs, once for all runs; where they cannot be had, say why."""
+    try:
+        return install_programs()
+    except Missing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_the_first_request_has_the_memory_and_the_tools(
+    client: str, bin_folder: Path, tmp_path: Path
+) -> None:
+    """Three sessions of three; what the model writes down in the first is known in the next."""
+    connected = Connected(client, bin_folder, tmp_path)
+    connected.connect(OLD)
+    program = connected.program
+    fact = {"section": "Lessons Learned", "content": f"- {NEW}"}
+    first = connected.ask("What do you know about me?", (program.tool, fact))
+    second = connected.ask("What do you know about zebras?")
+    third = connected.ask("And about invoices?")
+    for session in connected.sessions:
+        assert session.code == 0, session.errors
+        assert program.tool in program.tools(session.first)
+    assert OLD in first
+    assert NEW not in first
+    for later in (second, third):
+        assert OLD in later
+        assert NEW in later
+    assert NEW in connected.looseleaf("memory", "read", "Lessons Learned")
+    assert APPEND in program.tool
