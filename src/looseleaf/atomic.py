@@ -190,6 +190,28 @@ def append(fd: int, content: bytes, size: int | None = None) -> None:
         raise
 
 
+def add_line(folder: int, name: str, line: bytes, *, mode: int = 0o600) -> None:
+    """Add a line to a file in one step, creating it if need be; nothing is synced."""
+    fd = os.open(name, _LOG, mode, dir_fd=folder)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)  # whatever the umask
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def overwrite(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> None:
+    """Write over a small file that always has the same length; nothing is synced."""
+    fd = os.open(name, _NEW & ~os.O_EXCL, mode, dir_fd=folder)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)  # whatever the umask
+        os.pwrite(fd, content, 0)
+    finally:
+        os.close(fd)
+
+
 def truncate(fd: int, size: int) -> None:
     """Cut a file to a length."""
     os.ftruncate(fd, size)

@@ -131,7 +131,7 @@ class TestPrune:
         live_through(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
         assert holding(root, SECRET) == []
-        assert sorted(os.listdir(history_folder(root))) == ["log"]
+        assert sorted(os.listdir(history_folder(root))) == [".head", "log"]
 
     def test_pages_that_have_nothing_to_prune_are_left_alone(
         self, store: DiskStore, history: DiskHistory, log: Path

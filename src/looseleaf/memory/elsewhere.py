@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import HistoryMissing
+from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.scope import Scope
 
 TYPE_CHECKING = False
@@ -83,6 +84,16 @@ class HistoryByShelf:
     def shelves(self) -> list[Shelf]:
         """List every shelf whose history lies in the workspace."""
         return self.own.shelves()
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+        history = self.history_for(shelf)
+        return history.missing(shelf) if history is not None else []
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and each of its versions with the hashes that were written."""
+        history = self.history_for(scope)
+        return history.verify(scope, is_core=is_core) if history is not None else PageVerdict(0)
 
     def _kept(self, scope: Scope) -> History:
         history = self.history_for(scope)

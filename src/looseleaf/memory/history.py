@@ -53,6 +53,18 @@ class Retention:
     grace_days: float = 1.0
 
 
+@value
+class PageVerdict:
+    """What verifying one page came to: versions read, faults in words, and whether it was edited.
+
+    An edit outside is no fault: people may edit pages with any program.
+    """
+
+    versions: int
+    faults: tuple[str, ...] = ()
+    edited_outside: bool = False
+
+
 class History(Protocol):
     """The prior versions of pages, oldest first."""
 
@@ -76,6 +88,15 @@ class History(Protocol):
 
     def shelves(self) -> list[Shelf]:
         """List every shelf that has a history."""
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and each of its versions with the hashes that were written.
+
+        A core page that is gone, or has no history, is a fault; any other may have been deleted.
+        """
 
 
 def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:

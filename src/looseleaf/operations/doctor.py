@@ -6,9 +6,7 @@ import os
 
 from looseleaf.agents.record import check_config
 from looseleaf.errors import LooseleafError
-from looseleaf.memory.pages import decoded
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.store import Found, content_hash
 from looseleaf.operations.audit import has_accounts
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.prompt_condition import check_core_pages, check_hooks
@@ -89,21 +87,42 @@ def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:
     """Read every page and every kept version, and compare each with its hash."""
-    scopes = [scope for shelf in _shelves(context, root) for scope in _scopes(context, shelf)]
-    faults = versions = 0
-    for place, scope in enumerate(scopes):
-        context.progress("Verifying", place + 1, len(scopes))
-        count, wrong = _verified(context, scope)
-        versions += count
-        for detail in wrong:
-            faults += 1
-            if faults <= _MOST:
-                advice = "Restore the page from another revision or a backup."
-                yield Finding("pages", "fault", f"{scope.key}: {detail}", advice)
-    told = f"{len(scopes)} pages and {versions} versions were read"
-    if faults > _MOST:
-        yield Finding("pages", "fault", f"{faults - _MOST} more faults")
-    yield Finding("pages", "fault" if faults else "ok", f"{told}, {faults} faults")
+    scopes: list[Scope] = []
+    faults: list[tuple[str, str]] = []
+    for shelf in _shelves(context, root):
+        present = {entry.filename for entry in context.pages.list(shelf)}
+        with_history = set(context.history.pages(shelf))
+        scopes += [shelf.page(name) for name in sorted(present | with_history)]
+        lost = context.history.missing(shelf)
+        faults += [(shelf.page(name).key, "its history is missing") for name in lost]
+    edited, versions = [], 0
+    for number, scope in enumerate(scopes, 1):
+        context.progress("Verifying", number, len(scopes))
+        verdict = context.history.verify(scope, is_core=_is_core(context, scope))
+        versions += verdict.versions
+        faults += [(scope.key, fault) for fault in verdict.faults]
+        edited += [scope.key] if verdict.edited_outside else []
+    yield from _page_findings(faults, edited)
+    total = f"{len(scopes)} pages and {versions} versions were read, {len(faults)} faults"
+    yield Finding("pages", "fault" if faults else "ok", total)
+
+
+def _page_findings(faults: list[tuple[str, str]], edited: list[str]) -> Iterator[Finding]:
+    advice = "Compare with a backup, or with the history: looseleaf memory history, restore."
+    for key, fault in faults[:_MOST]:
+        yield Finding("pages", "fault", f"{key}: {fault}", advice)
+    if len(faults) > _MOST:
+        yield Finding("pages", "fault", f"{len(faults) - _MOST} more faults")
+    if edited:
+        more = f" and {len(edited) - _MOST} more" if len(edited) > _MOST else ""
+        detail = f"changed outside since Looseleaf last wrote: {', '.join(edited[:_MOST])}{more}"
+        advice = "If nobody edited them: looseleaf memory diff shows what changed."
+        yield Finding("pages", "warning", detail, advice)
+
+
+def _is_core(context: Context, scope: Scope) -> bool:
+    registered = context.pages.registry.get(scope.filename)
+    return registered is not None and registered.protected
 
 
 def _shelves(context: Context, root: str) -> Iterator[Shelf]:
@@ -114,33 +133,3 @@ def _shelves(context: Context, root: str) -> Iterator[Shelf]:
             yield Shelf("user", int(name))
     for record in context.agents.records():
         yield record.shelf
-
-
-def _scopes(context: Context, shelf: Shelf) -> list[Scope]:
-    present = {entry.filename for entry in context.pages.list(shelf)}
-    return [shelf.page(name) for name in sorted(present | set(context.history.pages(shelf)))]
-
-
-def _verified(context: Context, scope: Scope) -> tuple[int, list[str]]:
-    """Give how many versions could be read, and what is wrong with the others."""
-    wrong: list[str] = []
-    count = 0
-    try:
-        page = context.pages.read(scope)
-        if isinstance(page, Found):
-            decoded(scope.filename, page.content)
-        revisions = context.history.revisions(scope)
-    except LooseleafError as error:
-        return 0, [str(error)]
-    for revision in revisions:
-        if not revision.kept or not revision.hash:
-            continue
-        try:
-            content = context.history.content(scope, revision.number)
-        except LooseleafError as error:
-            wrong.append(f"revision {revision.number}: {error}")
-            continue
-        count += 1
-        if content is None or content_hash(content) != revision.hash:
-            wrong.append(f"revision {revision.number} is not what was written")
-    return count, wrong

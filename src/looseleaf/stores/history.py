@@ -12,9 +12,11 @@ from looseleaf.memory.store import Change, Found
 from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged, shelf_named
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
 from looseleaf.stores.splice import is_whole
+from looseleaf.stores.verification import missing_histories, verify_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.memory.history import PageVerdict
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.stores.disk import DiskStore
     from looseleaf.stores.revisions import PageLog
@@ -170,6 +172,14 @@ class DiskHistory:
             os.close(folder)
         scopes = (scope_of_staged(f"{shelf.name}:{name}") for name in names)
         return sorted(scope.filename for scope in scopes if scope is not None)
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+        return missing_histories(self.store, shelf, set(self.pages(shelf)))
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and each of its versions with the hashes that were written."""
+        return verify_page(self.store, scope, is_core=is_core)
 
     def shelves(self) -> list[Shelf]:
         """List every shelf that has a history."""

@@ -1,0 +1,129 @@
+"""Verifying pages against their histories: every version is read once, in the order of the log."""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.errors import LooseleafError
+from looseleaf.folders import Reporting
+from looseleaf.memory.history import PageVerdict
+from looseleaf.memory.pages import decoded
+from looseleaf.memory.store import Found, content_hash
+from looseleaf.stores.known_pages import known_pages
+from looseleaf.stores.revisions import LOG
+from looseleaf.stores.splice import is_whole, unsplice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.stores.disk import DiskStore
+    from looseleaf.stores.revisions import Line, PageLog
+
+
+def missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[str]:
+    """Name the pages of a shelf that had a history and have none now."""
+    return sorted(known_pages(store, shelf) - names)
+
+
+def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict:
+    """Compare a page and each of its versions with the hashes that were written."""
+    try:
+        page = store.read(scope)
+        present = page if isinstance(page, Found) else None
+        if present is not None:
+            decoded(scope.filename, present.content)
+        log = store.log(scope)
+    except LooseleafError as error:
+        return PageVerdict(0, (str(error),))
+    if log is None:
+        return PageVerdict(0, ("it has no history",) if is_core and present else ())
+    try:
+        with Reporting(f"The history of {scope.filename}"):
+            lines = log.lines()
+            names = {name for name in os.listdir(log.folder) if name.isdigit()}
+            return _verify_lines(log, lines, names, present, is_core=is_core)
+    except LooseleafError as error:
+        return PageVerdict(0, (str(error),))
+    finally:
+        os.close(log.folder)
+
+
+def _verify_lines(
+    log: PageLog, lines: list[Line], names: set[str], present: Found | None, *, is_core: bool
+) -> PageVerdict:
+    changes = [line for line in lines if "revision" in line]
+    if not changes:
+        lost = names or log.head() or (is_core and present)
+        return PageVerdict(0, (f"its {LOG} is empty",) if lost else ())
+    purged = {line["purged"] for line in lines if "purged" in line}
+    newest = changes[-1]
+    faults = list(_missing_lines(log, changes, names))
+    versions = 0
+    for line, fault in _verify_versions(log, changes[:-1]):
+        is_gone = not line["hash"] or line["revision"] in purged
+        versions += not fault and not is_gone
+        if fault and not is_gone:
+            faults.append(f"revision {line['revision']}: {fault}")
+    fault, edited = _compare_present(log, newest, present, is_core=is_core)
+    faults += [fault] if fault else []
+    return PageVerdict(versions + (present is not None), tuple(faults), edited)
+
+
+def _missing_lines(log: PageLog, changes: list[Line], names: set[str]) -> Iterator[str]:
+    """Find gaps between the lines, versions without a line, and an end that was written once."""
+    listed = {line["revision"] for line in changes}
+    first, last = min(listed), max(listed)
+    known = {*range(first, last), *map(int, names)}
+    known |= {log.head()} if log.head() > last else set()
+    for number in sorted(known - listed):
+        yield f"the log has no line for revision {number}"
+
+
+def _verify_versions(log: PageLog, changes: list[Line]) -> Iterator[tuple[Line, str]]:
+    """Give each prior change with what is wrong with its file, oldest first."""
+    before: bytes | None = None
+    for line in changes:
+        content = log.prior(line["revision"])
+        is_whole_file = content is not None and content_hash(content) == line["hash"]
+        if is_whole_file or not line["hash"]:
+            before = content
+            yield line, ""
+            continue
+        before = _remade(line, before)
+        problem = "its file is missing" if content is None else "its file is damaged"
+        remedy = "; its text can be made again from the log" if before is not None else ""
+        yield line, problem + remedy
+
+
+def _remade(line: Line, before: bytes | None) -> bytes | None:
+    """Make a version again from the one before and what the log says was done to it."""
+    if "redo" not in line:
+        return None
+    base = b"" if is_whole(line["redo"], line["bytes"]) else before
+    content = None if base is None else unsplice(base, line["redo"])
+    return content if content is not None and content_hash(content) == line["hash"] else None
+
+
+def _compare_present(
+    log: PageLog, newest: Line, present: Found | None, *, is_core: bool
+) -> tuple[str, bool]:
+    """Compare the page with what was last written; give the fault, and whether it was edited."""
+    if present is None:
+        if not newest["hash"]:
+            return "", False
+        return ("the page is missing", False) if is_core else ("", True)
+    if present.hash == newest["hash"]:
+        return "", False
+    written = log.version(newest)
+    if written is not None and _differ_in_one_bit(written, present.content):
+        return "one bit of it is not what was last written", False
+    return "", True
+
+
+def _differ_in_one_bit(left: bytes, right: bytes) -> bool:
+    if len(left) != len(right):
+        return False
+    difference = int.from_bytes(left, "big") ^ int.from_bytes(right, "big")
+    return difference.bit_count() == 1
