@@ -15,7 +15,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.history import Revision
 from looseleaf.memory.store import content_hash
-from looseleaf.stores.known_pages import note_page
+from looseleaf.stores.history_notes import note_head, note_page
 from looseleaf.stores.splice import is_whole, splice, unsplice
 
 TYPE_CHECKING = False
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Choice = Callable[[list[Revision]], list[Revision]]
 
 LOG = "log"
-HEAD = ".head"
 _TAIL = 8_192
 _NAMES_EVERY = 16
 _CHANGE = {"revision", "time", "operation", "actor", "surface", "reason", "hash", "bytes"}
@@ -151,25 +150,8 @@ class PageLog:
             atomic.truncate(self._fd, size)
         self._size, self._last = size, None
 
-    def head(self) -> int:
-        """Give the number of the newest change that was ever logged; 0 where nothing tells."""
-        try:
-            fd = os.open(HEAD, READ, dir_fd=self.folder)
-        except FileNotFoundError:
-            return 0
-        try:
-            digits = read_all(fd).strip()
-        finally:
-            os.close(fd)
-        return int(digits) if digits.isdigit() else 0
-
     def _note_head(self, number: int) -> None:
-        """Note the number of the newest change beside the log, by which a lost line is missed.
-
-        It is not synced: a power cut may take it back, and then a line lost later is not missed.
-        """
-        mode = stat.S_IMODE(self.status().st_mode)
-        atomic.overwrite(self.folder, HEAD, b"%020d\n" % number, mode=mode)
+        note_head(self.folder, number, mode=stat.S_IMODE(self.status().st_mode))
 
     def rewrite(self, lines: list[Line], *, mode: int) -> None:
         """Replace the whole log; the page is locked by its directory, not by this file."""

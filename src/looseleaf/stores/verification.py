@@ -9,7 +9,7 @@ from looseleaf.folders import Reporting
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.store import Found, content_hash
-from looseleaf.stores.known_pages import known_pages
+from looseleaf.stores.history_notes import known_pages, read_head
 from looseleaf.stores.revisions import LOG
 from looseleaf.stores.splice import is_whole, unsplice
 
@@ -55,7 +55,7 @@ def _verify_lines(
 ) -> PageVerdict:
     changes = [line for line in lines if "revision" in line]
     if not changes:
-        lost = names or log.head() or (is_core and present)
+        lost = names or read_head(log.folder) or (is_core and present)
         return PageVerdict(0, (f"its {LOG} is empty",) if lost else ())
     purged = {line["purged"] for line in lines if "purged" in line}
     newest = changes[-1]
@@ -76,7 +76,8 @@ def _missing_lines(log: PageLog, changes: list[Line], names: set[str]) -> Iterat
     listed = {line["revision"] for line in changes}
     first, last = min(listed), max(listed)
     known = {*range(first, last), *map(int, names)}
-    known |= {log.head()} if log.head() > last else set()
+    head = read_head(log.folder)
+    known |= {head} if head > last else set()
     for number in sorted(known - listed):
         yield f"the log has no line for revision {number}"
 

@@ -1,7 +1,8 @@
-"""The list of pages of a shelf that ever had a history, by which one that is gone is missed.
+"""Notes by which a lost history is missed: the pages that ever had one, and how far each log went.
 
-A line is added when the history of a page begins. It is not synced: a power cut may take the line
-away, and then a history that goes missing later is not missed; nothing else depends on the list.
+The list of pages stands beside the histories of a shelf, the number of the newest change beside
+each log. Neither is synced: a power cut may take a note back, and then a loss later is not missed.
+Nothing else depends on them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.disk import DiskStore
 
 NAME = ".pages"
+HEAD = ".head"
 HISTORY = ".looseleaf/history"
 
 
@@ -45,3 +47,21 @@ def known_pages(store: DiskStore, shelf: Shelf) -> set[str]:
     finally:
         os.close(fd)
     return {line.replace(":", "/") for line in lines[:-1]}
+
+
+def note_head(history_folder: int, number: int, *, mode: int) -> None:
+    """Note the number of the newest change that is in a log."""
+    atomic.overwrite(history_folder, HEAD, b"%020d\n" % number, mode=mode)
+
+
+def read_head(history_folder: int) -> int:
+    """Give the number of the newest change that was ever in a log; 0 where nothing tells."""
+    try:
+        fd = os.open(HEAD, READ, dir_fd=history_folder)
+    except FileNotFoundError:
+        return 0  # an older Looseleaf made it
+    try:
+        digits = read_all(fd).strip()
+    finally:
+        os.close(fd)
+    return int(digits) if digits.isdigit() else 0
