@@ -8,6 +8,7 @@ Nothing else depends on them.
 from __future__ import annotations
 
 import os
+import stat
 
 from looseleaf import atomic
 from looseleaf.folders import READ, read_all
@@ -22,11 +23,12 @@ HEAD = ".head"
 HISTORY = ".looseleaf/history"
 
 
-def note_page(history_folder: int, name: str, *, mode: int) -> None:
+def note_page(history_folder: int, name: str) -> None:
     """Add a page to the list of its shelf; `history_folder` is that of the page, open."""
+    line = name.replace("/", ":").encode() + b"\n"
     shelf = os.open("..", atomic.FOLDER, dir_fd=history_folder)
     try:
-        atomic.add_line(shelf, NAME, name.replace("/", ":").encode() + b"\n", mode=mode)
+        atomic.add_line(shelf, NAME, line, mode=_mode_below(shelf))
     finally:
         os.close(shelf)
 
@@ -49,9 +51,9 @@ def known_pages(store: DiskStore, shelf: Shelf) -> set[str]:
     return {line.replace(":", "/") for line in lines[:-1]}
 
 
-def note_head(history_folder: int, number: int, *, mode: int) -> None:
+def note_head(history_folder: int, number: int) -> None:
     """Note the number of the newest change that is in a log."""
-    atomic.overwrite(history_folder, HEAD, b"%020d\n" % number, mode=mode)
+    atomic.overwrite(history_folder, HEAD, b"%020d\n" % number, mode=_mode_below(history_folder))
 
 
 def read_head(history_folder: int) -> int:
@@ -65,3 +67,8 @@ def read_head(history_folder: int) -> int:
     finally:
         os.close(fd)
     return int(digits) if digits.isdigit() else 0
+
+
+def _mode_below(folder: int) -> int:
+    """Give a file in a folder the rights that the folder has."""
+    return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660

@@ -8,7 +8,6 @@ which an outside program overwrites before we replace it can be made again from 
 from __future__ import annotations
 
 import os
-import stat
 
 from looseleaf import atomic
 from looseleaf.errors import Unavailable
@@ -135,23 +134,20 @@ class PageLog:
         """Append a change durably."""
         line = _line(entry)
         if not self._size:
-            note_page(self.folder, self.what, mode=stat.S_IMODE(self.status().st_mode))
+            note_page(self.folder, self.what)
         atomic.append(self._fd, line, self._size)
         self._size += len(line)
         self._last = entry
         if "revision" in entry:
-            self._note_head(entry["revision"])
+            note_head(self.folder, entry["revision"])
 
     def cut(self, size: int) -> None:
         """Take back what was added since the log had this length."""
         if self.status().st_size > size:
             before = self._change_of(self._last_line(size)) if size else None
-            self._note_head(before["revision"] if before else 0)  # first: it is never ahead
+            note_head(self.folder, before["revision"] if before else 0)  # first: never ahead
             atomic.truncate(self._fd, size)
         self._size, self._last = size, None
-
-    def _note_head(self, number: int) -> None:
-        note_head(self.folder, number, mode=stat.S_IMODE(self.status().st_mode))
 
     def rewrite(self, lines: list[Line], *, mode: int) -> None:
         """Replace the whole log; the page is locked by its directory, not by this file."""
