@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import (
     chatting,
     composing,
+    connecting,
     crowding,
     growing,
     reading,
@@ -31,6 +32,7 @@ MEASUREMENTS = {
     "composing": composing.measure,
     "searching": searching.measure,
     "starting": starting.measure,
+    "connecting": connecting.measure,
     "serving": serving.measure,
     "chatting": chatting.measure,
     "growing": growing.measure,
