@@ -107,6 +107,11 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("remote/answers.py", "*"): "what only annotations name is imported by its name",
     ("cli/talk.py", "readline"): "it changes how a terminal is read, and some Pythons have none",
     ("cli/mcp.py", "looseleaf.mcp_server.stdio.*"): "--help needs no server",
+    ("operations/prompt.py", "looseleaf.*"): "a server over stdio lists tools before it composes",
+    ("operations/prompt.py", "shlex"): "the same",
+    ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",
+    ("operations/daily.py", "looseleaf.memory.daily.*"): "the same",
+    ("stores/audit_chain.py", "hashlib"): "the same: settings are read before an entry is added",
     ("mcp_server/answers.py", "traceback"): "only a fault of ours needs it",
     (
         "operations/registry.py",

@@ -12,6 +12,7 @@ from mcp import Client
 from looseleaf import Workspace
 from looseleaf.mcp_server.answers import answer
 from looseleaf.mcp_server.stdio import acting_locally
+from looseleaf.operations.run import invoke
 from looseleaf.operations.tools import (
     MOST_CHARACTERS,
     call_tool,
@@ -66,9 +67,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "show_status": {},
     "create_agent": {"slug": "eve"},
     "set_agent_status": {"status": "active"},
+    "list_deleted_agents": {},
+    "restore_agent": {"agent": 3},
     "rename_agent": {"slug": "ada-lovelace"},
 }
-SMALLEST = {"file": "big.md", "query": "x", "words": "x", **DAY}
+SMALLEST = {"agent": "ada", "file": "big.md", "query": "x", "words": "x", **DAY}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -84,12 +87,15 @@ def test_every_tool_gives_a_result_and_an_error(root: Path, era: str) -> None:
             assert refused.structured_content["code"] == "invalid_argument", name
             assert "nonsense" in refused.content[0].text  # type: ignore[union-attr]
             names_agent = "agent" in tools[name].input_schema["properties"]
-            given = {**arguments, "agent": "ada"} if names_agent else arguments
+            given = {"agent": "ada", **arguments} if names_agent else arguments
             result = await client.call_tool(name, given)
             assert not result.is_error, (name, result.content)
             assert isinstance(result.structured_content, dict), name
             assert result.content, name
 
+    workspace = Workspace.open(root)
+    invoke(workspace.context, "looseleaf/create-agent", {"slug": "gone"})
+    invoke(workspace.context, "looseleaf/delete-agent", {"agent": "gone", "files": True})
     talk(started(root, "--all-agents", "--tools", "full"), session, era=era, seconds=120)
 
 
@@ -100,12 +106,12 @@ def test_every_tool_that_reads_is_cut_and_says_so(root: Path) -> None:
     shelf = workspace.agents.resolve("ada").shelf
     for file in ("big.md", "MEMORY.md", "daily/2026/04/17.md"):
         workspace.pages.write(shelf.page(file), page, change=workspace.context.change("write"))
-    context = acting_locally(workspace, 1, 1, full=True)("test")
+    context = acting_locally(workspace, 0, 1, full=True)("test")
     cut = set()
     for tool in operation_tools(workspace.context):
         if not tool.operation.read_only:
             continue
-        taken = tool.parameters(scoped=True)["properties"]
+        taken = tool.parameters(scoped=False)["properties"]
         arguments = {name: one for name, one in SMALLEST.items() if name in taken}
         chosen = pick_tool((tool,), tool.name)
         result = answer(lambda tool=chosen, given=arguments: call_tool(context, tool, given))  # type: ignore[misc]

@@ -225,9 +225,9 @@ def test_nothing_but_the_protocol_reaches_standard_output(root: Path, tmp_path: 
 
 # What a server over stdio may have imported, besides Looseleaf, when it has listed its tools.
 ALLOWED = """
-__future__ _collections _datetime _functools _hashlib _blake2 _heapq _json _operator _queue
+__future__ _collections _datetime _functools _heapq _json _operator _queue
 _sre _weakrefset collections collections.abc copyreg datetime enum errno fcntl functools
-hashlib heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
+heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
 re re._casefix re._compiler re._constants re._parser reprlib threading types unicodedata
 """
 WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}

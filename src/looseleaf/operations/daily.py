@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.daily import DailyMemory
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.store import Missing
 from looseleaf.operations.catalog import operation
@@ -15,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.find import Index
     from looseleaf.memory.pages import Saved
     from looseleaf.memory.search import Results
@@ -37,6 +37,8 @@ class DayText:
 
 def journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
     """Open the journal of the agent in question, if the operation is allowed on it."""
+    from looseleaf.memory.daily import DailyMemory
+
     shelf = shelf_of(context, where, "agent")
     if not context.principal.is_local:
         allow_page(context, shelf.page(ANY_DAY))

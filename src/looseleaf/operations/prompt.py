@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from looseleaf.agents.budget import Budget, budget_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.history import PastPages
@@ -11,14 +9,6 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, agent_meant, shelf_of
 from looseleaf.operations.moment import parse_moment
-from looseleaf.operations.page_problems import prompt_problems
-from looseleaf.prompt import formats
-from looseleaf.prompt.budget import over_budget
-from looseleaf.prompt.compare import compared
-from looseleaf.prompt.explain import explained
-from looseleaf.prompt.host_limit import HostLimit, fit_to_host
-from looseleaf.prompt.request import Request
-from looseleaf.prompt.sources import PastSources
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -32,6 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.budget import Overrun
     from looseleaf.prompt.compare import Comparison
     from looseleaf.prompt.explain import Explanation
+    from looseleaf.prompt.host_limit import HostLimit
 
 
 @value
@@ -74,6 +65,9 @@ def assemble(
     **more: Any,  # noqa: ANN401 - the other fields of a request
 ) -> Assembly:
     """Put together what an agent is given in a mode, of its pages now or at a time."""
+    from looseleaf.prompt.request import Request
+    from looseleaf.prompt.sources import PastSources
+
     agent = agent_meant(context, where)
     user = _user(context, where, agent)
     chosen = _budget(context, agent.config.get("prompt_budget")) if budget is None else budget
@@ -123,6 +117,8 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
 
     With a host (claude-code, codex or any), and always for a hook, it fits that host's limit.
     """
+    from looseleaf.prompt import formats
+
     assembly = assemble(
         context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
     )
@@ -146,6 +142,8 @@ def explain_prompt(
 
     With a host (claude-code, codex or any), of what a hook gives to that host.
     """
+    from looseleaf.prompt.explain import explained
+
     assembly = assemble(
         context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
     )
@@ -162,6 +160,8 @@ def diff_prompts(
     other: Side = Side(),  # noqa: B008 - a frozen value
 ) -> Comparison:
     """Compare two prompts (of two times, agents or modes) and name the first byte that differs."""
+    from looseleaf.prompt.compare import compared
+
     before = assemble(context, mode, where=where, as_of=as_of)
     agent = other.agent if other.agent is not None else where.agent
     after = assemble(context, other.mode or mode, where=Where(agent, where.user), as_of=other.as_of)
@@ -180,6 +180,10 @@ def check_prompt(
     max_characters: int = 0,
 ) -> Checked:
     """Check a prompt against the budgets of its pages and of the whole, and a host's limit."""
+    from looseleaf.operations.page_problems import prompt_problems
+    from looseleaf.prompt.budget import over_budget
+    from looseleaf.prompt.host_limit import fit_to_host
+
     chain = context.chain()
     # Without a budget of its own, so that what is too much is seen whole.
     assembly = assemble(context, mode, where=where, budget=Budget())
@@ -214,12 +218,18 @@ def check_prompt(
 def _fitted(context: Context, assembly: Assembly, host: str, max_characters: int) -> Assembly:
     if not host:
         return assembly
+    from looseleaf.prompt.host_limit import fit_to_host
+
     limit = host_limit(context, assembly.request.agent, host, max_characters)
     return fit_to_host(assembly, limit)
 
 
 def host_limit(context: Context, agent: AgentRecord, host: str, characters: int = 0) -> HostLimit:
     """Give a host's limit, and the command by which its model reads what did not fit."""
+    import shlex
+
+    from looseleaf.prompt.host_limit import HostLimit
+
     command = "looseleaf memory read"
     if context.principal.is_local:
         command = f"looseleaf --root {shlex.quote(context.settings.root)} memory read"

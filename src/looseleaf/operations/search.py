@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.find import ranked as ranked_pages
 from looseleaf.memory.history import PastPages
-from looseleaf.memory.search import Query, Results
-from looseleaf.memory.search import search as search_pages
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, layer_of, scope_of, shelf_of
 from looseleaf.operations.moment import parse_moment
@@ -15,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.memory.find import Hit, Index
     from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.search import Results
     from looseleaf.memory.store import Store
     from looseleaf.operations.context import Context
 
@@ -37,6 +35,9 @@ def search(
     as_of: str = "",
 ) -> Results:
     """Find a text in one page or in all pages of an agent (its journal too), line by line."""
+    from looseleaf.memory.search import Query
+    from looseleaf.memory.search import search as search_pages
+
     shelf = scope_of(context, file, where).shelf if file else _shelf(context, where)
     asked = Query(query, filename=file, section=section, context=lines, limit=limit)
     store, index = _source(context, shelf, as_of)
@@ -50,6 +51,8 @@ def find(
     context: Context, words: str, *, limit: int = 10, where: Where = HERE, as_of: str = ""
 ) -> list[Hit]:
     """Find the pages of an agent that are about some words, best first."""
+    from looseleaf.memory.find import ranked as ranked_pages
+
     shelf = _shelf(context, where)
     store, index = _source(context, shelf, as_of)
     return ranked_pages(store, shelf, words, index=index, limit=limit)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from hashlib import sha256
+
+from looseleaf.memory.store import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
     It begins the hash of the text. Whoever writes a page can search for a text that holds the
     beginning of its own hash, so the mark is lengthened until it does not occur.
     """
-    digest = hash or sha256(text.encode()).hexdigest()
+    digest = hash or content_hash(text.encode())
     while True:
         for length in range(_SHORTEST, len(digest) + 1, 4):
             if digest[:length] not in text:
                 return digest[:length]
-        digest = sha256(digest.encode()).hexdigest()
+        digest = content_hash(digest.encode())
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,6 @@ servers and accounts, and the driver alone where importing SQLAlchemy would take
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 from looseleaf.agents.accounts import Event
@@ -42,6 +41,8 @@ def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") 
 
 def entry_hash(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
     """Give the hash of an entry, which holds that of the entry before."""
+    import hashlib
+
     parts = [previous, number, time, *(fields[name] for name in FIELDS)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

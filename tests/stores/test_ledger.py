@@ -1,0 +1,91 @@
+"""The ledger: settings and audit by the driver alone, one database with the whole of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.agents.accounts import Event, Verified
+from looseleaf.errors import Unavailable
+from looseleaf.stores.ledger import SqliteLedger, open_ledger
+from looseleaf.stores.open_database import FILE
+
+
+def refuse() -> SqliteLedger:
+    """Open the whole database where a test says that the light part is enough."""
+    raise AssertionError("the whole database was opened")
+
+
+def test_both_ways_to_the_database_write_one_chain(workspace: Workspace) -> None:
+    """By turns, with the same bytes for the same event, and the audit verifies all of it."""
+    accounts = workspace.accounts()
+    before = accounts.audit.verify().entries
+    light = open_ledger(workspace.root, refuse, clock=workspace.clock)
+    assert isinstance(light, SqliteLedger)
+    event = Event("x", "ada", 1, "agent", "", "mcp", "file=\0\ud800" + "y" * 2000, detail="é")
+    for ledger in (light, accounts, light, accounts):
+        ledger.add_event(event)
+    assert accounts.audit.verify() == Verified(before + 4)
+    entries = accounts.audit.list(limit=4)
+    assert len({entry.event for entry in entries}) == 1
+
+
+def test_a_setting_made_elsewhere_is_seen_at_once(workspace: Workspace) -> None:
+    """By its version, without the whole database."""
+    accounts = workspace.accounts()
+    light = open_ledger(workspace.root, refuse, clock=workspace.clock)
+    assert light is not None
+    before = light.version()
+    assert light.settings_made() == {}
+    accounts.settings.put("daily_memory_enabled", True, Event("set"))
+    assert light.version() != before
+    assert light.settings_made() == {"daily_memory_enabled": True}
+
+
+def test_without_a_database_nothing_is_made(workspace: Workspace) -> None:
+    """A server that only reads leaves none behind."""
+    assert open_ledger(workspace.root, refuse, clock=workspace.clock) is None
+    assert workspace.database.settings() == workspace.settings
+    assert not Path(workspace.root, FILE).exists()
+
+
+def test_a_database_of_another_version_is_for_the_whole_of_it(workspace: Workspace) -> None:
+    """It migrates an older one and refuses a newer one; a link and an empty file are its, too."""
+    workspace.accounts()
+    workspace.close()
+    file = Path(workspace.root, FILE)
+    whole: list[str] = []
+
+    def opened() -> SqliteLedger:
+        whole.append("opened")
+        return SqliteLedger(str(file), clock=workspace.clock)
+
+    for number in ("0001", "9999"):
+        with sqlite3.connect(file) as sql:
+            sql.execute("UPDATE alembic_version SET version_num = ?", (number,))
+        sql.close()
+        open_ledger(workspace.root, opened, clock=workspace.clock)
+    elsewhere = file.with_name("elsewhere.db")
+    file.rename(elsewhere)
+    os.symlink(elsewhere, file)
+    open_ledger(workspace.root, opened, clock=workspace.clock)
+    file.unlink()
+    file.touch()
+    open_ledger(workspace.root, opened, clock=workspace.clock)
+    assert whole == ["opened"] * 4
+
+
+def test_a_broken_database_is_one_of_our_errors(workspace: Workspace) -> None:
+    """As everywhere: it is not available, and the message says what the database says."""
+    workspace.accounts()
+    light = open_ledger(workspace.root, refuse, clock=workspace.clock)
+    assert light is not None
+    with sqlite3.connect(Path(workspace.root, FILE)) as sql:
+        sql.execute("DROP TABLE audit")
+    sql.close()
+    with pytest.raises(Unavailable, match="audit"):
+        light.add_event(Event("x"))
