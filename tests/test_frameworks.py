@@ -83,13 +83,9 @@ class WholeGoogle(ScriptedGoogle):
         await _whole(send, 200, json.dumps(told))
 
 
-def replies(framework: Framework) -> list[Reply]:
-    """Write the fact down in the first session; say it in the second."""
-    fact = {"section": "Facts", "content": f"- {FACT}", "file": "MEMORY.md"}
-    ends = [Reply("Noted."), Reply("Not today.")]
-    if framework.example.startswith("smolagents"):
-        ends = [Reply(calls=(("final_answer", {"answer": one.text}),)) for one in ends]
-    return [Reply(calls=(("append_agent_memory", fact),)), *ends]
+# The fact is written down in the first session; the second only answers.
+REMEMBER = ("append_agent_memory", {"section": "Facts", "content": f"- {FACT}"})
+REPLIES = (Reply(calls=(REMEMBER,)), Reply("Noted."), Reply("Not today."))
 
 
 @pytest.mark.slow
@@ -99,7 +95,7 @@ def test_the_example_remembers(framework: Framework, workshop: Path, tmp_path: P
     programs = environment(workshop, framework.example, wheel(workshop), *framework.packages)
     root = Workspace.create(tmp_path / "memory", agent="ada").root
     model = WholeGoogle() if framework.example.startswith("google") else ByName()
-    model.script(*replies(framework))
+    model.script(*REPLIES)
     with serving(model):
         done = run(
             programs / "python",
