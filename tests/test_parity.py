@@ -27,6 +27,7 @@ NO_COMMAND = {
     "datamachine/get-agent-file": "`memory read` and `memory files` give the same in two parts",
     "datamachine/scaffold-memory-file": "`init` and `agents create` start what is missing",
     "datamachine/upload-agent-file": "`memory write --from-file` needs no base64",
+    "looseleaf/set-settings": "`settings set` makes one setting at a time",
     "memory_long_term_add": _SEED,
     "memory_long_term_delete": _SEED,
     "memory_long_term_read": _SEED,

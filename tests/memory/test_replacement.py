@@ -48,9 +48,9 @@ def test_a_section_that_takes_the_page_along_is_held_to_the_same(context: Contex
     """The bound is one of the page, whichever part of it is replaced."""
     write(context, LONG)
     with pytest.raises(LossRefused):
-        memory.update_memory(context, "Identity", "gone", file="SOUL.md")
+        memory.update_memory(context, "Identity", "gone", mode="set", file="SOUL.md")
     assert text(context) == LONG
-    memory.update_memory(context, "Identity", "gone", file="SOUL.md", allow_shrink=True)
+    memory.update_memory(context, "Identity", "gone", mode="set", file="SOUL.md", allow_shrink=True)
     assert text(context) == "# Soul\n\n## Identity\n\ngone\n"
 
 
@@ -96,7 +96,7 @@ def test_a_text_that_ends_with_a_placeholder_is_refused(context: Context, line: 
         with pytest.raises(LossRefused, match="placeholder"):
             write(context, f"{LONG}\n{line}", file)
         with pytest.raises(LossRefused, match="placeholder"):
-            memory.update_memory(context, "Identity", f"- one\n{line}", file=file)
+            memory.update_memory(context, "Identity", f"- one\n{line}", mode="set", file=file)
         assert text(context, file) == LONG
         write(context, f"{LONG}\n{line}", file, allow_shrink=True)
         write(context, f"- new\n{LONG}\n{line}", file)  # it stood there before

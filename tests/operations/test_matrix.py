@@ -177,6 +177,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/search-chat-sessions": (*AGENT, *WORKSPACE),
     "looseleaf/set-agent-status": AGENT,
     "looseleaf/set-setting": WORKSPACE,
+    "looseleaf/set-settings": WORKSPACE,
     "looseleaf/show-agent": AGENT,
     "looseleaf/show-status": (*AGENT, *WORKSPACE),
     "looseleaf/show-user": WORKSPACE,

@@ -110,7 +110,7 @@ def test_another_users_page_is_another_page(context: Context) -> None:
 
 def test_sections_are_set_appended_listed_and_deleted(context: Context) -> None:
     """By the names of the seeds."""
-    memory.update_memory(context, "Facts", "- one")
+    memory.update_memory(context, "Facts", "- one", mode="set")
     memory.update_memory(context, "Facts", "- two", mode="append")
     assert memory.read_memory(context, section="Facts").content == "- one\n- two"
     assert "Facts" in [section.name for section in memory.list_sections(context)]
@@ -245,9 +245,9 @@ def test_prune_reaches_users_who_own_no_agent(context: Context, clock: Clock) ->
 def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
     """The journal is part of what an agent knows; other agents are not."""
     agents.create_agent(context, "bob")
-    memory.update_memory(context, "Facts", "- the Needle", where=Where(agent="ada"))
+    memory.update_memory(context, "Facts", "- the Needle", mode="set", where=Where(agent="ada"))
     daily.write_day(context, "needle too", "2026-04-28", where=Where(agent="ada"))
-    memory.update_memory(context, "Facts", "- bob's needle", where=Where(agent="bob"))
+    memory.update_memory(context, "Facts", "- bob's needle", mode="set", where=Where(agent="bob"))
     found = search.search(context, "NEEDLE", where=Where(agent="ada"))
     assert [(one.filename, one.section) for one in found.matches] == [
         ("MEMORY.md", "Facts"),
@@ -328,7 +328,7 @@ def test_composing_puts_an_agents_memory_where_coding_agents_look(workspace: Wor
     target.write_text("# Mine\n")
     target.chmod(0o644)
     context = agents_md(workspace)
-    memory.update_memory(context, "Lessons Learned", "- composed fact")
+    memory.update_memory(context, "Lessons Learned", "- composed fact", mode="set")
     made = {one.file: one for one in composed.compose(context)}
     assert made["AGENTS.md"].projected == str(target)
     text = target.read_text()

@@ -44,11 +44,10 @@ def test_every_operation_has_a_schema(name: str) -> None:
 def test_a_schema_says_types_choices_and_defaults() -> None:
     """As the function's signature does."""
     made = schema(CATALOG["datamachine/update-agent-memory"])
-    assert made["required"] == ["section", "content"]
+    assert made["required"] == ["section", "content", "mode"]
     assert made["additionalProperties"] is False
     fields = made["properties"]
     assert fields["mode"]["enum"] == ["set", "append"]
-    assert fields["mode"]["default"] == "set"
     assert fields["file"] == {
         "type": "string",
         "description": "The name of the page.",
@@ -86,7 +85,7 @@ def test_the_names_of_the_seeds_are_understood(mine: Context) -> None:
         ({"fil": "MEMORY.md"}, "fil cannot be used: datamachine/get-agent-memory takes file"),
         ({"file": 7}, "it is string"),
         ({"file": None}, "it is string"),
-        ({"position": True}, r"it is \['integer', 'null'\]"),
+        ({"position": True}, r"it is one of \['integer', 'null'\]"),
         ({"position": "1"}, "integer"),
         ({"position": 2**53}, "integer"),
         ({"layer": "attic"}, "it is one of"),

@@ -92,7 +92,7 @@ def test_who_stops_listening_stops_the_answer(tell: Tell, asked: list[Asked]) ->
     events.close()  # type: ignore[attr-defined]
     assert asked == [
         ("/datamachine/v1/chat/continue", {"session": "s1"}),
-        ("/wp-abilities/v1/abilities/looseleaf/cancel-chat/run", {"session": "s1"}),
+        ("/looseleaf/v1/operations/looseleaf/cancel-chat", {"session": "s1"}),
     ]
 
 

@@ -126,9 +126,9 @@ def test_use_is_noted_without_a_new_version(accounts: SqlAccounts) -> None:
 def test_settings_are_made_and_taken_out(accounts: SqlAccounts) -> None:
     """As JSON has them."""
     for setting in (True, 7, 1.5, "text", [1, {"a": None}]):
-        accounts.settings.put("name", setting, DONE)
+        accounts.settings.put({"name": setting}, DONE)
         assert accounts.settings.all() == {"name": setting}
-    accounts.settings.put("name", None, DONE)
+    accounts.settings.put({"name": None}, DONE)
     assert accounts.settings.all() == {}
 
 

@@ -6,8 +6,11 @@ import json
 
 import pytest
 
+from looseleaf.errors import InvalidArgument
 from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.schema import schema
+from looseleaf.operations.schema import MEANING, SYNONYMS, arguments
+from looseleaf.web.abilities import OPERATIONS
+from looseleaf.web.arguments import accepted_schema
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
@@ -15,12 +18,45 @@ RUN = "/wp-abilities/v1/abilities"
 
 def test_every_operation_is_listed_with_its_schema(site: Site, token: str) -> None:
     """The list is the catalog."""
-    found = site.ask("GET", RUN, token, params={"per_page": 1000}).json()
-    assert {one["name"] for one in found["data"]} == set(CATALOG)
-    for one in found["data"]:
-        assert one["input_schema"] == json.loads(json.dumps(schema(CATALOG[one["name"]])))
-        alone = site.ask("GET", f"{RUN}/{one['name']}", token).json()["data"]
-        assert alone == one
+    params = {"per_page": 1000}
+    found = site.ask("GET", RUN, token, params=params)
+    assert {one["name"] for one in found.json()} == set(CATALOG)
+    assert found.headers["x-wp-total"] == str(len(CATALOG))
+    ours = site.ask("GET", OPERATIONS, token, params=params).json()["data"]
+    assert ours == found.json()
+    for one in found.json():
+        accepted = accepted_schema(CATALOG[one["name"]])
+        assert one["input_schema"] == json.loads(json.dumps(accepted))
+        assert one["output_schema"]["type"] == "object"
+        assert one["label"]
+        assert one["category"] == CATALOG[one["name"]].categories[0]
+        assert site.ask("GET", f"{RUN}/{one['name']}", token).json() == one
+        assert site.ask("GET", f"{OPERATIONS}/{one['name']}", token).json()["data"] == one
+
+
+@pytest.mark.parametrize("name", sorted(CATALOG))
+def test_the_published_arguments_are_those_that_are_taken(name: str) -> None:
+    """No name is taken that the schema does not list, and none is listed that is not taken."""
+    operation = CATALOG[name]
+    published = set(accepted_schema(operation)["properties"])
+    taken = set()
+    for argument in {*MEANING, *SYNONYMS, *published}:
+        try:
+            arguments(operation, {argument: object()})
+        except InvalidArgument as error:
+            if error.name != argument or " takes " not in str(error):
+                taken.add(argument)
+    assert published == taken
+
+
+def test_our_own_route_gives_the_whole_result(site: Site, token: str) -> None:
+    """In our envelope, where the run route answers as the original plugin does."""
+    asked = {"file": "MEMORY.md"}
+    name = "datamachine/list-agent-memory-sections"
+    flat = site.ask("POST", f"{RUN}/{name}/run", token, json=asked).json()
+    whole = site.ask("POST", f"{OPERATIONS}/{name}", token, json=asked).json()
+    assert flat["sections"] == [one["name"] for one in whole["data"]]
+    assert {"position", "line", "bytes"} <= set(whole["data"][0])
 
 
 def test_every_operation_can_be_reached(site: Site, token: str) -> None:
@@ -40,7 +76,7 @@ def test_the_abilities_of_the_seeds(site: Site, token: str) -> None:
     def run(name: str, **given: object) -> dict[str, object]:
         answer = site.ask("POST", f"{RUN}/datamachine/{name}/run", token, json={"input": given})
         assert answer.status_code == 200, answer.text
-        return answer.json()["data"]  # type: ignore[no-any-return]
+        return answer.json()  # type: ignore[no-any-return]
 
     fact = "- New fact the agent learned"
     run("update-agent-memory", section="Lessons Learned", content=fact, mode="append")
@@ -62,7 +98,7 @@ def test_what_only_reads_can_be_asked_by_get(
     """With the arguments in the address, in any of three ways."""
     address = f"{RUN}/datamachine/get-agent-memory/run"
     found = site.ask("GET", address, token, params=params)
-    assert "Memory started" in found.json()["data"]["content"]
+    assert "Memory started" in found.json()["content"]
 
 
 def test_an_unknown_ability_is_404(site: Site, token: str) -> None:
@@ -128,7 +164,8 @@ def test_agents_users_grants_and_settings_over_rest(site: Site) -> None:
         return answer.json()  # type: ignore[no-any-return]
 
     do("POST", "/users", login="eve")
-    do("POST", "/agents", slug="bob", name="Bob")
+    made = do("POST", "/agents", agent_slug="bob", agent_name="Bob")["data"]
+    assert (made["agent_slug"], made["agent_name"]) == ("bob", "Bob")  # type: ignore[index]
     do("POST", "/agents/bob/access", user="eve", role="operator")
     assert len(do("GET", "/agents/bob/access")["data"]) == 2  # type: ignore[arg-type]
     do("PATCH", "/agents/bob", config={"daily_memory": {"enabled": True}})
@@ -138,6 +175,13 @@ def test_agents_users_grants_and_settings_over_rest(site: Site) -> None:
     do("DELETE", "/agents/robert?files=true")
     do("PATCH", "/users/eve", status="disabled")
     do("PUT", "/settings/require_if_match", setting=True)
+    do("PATCH", "/settings", daily_memory_enabled=True, require_if_match=False)
+    wrong = {"daily_memory_enabled": False, "nonsense": 1}
+    refused = browser.request("PATCH", f"{API}/settings", headers=headers, json=wrong)
+    assert refused.status_code == 400
+    settings = {one["name"]: one["setting"] for one in do("GET", "/settings")["data"]}  # type: ignore[attr-defined]
+    assert settings["daily_memory_enabled"] is True  # all or none
+    assert settings["require_if_match"] is False
     assert do("GET", "/settings")["success"] is True
     assert do("GET", "/audit?limit=3")["total"] == 3
     assert do("GET", "/audit/verify")["data"]["fault"] == ""  # type: ignore[index]

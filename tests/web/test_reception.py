@@ -276,7 +276,7 @@ def test_a_setting_made_while_running_holds_at_once(site: Site, token: str) -> N
         json={"setting": True},
         headers={"x-csrf-token": csrf},
     ).raise_for_status()
-    assert site.ask("PUT", day, token, content=b"x").status_code == 201
+    assert site.ask("PUT", day, token, content=b"x").status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/login", "/openapi.json", "/health"])

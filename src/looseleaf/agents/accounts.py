@@ -152,8 +152,8 @@ class SiteSettings(Protocol):
     def all(self) -> Mapping[str, Any]:
         """Give every setting made, by name."""
 
-    def put(self, name: str, setting: object, event: Event) -> None:
-        """Make a setting; None takes it out."""
+    def put(self, chosen: Mapping[str, object], event: Event) -> None:
+        """Make settings by name, all or none; None takes one out."""
 
 
 class Audit(Protocol):

@@ -167,8 +167,9 @@ def write(
         tell_saved(asked, f"Wrote {place.title}", saved)
     else:
         saved = operations.update_memory(
-            asked.open(), place.section, content(), file=place.file, position=place.position,
-            where=asked.where, if_match=if_match, allow_shrink=allow_shrink,
+            asked.open(), place.section, content(), mode="set", file=place.file,
+            position=place.position, where=asked.where, if_match=if_match,
+            allow_shrink=allow_shrink,
         )  # fmt: skip
         tell_saved(asked, f"Set {place.title}", saved, section=place.section)
 

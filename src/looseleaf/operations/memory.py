@@ -117,7 +117,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     content: str,
     *,
     file: str = MAIN,
-    mode: Literal["set", "append"] = "set",
+    mode: Literal["set", "append"],
     position: int | None = None,
     where: Where = HERE,
     if_match: str | None = None,

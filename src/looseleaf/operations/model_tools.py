@@ -46,6 +46,7 @@ class Action:
     takes: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     fixed: Mapping[str, str] = {}
+    defaults: Mapping[str, str] = {}
     result: str = ""  # what a result that is no object is called
 
 
@@ -114,7 +115,12 @@ AGENT_MEMORY = ModelTool(
     },
     {
         "get": Action("datamachine/get-agent-memory", _PLACE),
-        "update": Action(_UPDATE, (*_PLACE, "content", "mode"), ("section", "content")),
+        "update": Action(
+            _UPDATE,
+            (*_PLACE, "content", "mode"),
+            ("section", "content"),
+            defaults={"mode": "set"},
+        ),
         "append": Action(_UPDATE, (*_PLACE, "content"), ("section", "content"), {"mode": "append"}),
         "delete": Action("datamachine/delete-agent-memory-section", _PLACE, ("section",)),
         "list_sections": Action(
@@ -249,7 +255,8 @@ def _act(
         if not given.get(name):
             raise InvalidArgument(name, f"{named} needs it")
     chosen = {name: given[name] for name in action.takes if given.get(name) not in (None, "")}
-    result = bounded(invoke(context, action.operation, {**chosen, **action.fixed}))
+    arguments = {**action.defaults, **chosen, **action.fixed}
+    result = bounded(invoke(context, action.operation, arguments))
     if not action.result:
         return dict(result)
     place = {"file": chosen.get("file", MAIN)} if "file" in action.takes else {}

@@ -20,7 +20,7 @@ from looseleaf.values import Secret, as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
     from typing import Any
 
     from looseleaf.operations.catalog import Operation
@@ -80,6 +80,7 @@ MEANING = {
     "section": "The name of the section.",
     "session": "The id of a chat session.",
     "setting": "The value.",
+    "settings": "Settings by name; null takes one back to what the settings file says.",
     "since": "The first day of the range.",
     "slug": "Lower-case letters, digits, - and _.",
     "status": "The status.",
@@ -91,15 +92,18 @@ MEANING = {
     "words": "What the pages are about.",
 }
 # The names that the documents the project was made from have for the same things.
-SYNONYMS = {
-    "agent_id": "agent",
-    "agent_slug": "agent",
-    "filename": "file",
-    "from": "since",
-    "request_id": "request",
-    "session_id": "session",
-    "to": "until",
-    "user_id": "user",
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "agent_config": ("config",),
+    "agent_id": ("agent",),
+    "agent_name": ("name",),
+    "agent_slug": ("agent", "slug"),  # of a new agent, the slug that it gets
+    "filename": ("file",),
+    "from": ("since",),
+    "owner_id": ("owner",),
+    "request_id": ("request",),
+    "session_id": ("session",),
+    "to": ("until",),
+    "user_id": ("user",),
 }
 _WHERE = {
     "agent": "str | int | None",
@@ -196,7 +200,7 @@ def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     known = _parameters(operation)
     chosen: dict[str, Any] = {}
     for told, argument in given.items():
-        name = told if told in known else SYNONYMS.get(told, told)
+        name = meant_by(told, known)
         if name not in known:
             raise InvalidArgument(told, f"{operation.name} takes {', '.join(known) or 'none'}")
         if told in ("agent_id", "user_id") and argument == 0:
@@ -209,6 +213,13 @@ def arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
         if default is REQUIRED and name not in chosen:
             raise InvalidArgument(name, "it is needed")
     return _gathered(operation, chosen)
+
+
+def meant_by(name: str, known: Container[str]) -> str:
+    """Give the argument that a name means among those that an operation takes."""
+    if name in known:
+        return name
+    return next((one for one in SYNONYMS.get(name, ()) if one in known), name)
 
 
 def _made(operation: Operation, argument: object, annotation: str) -> object:

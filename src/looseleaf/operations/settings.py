@@ -53,11 +53,24 @@ def list_settings(context: Context) -> list[SettingInfo]:
 )
 def set_setting(context: Context, name: str, *, setting: str | bool | float | None) -> SettingInfo:
     """Make a setting while running; null takes it back to what the settings file says."""
+    return set_settings(context, {name: setting})[0]
+
+
+@operation(
+    "looseleaf/set-settings", permission="settings", categories=("settings",), idempotent=True
+)
+def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingInfo]:
+    """Make several settings while running, all or none; null takes one back to the file's."""
     context.allow()
-    checked = None if setting is None and name in RUNTIME else check_runtime(name, setting)
+    checked = {
+        name: None if setting is None and name in RUNTIME else check_runtime(name, setting)
+        for name, setting in settings.items()
+    }
     store = accounts_of(context).settings
-    store.put(name, checked, event(context, "looseleaf/set-setting", f"{name}={setting}"))
-    return _info(context, name, store.all(), _read_file(context))
+    target = " ".join(f"{name}={setting}" for name, setting in settings.items())
+    store.put(checked, event(context, "looseleaf/set-setting", target))
+    in_database, in_file = store.all(), _read_file(context)
+    return [_info(context, name, in_database, in_file) for name in settings]
 
 
 def _read_file(context: Context) -> Settings:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.remote.address import Address
     from looseleaf.values import Secret
 
-ABILITIES = "/wp-abilities/v1/abilities"
+OPERATIONS = "/looseleaf/v1/operations"
 PAGES = "/datamachine/v1/files/agent"
 JSON, EVENTS = "application/json", "text/event-stream"
 SECONDS = 90.0  # the server itself gives up reading after 60
@@ -51,7 +51,7 @@ class Connection:
             headers["x-looseleaf-reason"] = quote(reason, errors="replace")
         answer = self._ask(
             "POST",
-            f"{ABILITIES}/{quote(name)}/run",
+            f"{OPERATIONS}/{quote(name)}",
             headers=headers,
             content=_body(given),
         )

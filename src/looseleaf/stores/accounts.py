@@ -244,14 +244,14 @@ class SqlSettings:
         with self._accounts.database.reading() as connection:
             return {row.name: json.loads(row.setting) for row in connection.execute(query)}
 
-    def put(self, name: str, setting: object, event: Event) -> None:
-        """Make a setting; None takes it out."""
+    def put(self, chosen: Mapping[str, object], event: Event) -> None:
+        """Make settings by name, all or none; None takes one out."""
         with self._accounts.changing(event) as connection:
-            connection.execute(tables.settings.delete().where(tables.settings.c.name == name))
-            if setting is not None:
-                connection.execute(
-                    tables.settings.insert().values(name=name, setting=json.dumps(setting))
-                )
+            for name, setting in chosen.items():
+                connection.execute(tables.settings.delete().where(tables.settings.c.name == name))
+                if setting is not None:
+                    row = {"name": name, "setting": json.dumps(setting)}
+                    connection.execute(tables.settings.insert().values(**row))
 
 
 def open_accounts(chosen: Settings, *, clock: Callable[[], float]) -> SqlAccounts:

@@ -134,6 +134,8 @@ def of_error(request: Request, error: Exception) -> Response:
 def _plain(known: object) -> object:
     if isinstance(known, tuple):
         return [_plain(one) for one in known]
+    if isinstance(known, dict):
+        return {str(name): _plain(one) for name, one in known.items()}
     return known if isinstance(known, str | int | float | None) else str(known)
 
 

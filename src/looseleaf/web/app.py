@@ -83,6 +83,11 @@ HANDLERS: dict[str, dict[str, Handler]] = {
         "POST": abilities.run_ability,
     },
     f"{abilities.ABILITIES}/{{name:path}}": {"GET": abilities.show_ability},
+    abilities.OPERATIONS: {"GET": abilities.list_operations},
+    f"{abilities.OPERATIONS}/{{name:path}}": {
+        "GET": abilities.show_operation,
+        "POST": abilities.run_operation,
+    },
     "/login": {"GET": explorer.login_page, "POST": sessions.sign_in},
     "/logout": {"POST": sessions.sign_out},
     "/session": {"GET": sessions.show_session},

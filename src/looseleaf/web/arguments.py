@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.operations.schema import SYNONYMS, schema
+from looseleaf.operations.schema import SYNONYMS, meant_by, schema
 from looseleaf.web.problems import Problem
 
 if TYPE_CHECKING:
@@ -36,6 +36,31 @@ def _kinds(wanted: Mapping[str, Any]) -> tuple[frozenset[str], str]:
     return frozenset(kinds), items
 
 
+@cache
+def accepted_schema(operation: Operation) -> dict[str, Any]:
+    """Give the JSON schema of all arguments that are taken, with every name an argument may have.
+
+    An argument that is needed may be given under any of its names.
+    """
+    wanted = schema(operation)
+    properties = dict(wanted["properties"])
+    names: dict[str, list[str]] = {}
+    for synonym in SYNONYMS:
+        meant = meant_by(synonym, wanted["properties"])
+        if synonym != meant:
+            shape = {key: one for key, one in properties[meant].items() if key != "default"}
+            properties[synonym] = {**shape, "description": f"The same as {meant}."}
+            names.setdefault(meant, [meant]).append(synonym)
+    required = [name for name in wanted["required"] if name not in names]
+    either = [
+        {"anyOf": [{"required": [name]} for name in names[needed]]}
+        for needed in wanted["required"]
+        if needed in names
+    ]
+    made = {**wanted, "properties": properties, "required": required}
+    return {**made, "allOf": either} if either else made
+
+
 def from_query(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Give the arguments that a query says, each as the kind that the operation takes."""
     found: dict[str, Any] = {}
@@ -44,7 +69,7 @@ def from_query(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[s
     kinds = kinds_of(operation)
     for told, text in query:
         name = told.removesuffix("[]")
-        takes, _ = kinds.get(SYNONYMS.get(name, name), (frozenset(), ""))
+        takes, _ = kinds.get(meant_by(name, kinds), (frozenset(), ""))
         if "array" in takes:
             found.setdefault(name, []).extend(part for part in text.split(",") if part)
         elif name in found:

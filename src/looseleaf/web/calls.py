@@ -10,7 +10,8 @@ from looseleaf.web.answers import answer
 from looseleaf.web.arguments import combined, from_query, kinds_of
 from looseleaf.web.bodies import Limits, media_type, parse_object, read_body
 from looseleaf.web.listing import paged
-from looseleaf.web.representation import with_old_names
+from looseleaf.web.plugin_answers import ENTRIES
+from looseleaf.web.plugin_errors import plugin_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,12 +69,16 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     if request.method not in ("GET", "HEAD", "DELETE"):
         media_type(request)
         body = await parse_object(await body_of(request, operation))
+        if endpoint.whole_body:
+            body = {endpoint.whole_body: body}
     given = combined(dict(request.path_params), dict(endpoint.fixed), asked, body)
-    result = await invoke(request, context, operation, given)
+    with plugin_errors(operation.name, given):
+        result = await invoke(request, context, operation, given)
+    entry = ENTRIES.get(operation.name)
     if isinstance(result, list):
-        told = [with_old_names(one) if isinstance(one, dict) else one for one in result]
-        return window.answer(told, endpoint.status)
-    return answer(result, endpoint.status)
+        items = [entry(context, one) for one in result] if entry else result
+        return window.answer(items, endpoint.status)
+    return answer(entry(context, result) if entry else result, endpoint.status)
 
 
 async def invoke(

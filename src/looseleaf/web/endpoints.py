@@ -16,6 +16,7 @@ class Endpoint:
     operation: str
     status: int = 200
     fixed: tuple[tuple[str, str], ...] = ()  # arguments that the address stands for
+    whole_body: str = ""  # the argument that the whole JSON body is
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -23,6 +24,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/files/agent", "datamachine/list-agent-files"),
     Endpoint("GET", "/files/agent/daily", "datamachine/daily-memory-list"),
     Endpoint("GET", "/files/agent/daily/search", "datamachine/search-daily-memory"),
+    Endpoint(
+        "POST",
+        "/files/agent/daily/append",
+        "datamachine/daily-memory-write",
+        fixed=(("mode", "append"),),
+    ),
     Endpoint("GET", "/files/injectable", "datamachine/list-injectable-memory-files"),
     Endpoint("POST", "/files/scaffold", "datamachine/scaffold-memory-file"),
     Endpoint("POST", "/files/compose", "looseleaf/compose-files"),
@@ -31,7 +38,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     # Sections.
     Endpoint("GET", "/sections", "datamachine/list-agent-memory-sections"),
     Endpoint("GET", "/section", "datamachine/get-agent-memory"),
-    Endpoint("PUT", "/section", "datamachine/update-agent-memory"),
+    Endpoint("PUT", "/section", "datamachine/update-agent-memory", fixed=(("mode", "set"),)),
     Endpoint("POST", "/section", "datamachine/update-agent-memory", fixed=(("mode", "append"),)),
     Endpoint("DELETE", "/section", "datamachine/delete-agent-memory-section"),
     # Finding.
@@ -91,6 +98,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     # The workspace.
     Endpoint("GET", "/status", "looseleaf/show-status"),
     Endpoint("GET", "/settings", "looseleaf/list-settings"),
+    Endpoint("PATCH", "/settings", "looseleaf/set-settings", whole_body="settings"),
     Endpoint("PUT", "/settings/{name}", "looseleaf/set-setting"),
     Endpoint("GET", "/audit", "looseleaf/list-audit"),
     Endpoint("GET", "/audit/verify", "looseleaf/verify-audit"),

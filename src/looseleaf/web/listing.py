@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import Response
+
 from looseleaf.values import value
-from looseleaf.web.answers import answer
+from looseleaf.web.answers import JSON, answer, encoded
 from looseleaf.web.problems import Problem
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
 
 PER_PAGE, MOST = 100, 1000
 _NAMES = ("page", "per_page")
@@ -25,17 +26,28 @@ class Window:
 
     def answer(self, items: list[Any], status: int = 200) -> Response:
         """Give the part, and how many there are in all."""
-        start = (self.page - 1) * self.per_page
-        pages = -(-len(items) // self.per_page)
-        headers = {"x-wp-total": str(len(items)), "x-wp-totalpages": str(pages)}
         return answer(
-            items[start : start + self.per_page],
+            self._part(items),
             status,
-            headers,
+            self._headers(items),
             total=len(items),
-            pages=pages,
+            pages=self._pages(items),
             page=self.page,
         )
+
+    def bare_answer(self, items: list[Any]) -> Response:
+        """Give the part as WordPress gives a list: an array, and how many there are as headers."""
+        return Response(encoded(self._part(items)), 200, self._headers(items), JSON)
+
+    def _part(self, items: list[Any]) -> list[Any]:
+        start = (self.page - 1) * self.per_page
+        return items[start : start + self.per_page]
+
+    def _pages(self, items: list[Any]) -> int:
+        return -(-len(items) // self.per_page)
+
+    def _headers(self, items: list[Any]) -> dict[str, str]:
+        return {"x-wp-total": str(len(items)), "x-wp-totalpages": str(self._pages(items))}
 
 
 def paged(request: Request) -> tuple[list[tuple[str, str]], Window]:

@@ -6,8 +6,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from looseleaf.operations import run
-from looseleaf.operations.schema import MEANING, schema
-from looseleaf.web.abilities import ABILITIES, all_operations
+from looseleaf.operations.schema import MEANING
+from looseleaf.web.abilities import ABILITIES, all_operations, output_schema
+from looseleaf.web.arguments import accepted_schema
 from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
 from looseleaf.web.listing import MOST, PER_PAGE
 from looseleaf.web.statuses import failures, success
@@ -76,7 +77,7 @@ ERROR: Document = {
 
 
 def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
-    wanted = schema(operation)
+    wanted = accepted_schema(operation)
     more = (502,) if operation.permission == "chat" else ()
     in_path = {part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")}
     fixed = {name for name, _ in endpoint.fixed}
@@ -102,6 +103,9 @@ def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
             parameters += _PARTS
     else:
         described["requestBody"] = body(rest, needed)
+        if endpoint.whole_body:
+            whole = {"type": "object"}
+            described["requestBody"]["content"] = {"application/json": {"schema": whole}}
     if operation.versioned:
         parameters += CONDITIONS
     return described | {"parameters": parameters}
@@ -142,27 +146,32 @@ def _parameter(name: str, wanted: Document, place: str, *, needed: bool) -> Docu
     }
 
 
-def body(properties: Document, needed: list[str]) -> Document:
-    """Describe a JSON body."""
+def body(properties: Document, needed: list[str], either: list[Document] | None = None) -> Document:
+    """Describe a JSON body; `either` are arguments that may be given under several names."""
     wanted = {
         "type": "object",
         "properties": properties,
         "required": needed,
         "additionalProperties": False,
     }
-    return {"required": bool(needed), "content": {"application/json": {"schema": wanted}}}
+    if either:
+        wanted["allOf"] = either
+    return {"required": bool(needed or either), "content": {"application/json": {"schema": wanted}}}
 
 
 def _ability(operation: Operation) -> Document:
-    wanted = schema(operation)
+    wanted = accepted_schema(operation)
     more = (502,) if operation.permission == "chat" else ()
     described: Document = {
         "operationId": f"run-{operation.name.replace('/', '-')}",
         "summary": operation.summary,
         "description": f"It takes `{operation.permission}`.",
         "tags": ["abilities"],
-        "requestBody": body(wanted["properties"], wanted["required"]),
-        "responses": {"200": success(), **failures("POST", *more)},
+        "requestBody": body(wanted["properties"], wanted["required"], wanted.get("allOf", [])),
+        "responses": {
+            "200": success(schema=output_schema(operation)),
+            **failures("POST", *more),
+        },
     }
     if operation.versioned:
         described["parameters"] = CONDITIONS

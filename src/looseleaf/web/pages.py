@@ -5,21 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from starlette.responses import Response
+
 from looseleaf.errors import NotText, PageMissing
 from looseleaf.memory.store import content_hash
 from looseleaf.operations import run
 from looseleaf.operations.schema import plain
-from looseleaf.web.answers import answer
+from looseleaf.web.answers import JSON, encoded
 from looseleaf.web.arguments import combined, from_query
 from looseleaf.web.bodies import media_type, parse_page
 from looseleaf.web.calls import body_of, invoke, reception_of, workers_of
+from looseleaf.web.plugin_answers import Call, route_answer
+from looseleaf.web.plugin_errors import plugin_errors
 from looseleaf.web.preconditions import etag
 from looseleaf.web.problems import Problem
 from looseleaf.web.representation import represented, with_old_names
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from looseleaf.operations.catalog import Operation
     from looseleaf.operations.context import Context
@@ -29,6 +32,10 @@ READ, WRITE, DELETE = (
     "datamachine/get-agent-memory",
     "datamachine/write-agent-file",
     "datamachine/delete-agent-file",
+)
+FILE = "datamachine/get-agent-file"  # whose errors the original plugin gives for a page
+APPEND_ELSEWHERE = (
+    "mode was ignored: this address replaces the day. POST /files/agent/daily/append adds to it."
 )
 READ_DAY, WRITE_DAY, DELETE_DAY = (
     "datamachine/daily-memory-read",
@@ -41,19 +48,19 @@ async def read_page(request: Request) -> Response:
     """Give a page; from memory or with one small read, so no thread is worth its price."""
     context = reception_of(request).context(request)
     operation = run.find(context, READ)
-    if not request.scope["query_string"]:
-        # Most requests: a page of one's own, with nothing to read from an address.
-        return _page(request, run.act(context, operation, {"file": request.path_params["file"]}))
-    query = from_query(operation, request.query_params.multi_items())
-    given = combined(request.path_params, query)
-    if "as_of" in given:
-        return _page(
-            request,
-            await workers_of(request).read(
-                context.principal.credential, partial(run.perform, context, READ, given)
-            ),
-        )
-    return _page(request, run.perform(context, READ, given))
+    named = {"file": request.path_params["file"]}
+    with plugin_errors(FILE, named):
+        if not request.scope["query_string"]:
+            # Most requests: a page of one's own, with nothing to read from an address.
+            return _page(request, run.act(context, operation, named))
+        query = from_query(operation, request.query_params.multi_items())
+        given = combined(request.path_params, query)
+        if "as_of" in given:
+            work = partial(run.perform, context, READ, given)
+            return _page(
+                request, await workers_of(request).read(context.principal.credential, work)
+            )
+        return _page(request, run.perform(context, READ, given))
 
 
 def _page(request: Request, found: object) -> Response:
@@ -86,9 +93,10 @@ async def read_day(request: Request) -> Response:
     context = reception_of(request).context(request)
     operation = run.find(context, READ_DAY)
     given = combined(_date(request), from_query(operation, request.query_params.multi_items()))
-    day = await invoke(request, context, operation, given)
-    if not day["exists"]:
-        raise PageMissing(day["file"])
+    with plugin_errors(READ_DAY, given):
+        day = await invoke(request, context, operation, given)
+        if not day["exists"]:
+            raise PageMissing(day["file"])
     content = day["content"].encode()
     version = day["hash"] or content_hash(content)
     document = {**day, "hash": version, "bytes": len(content)}
@@ -96,11 +104,10 @@ async def read_day(request: Request) -> Response:
 
 
 async def write_day(request: Request) -> Response:
-    """Replace one day of the journal; with `mode` append, add to it."""
+    """Replace one day of the journal, whatever `mode` says: appending has its own address."""
     context = reception_of(request).context(request)
     operation = run.find(context, WRITE_DAY)
-    given = {**_date(request), "mode": request.query_params.get("mode", "write")}
-    return await _write(request, context, operation, given)
+    return await _write(request, context, operation, {**_date(request), "mode": "write"})
 
 
 async def delete_day(request: Request) -> Response:
@@ -115,13 +122,14 @@ async def _write(
     kind = media_type(request)
     content, more = await parse_page(await body_of(request, operation), kind)
     told = from_query(operation, request.query_params.multi_items())
-    if "mode" in more:
-        named.pop("mode", None)
-        told.pop("mode", None)
+    modes = {told.pop("mode", "write"), more.pop("mode", "write")} if "mode" in named else set()
     given = combined(named, told, more, {"content": content})
-    saved = await invoke(request, context, operation, given)
-    status = 200 if saved["previous"] or not saved["changed"] else 201
-    return answer(saved, status, {"etag": etag(saved["hash"])})
+    with plugin_errors(operation.name, given):
+        saved = await invoke(request, context, operation, given)
+    if modes - {"write"}:
+        saved["warnings"] = [*saved["warnings"], APPEND_ELSEWHERE]
+    document = route_answer(operation.name, Call(context, given, saved))
+    return Response(encoded(document), 200, {"etag": etag(saved["hash"])}, JSON)
 
 
 async def _delete(
@@ -129,8 +137,10 @@ async def _delete(
 ) -> Response:
     told = from_query(operation, request.query_params.multi_items())
     given = combined(named, told)
-    deleted = await invoke(request, context, operation, given)
-    return answer(deleted)
+    with plugin_errors(operation.name, given):
+        deleted = await invoke(request, context, operation, given)
+    document = route_answer(operation.name, Call(context, given, deleted))
+    return Response(encoded(document), 200, None, JSON)
 
 
 def _date(request: Request) -> dict[str, str]:

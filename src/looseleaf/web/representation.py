@@ -103,4 +103,4 @@ def with_old_names(info: dict[str, Any]) -> dict[str, Any]:
 
 def iso(seconds: float) -> str:
     """Write a time as ISO 8601, in UTC; "" where it is not known."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds else ""
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(seconds)) if seconds else ""

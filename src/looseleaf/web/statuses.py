@@ -27,14 +27,17 @@ _READING = (400, 401, 403, 404, 405, 429, 500, 503)
 _WRITING = (*_READING, 408, 409, 412, 413, 415, 428, 507)
 
 
-def success(description: str = "Done.") -> dict[str, Any]:
-    """Describe the envelope of what was asked for."""
-    envelope = {
-        "type": "object",
-        "required": ["success", "data"],
-        "properties": {"success": {"const": True}, "data": {}},
-    }
-    return {"description": description, "content": {"application/json": {"schema": envelope}}}
+ENVELOPE: dict[str, Any] = {
+    "type": "object",
+    "required": ["success", "data"],
+    "properties": {"success": {"const": True}, "data": {}},
+}
+
+
+def success(description: str = "Done.", schema: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Describe what was asked for: our envelope, unless another schema is given."""
+    content = {"application/json": {"schema": ENVELOPE if schema is None else schema}}
+    return {"description": description, "content": content}
 
 
 def failures(method: str, *more: int) -> dict[str, Any]:

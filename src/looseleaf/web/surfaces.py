@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from looseleaf.memory.scope import LAYERS
 from looseleaf.operations.schema import MEANING
-from looseleaf.web.abilities import ABILITIES
+from looseleaf.web.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.endpoints import NAMESPACE
 from looseleaf.web.statuses import failures, success
 
@@ -33,10 +33,9 @@ def page_paths(_context: Context) -> Document:
         _named("position", "query", {"type": "integer"}),
     ]
     shrink = [_named("allow_shrink", "query", {"type": "boolean"})]
-    mode = [*shrink, _named("mode", "query", {"type": "string", "enum": ["append", "write"]})]
     return {
         _FILE: _methods("page", file, section, shrink),
-        _DAY: _methods("day", day, [], mode),
+        _DAY: _methods("day", day, [], shrink),
     }
 
 
@@ -45,7 +44,10 @@ def _methods(
 ) -> Document:
     who = [
         _named("agent", "query", {"type": "string"}),
+        _named("agent_id", "query", {"type": "integer"}),
+        _named("agent_slug", "query", {"type": "string"}),
         _named("user", "query", {"type": "integer"}),
+        _named("user_id", "query", {"type": "integer"}),
         _named("layer", "query", {"type": "string", "enum": list(LAYERS)}),
     ]
     past = [_named("as_of", "query", {"type": "string"})]
@@ -71,8 +73,7 @@ def _methods(
             "parameters": [*place, *who, *writing, *CONDITIONS],
             "requestBody": _CONTENT,
             "responses": {
-                "200": success("The page was replaced, or said so already."),
-                "201": success("The page was created."),
+                "200": success("The page was replaced or created, or said so already."),
                 **failures("PUT", 412),
             },
         }
@@ -138,8 +139,18 @@ def own_paths() -> Document:
         "additionalProperties": False,
     }
     return {
-        ABILITIES: {"get": _own("List every operation with its schema.", "GET")},
-        f"{ABILITIES}/{{name}}": {"get": _own("Describe one operation.", "GET", parameters=name)},
+        ABILITIES: {"get": _listed()},
+        f"{ABILITIES}/{{name}}": {"get": _described_ability(name)},
+        OPERATIONS: {"get": _own("List every operation, in our own envelope.", "GET")},
+        f"{OPERATIONS}/{{name}}": {
+            "get": _own("Describe one operation, in our own envelope.", "GET", parameters=name),
+            "post": _own(
+                "Run any operation; its whole result in our own envelope.",
+                "POST",
+                parameters=name,
+                requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
+            ),
+        },
         "/session": {"get": _own("Say who one is here.", "GET")},
         "/login": {
             "post": _own(
@@ -166,6 +177,20 @@ def own_paths() -> Document:
                 },
             }
         },
+    }
+
+
+def _listed() -> Document:
+    listed = success("An array, as WordPress gives it.", {"type": "array"})
+    return _own("List every operation with its schemas.", "GET") | {
+        "responses": {"200": listed, **failures("GET")}
+    }
+
+
+def _described_ability(name: list[Document]) -> Document:
+    described = success("An object, as WordPress gives it.", {"type": "object"})
+    return _own("Describe one operation.", "GET", parameters=name) | {
+        "responses": {"200": described, **failures("GET")}
     }
 
 
