@@ -41,7 +41,7 @@ def test_a_setting_made_elsewhere_is_seen_at_once(workspace: Workspace) -> None:
     assert light is not None
     before = light.version()
     assert light.settings_made() == {}
-    accounts.settings.put("daily_memory_enabled", True, Event("set"))
+    accounts.settings.put({"daily_memory_enabled": True}, Event("set"))
     assert light.version() != before
     assert light.settings_made() == {"daily_memory_enabled": True}
 
