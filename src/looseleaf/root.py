@@ -8,6 +8,7 @@ known again when it comes back on another device.
 from __future__ import annotations
 
 import os
+import stat
 import time
 
 from looseleaf import atomic
@@ -27,7 +28,8 @@ class RootFolder:
         self.path = os.path.realpath(path)
         self._place = _NO_PLACE  # its device and its number there
         self._glance_time = _NEVER
-        self._settings_number = _number_of(f"{self.path}/{FILE}")
+        self._settings = f"{self.path}/{FILE}"
+        self._settings_number = _number_of(self._settings)
         self._identity = read_identity(self.path)
         try:
             self._place = _place_of(os.stat(self.path))
@@ -49,7 +51,12 @@ class RootFolder:
 
         The answer is the number of the device it lies on.
         """
-        os.close(self.open())
+        try:
+            self._check(os.stat(self.path), _number_of(self._settings))
+        except (FileNotFoundError, NotADirectoryError):
+            raise WorkspaceUnavailable(f"there is no folder {self.path}") from None
+        except OSError as error:
+            raise WorkspaceUnavailable(f"{self.path}: {error.strerror}") from error
         return self._place[0]
 
     def open(self) -> int:
@@ -61,7 +68,10 @@ class RootFolder:
         except OSError as error:
             raise WorkspaceUnavailable(f"{self.path}: {error.strerror}") from error
         try:
-            self._check(fd)
+            self._check(os.fstat(fd), _number_of(FILE, fd))
+        except OSError as error:
+            os.close(fd)
+            raise WorkspaceUnavailable(f"{self.path}: {error.strerror}") from error
         except BaseException:
             os.close(fd)
             raise
@@ -87,20 +97,18 @@ class RootFolder:
         finally:
             os.close(folder)
 
-    def _check(self, fd: int) -> None:
-        try:
-            place = _place_of(os.fstat(fd))
-            number = _number_of(FILE, fd) if self._settings_number else 0
-        except OSError as error:
-            raise WorkspaceUnavailable(f"{self.path}: {error.strerror}") from error
-        if self._settings_number and not number:
+    def _check(self, status: os.stat_result, settings_number: int) -> None:
+        place = _place_of(status)
+        if not settings_number and self._settings_number:
             why = "is its disk not mounted?" if place != self._place else "its content is gone"
             raise WorkspaceUnavailable(f"{self.path} has no {FILE} any more; {why}")
+        if not stat.S_ISDIR(status.st_mode):
+            raise WorkspaceUnavailable(f"{self.path} is no folder")
         if place == self._place:
             return
-        if self._place != _NO_PLACE and not self._is_known_again(place, number):
+        if self._place != _NO_PLACE and not self._is_known_again(place, settings_number):
             raise WorkspaceUnavailable(f"another folder is at {self.path} than the one opened")
-        self._place, self._settings_number = place, number
+        self._place, self._settings_number = place, settings_number
 
     def _is_known_again(self, place: tuple[int, int], settings_number: int) -> bool:
         """Say whether a folder at the same path is the same workspace: by its id, if it has one."""

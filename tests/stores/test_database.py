@@ -16,7 +16,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from looseleaf.errors import InvalidSetting, Unavailable
+from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
 from looseleaf.stores import database, tables
 from looseleaf.stores.database import Database
 from looseleaf.stores.ledger import HEAD
@@ -197,3 +197,41 @@ def test_the_version_is_cheap_to_ask(home: Path) -> None:
     each = (time.perf_counter() - begin) / 1000
     opened.close()
     assert each < 0.001
+
+
+@pytest.mark.parametrize("name", ["looseleaf.db", "looseleaf.db-wal", "looseleaf.db-shm", ""])
+def test_the_database_is_not_followed_through_a_link(tmp_path: Path, name: str) -> None:
+    """A link to another program's file would be written to, whoever put it there."""
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    (root / ".looseleaf").mkdir(parents=True)
+    Database("", str(root)).close()
+    victim = elsewhere / (name or "folder")
+    elsewhere.mkdir()
+    link = root / ".looseleaf" / name if name else root / ".looseleaf"
+    if link.exists():
+        link.rename(victim)
+    else:
+        victim.write_bytes(b"")
+    before = [path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()]
+    link.symlink_to(victim)
+    with pytest.raises(Unsafe):
+        Database("", str(root))
+    link.unlink()
+    link.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(Unsafe):
+        Database("", str(root))
+    assert not (tmp_path / "nowhere").exists()
+    assert before == [path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()]
+
+
+def test_a_database_that_vanishes_is_not_made_anew(tmp_path: Path) -> None:
+    """An empty one in its place would say that nobody is known here."""
+    (tmp_path / ".looseleaf").mkdir()
+    opened = Database("", str(tmp_path))
+    opened.engine.dispose()
+    for path in (tmp_path / ".looseleaf").iterdir():
+        path.unlink()
+    with pytest.raises(Unavailable), opened.reading():
+        pass
+    assert list((tmp_path / ".looseleaf").iterdir()) == []
+    opened.close()

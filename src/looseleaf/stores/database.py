@@ -19,6 +19,7 @@ from looseleaf.folders import Reporting
 from looseleaf.stores import tables
 from looseleaf.stores.ledger import BUSY_SECONDS, HEAD, WHAT, VersionWatch
 from looseleaf.stores.open_database import FILE
+from looseleaf.stores.sqlite_file import address_of, check_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class _Explaining:
 
 def _make_file(file: str, mode: int) -> None:
     """Make an empty database with the right permissions; SQLite's own would be the umask's."""
-    if os.path.exists(file):
+    check_plain(file, WHAT)
+    if os.path.lexists(file):
         return
     with Reporting(WHAT):
         folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -137,7 +139,12 @@ def _make_file(file: str, mode: int) -> None:
 
 
 def _sqlite(file: str) -> sa.Engine:
-    engine = sa.create_engine(sa.URL.create("sqlite", database=file))
+    address, _, mode = address_of(file).partition("?mode=")
+    query = {"mode": mode, "uri": "true"}
+    engine = sa.create_engine(sa.URL.create("sqlite", database=address, query=query))
+
+    def check(*_connecting: object) -> None:
+        check_plain(file, WHAT)
 
     def prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
         connection.isolation_level = None  # the driver would begin too late, and not for tables
@@ -155,6 +162,7 @@ def _sqlite(file: str) -> sa.Engine:
             connection.exec_driver_sql(f"PRAGMA synchronous = {durable}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
 
+    event.listen(engine, "do_connect", check)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine

@@ -16,6 +16,7 @@ from _thread import allocate_lock
 from looseleaf.errors import DiskFull, Unavailable
 from looseleaf.stores.audit_chain import append_entry
 from looseleaf.stores.open_database import FILE
+from looseleaf.stores.sqlite_file import address_of, check_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +55,13 @@ class VersionWatch:
     """Tells cheaply whether anyone has changed accounts in an SQLite file since the last look."""
 
     def __init__(self, file: str) -> None:
+        check_plain(file, WHAT)
         self.sql = sqlite3.connect(
-            file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            address_of(file),
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
         )
         self._stamp, self._number = -1, 0
 
