@@ -116,7 +116,7 @@ def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
             continue
         if stat.S_IMODE(status.st_mode) & ~allowed & 0o777:
             open_to_others.append(os.path.relpath(path, root))
-        if status.st_uid != os.geteuid():
+        if status.st_uid != os.geteuid() and not group_writable:
             foreign.append(os.path.relpath(path, root))
     if open_to_others:
         advice = f"If that is not meant: chmod -R {'o-rwx' if group_writable else 'go-rwx'} on it."
