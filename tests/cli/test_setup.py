@@ -76,7 +76,7 @@ def test_init_completes_what_is_missing(run: Run, root: Path) -> None:
     ]
     answer = run("init", "--agent", "ada", "--format", "json").json
     assert "agents/ada/SOUL.md" in answer["made"]
-    assert answer["changed"] == ["shared/SITE.md"]
+    assert answer["changed"] == ["agents/register.json", "shared/SITE.md"]
 
 
 def test_init_takes_over_a_folder_of_the_wordpress_plugin(run: Run, tmp_path: Path) -> None:
