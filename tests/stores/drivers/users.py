@@ -39,7 +39,7 @@ def work(root: Path, name: str) -> None:
     agents.delete_agent(context, f"{name}-agent", files=True)
     agents.restore_agent(context, f"{name}-agent")
     tokens.create_token(context, agent="ada", label=name)
-    assert search.search(context, "- first", where=ADA)
+    assert search.search(context, "- first", where=ADA).total
     workspace.close()
 
 
