@@ -182,9 +182,10 @@ def _with_words(plan: Plan, asked: Asked, tools: str, *, several: bool) -> Plan:
         agent = ""  # none is the default, so there is no memory to begin with
     words = [*program, "mcp", "--root", workspace.root]
     words += ["--all-agents"] if several else ["--agent", agent]
-    if asked.user is not None:
-        words += ["--user", str(asked.user)]
+    user = ["--user", str(asked.user)] if asked.user is not None else []
+    words += user
     if tools != "small":
         words += ["--tools", tools]
-    hook = hook_words(program, workspace.root, agent, asked.user) if agent else []
+    options = (*user, *plan.client.hook_options)
+    hook = hook_words(program, workspace.root, agent, *options) if agent else []
     return changed(plan, words=tuple(words), hook=tuple(hook))

@@ -48,3 +48,22 @@ def test_the_first_request_has_the_memory_and_the_tools(
         assert NEW in later
     assert NEW in connected.looseleaf("memory", "read", "Lessons Learned")
     assert APPEND in program.tool
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", PROGRAMS)
+def test_a_long_memory_arrives(client: str, bin_folder: Path, tmp_path: Path) -> None:
+    """More than a program takes from a hook is fitted by us; none shows a preview instead of it."""
+    connected = Connected(client, bin_folder, tmp_path)
+    connected.connect(OLD)
+    rows = "".join(
+        f"- Customer {number} pays by invoice, within 30 days\n" for number in range(400)
+    )
+    connected.looseleaf("memory", "append", "State", rows)
+    first = connected.ask("What do you know about me?")
+    assert connected.program.tool in connected.program.tools(connected.sessions[0].first)
+    assert OLD in first
+    assert "Customer 7 pays" in first
+    is_whole = "Customer 399 pays" in first
+    assert is_whole == (client in {"gemini", "opencode"})  # the others take 10,000 characters
+    assert is_whole or "get_agent_memory" in first

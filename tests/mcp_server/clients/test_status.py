@@ -28,11 +28,25 @@ def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  
     assert list(own) == list(CLIENTS)
     for client, row in own.items():
         assert (row["name"], row["workspace"], row["agent"]) == ("looseleaf", str(root), "main")
-        assert row["hook"] == ("yes" if CLIENTS[client].hooks else "unknown")
+        hook = "not trusted" if client == "codex" else "yes"
+        assert row["hook"] == (hook if CLIENTS[client].hooks else "unknown")
         assert row["problems"] == []
     (project,) = [row for row in rows if row["scope"] == "project"]
     assert (project["client"], project["agent"], project["hook"]) == ("codex", "", "no")
     assert "all" in run("mcp", "status").text
+
+
+def test_a_hook_that_a_person_has_trusted_is_known(run: Run, home: Path) -> None:  # noqa: F811
+    """Codex keeps the hash of each under the path of its file."""
+    assert run("mcp", "install", "--client", "codex", "--yes").code == 0
+    config = home / ".codex" / "config.toml"
+    key = f"{home}/.codex/hooks.json:session_start:0:0"
+    text = config.read_text()
+    for trusted, hook in ((f'[hooks.state."{key}"]\ntrusted_hash = "x"\n', "yes"),
+                          ("[hooks]\nstate = 1\n", "not trusted")):  # fmt: skip
+        config.write_text(text + trusted)
+        rows = run("mcp", "status", "--format", "json").json["clients"]
+        assert [row["hook"] for row in rows if row["client"] == "codex"] == [hook]
 
 
 def test_what_is_missing_is_said(run: Run, home: Path) -> None:  # noqa: F811

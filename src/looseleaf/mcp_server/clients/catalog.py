@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Files = Callable[[], tuple[str, ...]]
 
 NAME = "looseleaf"
+_WHOLE = ("--max-characters", "100000")  # for a program that takes whatever a hook says
 
 
 @value
@@ -35,6 +36,7 @@ class Client:
     hooks: str = ""
     hook_files: Files = tuple
     project_hook_files: tuple[str, ...] = ()
+    hook_options: tuple[str, ...] = ()  # how much the program takes from a hook
     policy_files: Files = tuple
     approval: str = ""
     project_approval: str = ""
@@ -108,9 +110,10 @@ CLIENTS = {
         hooks="json",
         hook_files=_claude_settings,
         project_hook_files=(".claude/settings.json",),
+        hook_options=("--host", "claude-code"),
         approval="Claude Code asks before a memory tool is used for the first time.",
         project_approval="Claude Code asks in each project whether the server of its .mcp.json "
-        "may start: run `claude` there and answer, or see /mcp.",
+        "may start: run `claude` there and answer, or see /mcp. `claude -p` does not ask.",
     ),
     "codex": Client(
         "Codex",
@@ -121,6 +124,7 @@ CLIENTS = {
         hooks="json",
         hook_files=_in("CODEX_HOME", "~/.codex", "hooks.json"),
         project_hook_files=(".codex/hooks.json",),
+        hook_options=("--host", "codex"),
         approval="Codex runs a hook only once you trust it: run `codex` and trust the "
         "SessionStart hook, at its start or in /hooks. Until then sessions start without memory, "
         "with the tools.",
@@ -136,6 +140,7 @@ CLIENTS = {
         hooks="json",
         hook_files=_in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
+        hook_options=_WHOLE,
         policy_files=_in("GEMINI_CLI_HOME", "~", ".gemini/policies/{name}.toml"),
         approval="Gemini CLI starts servers only in folders that you trust: run `gemini` in the "
         "folder and answer, or see /permissions. It asks before a page's text is replaced.",
@@ -151,6 +156,7 @@ CLIENTS = {
         hooks="plugin",
         hook_files=_in("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
         project_hook_files=(".opencode/plugin/{name}.js",),
+        hook_options=_WHOLE,
     ),
     "cursor": Client(
         "Cursor",

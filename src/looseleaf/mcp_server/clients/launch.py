@@ -63,10 +63,9 @@ def in_package_cache(prefix: str) -> bool:
     return False
 
 
-def hook_words(command: list[str], root: str, agent: str, user: int | None) -> list[str]:
+def hook_words(command: list[str], root: str, agent: str, *options: str) -> list[str]:
     """Give the words that print an agent's memory when a session starts."""
-    words = [*command, "prompt", "show", "--root", root, "--agent", agent]
-    return [*words, *(["--user", str(user)] if user is not None else []), *_HOOK]
+    return [*command, "prompt", "show", "--root", root, "--agent", agent, *options, *_HOOK]
 
 
 def read_connection(words: Sequence[object]) -> Connection | None:

@@ -26,7 +26,7 @@ class Status:
     workspace: str = ""
     agent: str = ""
     command: str = ""
-    hook: str = ""  # yes, no, or unknown where we know of no hook of the program
+    hook: str = ""  # yes, no, not trusted, or unknown where we know of no hook of the program
     problems: tuple[str, ...] = ()
 
 
@@ -88,7 +88,21 @@ def _hook(client: Client, name: str, connection: Connection, *, project: bool) -
     serves = any(
         hook.root == connection.root and connection.agent in ("", hook.agent) for hook in found
     )
+    if serves and client is CLIENTS["codex"] and not _is_trusted(client, file):
+        return "not trusted"
     return "yes" if serves else "no"
+
+
+def _is_trusted(client: Client, hook_file: str) -> bool:
+    """Say whether a person has ever trusted a hook of this file; Codex keeps that by its path."""
+    try:
+        text = (read_file(client.server_file(project=False)) or b"").decode()
+        hooks_table = tomllib.loads(text).get("hooks")
+    except (Unavailable, ValueError):
+        return False
+    state = hooks_table.get("state") if isinstance(hooks_table, dict) else None
+    keys = state if isinstance(state, dict) else {}
+    return any(str(key).startswith(f"{hook_file}:session_start:") for key in keys)
 
 
 def _problems(connection: Connection) -> tuple[str, ...]:
