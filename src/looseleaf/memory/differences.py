@@ -7,6 +7,8 @@ between them counts as replaced: still a correct diff, only coarser, and it says
 
 from __future__ import annotations
 
+from math import isqrt
+
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -88,47 +90,51 @@ class _Search:
         rows, columns = b - a, d - c
         if not rows or not columns:
             return [(a, b, c, d)]
-        reach = {1: 0}  # by diagonal, how far down the old text one has come
-        trail: list[dict[int, int]] = []
-        for edits in range(rows + columns + 1):
+        most = min(rows + columns, isqrt(2 * self.steps) + 1)
+        reach = [0] * (2 * most + 3)  # by diagonal, how far down the old text one has come
+        trail: list[list[int]] = []
+        for edits in range(most + 1):
             self.steps -= edits + 1
             if self.steps < 0:
-                self.steps = 0
-                return None
-            trail.append(dict(reach))
+                break
+            # As it was before this round: the diagonals that the way back can come from.
+            trail.append(reach[most - edits : most + edits + 3])
             for diagonal in range(-edits, edits + 1, 2):
-                x = self._next(reach, diagonal, edits)
+                x = _advance(reach, most + 1, diagonal, edits)
                 y = x - diagonal
                 start = x
                 while x < rows and y < columns and self.old[a + x] == self.new[c + y]:
                     x, y = x + 1, y + 1
                 self.steps -= x - start
-                reach[diagonal] = x
+                reach[most + 1 + diagonal] = x
                 if x >= rows and y >= columns:
                     return _walk_back(trail, (rows, columns), (a, c))
+        self.steps = max(0, self.steps)
         return None
 
-    @staticmethod
-    def _next(reach: dict[int, int], diagonal: int, edits: int) -> int:
-        down = diagonal == -edits or (
-            diagonal != edits and reach.get(diagonal - 1, -1) < reach.get(diagonal + 1, -1)
-        )
-        return reach.get(diagonal + 1, 0) if down else reach.get(diagonal - 1, 0) + 1
+
+def _goes_down(reach: list[int], middle: int, diagonal: int, edits: int) -> bool:
+    """Say whether the best way to a diagonal inserts a line; else it deletes one."""
+    if diagonal in (-edits, edits):
+        return diagonal == -edits
+    return reach[middle + diagonal - 1] < reach[middle + diagonal + 1]
 
 
-def _walk_back(
-    trail: list[dict[int, int]], end: tuple[int, int], start: tuple[int, int]
-) -> list[Range]:
+def _advance(reach: list[int], middle: int, diagonal: int, edits: int) -> int:
+    if _goes_down(reach, middle, diagonal, edits):
+        return reach[middle + diagonal + 1]
+    return reach[middle + diagonal - 1] + 1
+
+
+def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, int]) -> list[Range]:
     """Follow the way back that the search took, and give its edits in order."""
     x, y = end
     (a, c), ranges = start, []
     for edits in range(len(trail) - 1, 0, -1):
-        reach, diagonal = trail[edits], x - y
-        down = diagonal == -edits or (
-            diagonal != edits and reach.get(diagonal - 1, -1) < reach.get(diagonal + 1, -1)
-        )
+        reach, middle, diagonal = trail[edits], edits + 1, x - y
+        down = _goes_down(reach, middle, diagonal, edits)
         before = diagonal + 1 if down else diagonal - 1
-        left = reach.get(before, 0)
+        left = reach[middle + before]
         right = left - before
         if down:
             ranges.append((a + left, a + left, c + right, c + right + 1))

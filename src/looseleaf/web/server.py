@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 10
 BACKLOG = 2048
+SWITCH_SECONDS = 0.0005
 
 
 def open_application(root: str, *, stateless: bool = False, log: bool = False) -> ASGIApp:
@@ -45,6 +47,8 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
     # What is there now stays for good; looking through it for garbage would only take time.
     gc.collect()
     gc.freeze()
+    # A thread that computes lets others go on so often; each answer waits for that several times.
+    sys.setswitchinterval(SWITCH_SECONDS)
     return made
 
 

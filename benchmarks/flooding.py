@@ -1,0 +1,277 @@
+"""Flooding: what a valid read and a valid durable write take while others try to stop the server.
+
+`python -m benchmarks.flooding` runs each attack alone, then all together; `--quick` takes seconds.
+Figures are ratios to the same server without an attack, since machines differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx2
+
+from looseleaf import Workspace
+from looseleaf.operations.run import invoke
+
+API = "/datamachine/v1"
+PASSWORDS, BODIES, DIFFS, SEARCHES = 100, 40, 40, 10
+READ_SECONDS, WRITE_SECONDS, GROWTH = 0.25, 1.0, 128_000_000  # at p95, and bytes
+_BODY_BYTES = 19_000_000
+_READY_SECONDS = 60.0
+
+Attack = Callable[["Target"], Awaitable[None]]
+
+
+class Target(NamedTuple):
+    """A server to be flooded: where it is, and a token that may use it."""
+
+    port: int
+    token: str
+    process: int
+
+    @property
+    def base(self) -> str:
+        """The address of the server."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self) -> httpx2.AsyncClient:
+        """Open a client that shows the token."""
+        headers = {"authorization": f"Bearer {self.token}"}
+        limits = httpx2.Limits(max_connections=None)
+        return httpx2.AsyncClient(
+            base_url=self.base,
+            headers=headers,
+            timeout=120,
+            limits=limits,
+            trust_env=False,
+            verify=False,  # to load certificates would take longer than to attack
+        )
+
+    def memory(self) -> int:
+        """Say how many bytes the server's process has in memory."""
+        status = Path(f"/proc/{self.process}/status").read_text()
+        line = next(one for one in status.splitlines() if one.startswith("VmRSS:"))
+        return int(line.split()[1]) * 1024
+
+
+class Figures(NamedTuple):
+    """What valid requests took during an attack, and by how much the server grew."""
+
+    reads: list[float]
+    writes: list[float]
+    memory: int  # at most
+
+    def p95(self) -> tuple[float, float]:
+        """Give the time that 95 of 100 reads and writes stayed below."""
+        return percentile(self.reads), percentile(self.writes)
+
+
+def percentile(times: list[float], part: float = 0.95) -> float:
+    """Give the time that a part of all stayed below."""
+    ordered = sorted(times)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
+
+
+async def guess_passwords(target: Target) -> None:
+    """Sign in with a wrong password again and again, as fast as the server answers."""
+    async with target.client() as client:
+        given = {"login": "admin", "password": "wrong"}
+        while True:
+            answer = await client.post("/login", json=given)
+            await asyncio.sleep(0.05 if answer.status_code == 429 else 0)
+
+
+async def send_part_of_body(target: Target) -> None:
+    """Send a large body almost whole, and then nothing more."""
+    head = (
+        f"PUT {API}/files/agent/flood.md HTTP/1.1\r\nhost: localhost\r\n"
+        f"authorization: Bearer {target.token}\r\ncontent-length: {_BODY_BYTES}\r\n\r\n"
+    )
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
+        with contextlib.suppress(OSError):
+            writer.write(head.encode() + b"x" * (_BODY_BYTES - 1000))
+            await reader.read()
+        writer.close()
+        await asyncio.sleep(0.05)
+
+
+async def ask_for_diff(target: Target) -> None:
+    """Ask for the difference of two versions that have nothing but their lines in common."""
+    async with target.client() as client:
+        while True:
+            await client.get(f"{API}/history/diff", params={"file": "crafted.md"})
+
+
+async def search_for_everything(target: Target) -> None:
+    """Search for what stands in every line, with as much around it as one may ask for."""
+    async with target.client() as client:
+        query = {"query": "0", "limit": "1000000", "lines": "1000000"}
+        while True:
+            answer = await client.get(f"{API}/search", params=query)
+            if answer.status_code == 400:  # more than may be asked for: then the most
+                query = {"query": "0"}
+
+
+ATTACKS: dict[str, tuple[Attack, int]] = {
+    "wrong passwords": (guess_passwords, PASSWORDS),
+    "unfinished bodies": (send_part_of_body, BODIES),
+    "crafted diffs": (ask_for_diff, DIFFS),
+    "hostile searches": (search_for_everything, SEARCHES),
+}
+
+
+def prepare(root: Path) -> str:
+    """Make a workspace with a page whose last two versions are hard to compare; give a token."""
+    workspace = Workspace.create(root, agent="ada")
+    for seed in (1, 2):
+        lines = [f"{number % 150:03}" for number in range(13_500)]
+        random.Random(seed).shuffle(lines)
+        given = {"file": "crafted.md", "content": "\n".join(lines)}
+        invoke(workspace.context, "datamachine/write-agent-file", given)
+    token = invoke(workspace.context, "looseleaf/create-token", {"agent": "ada"})["token"]
+    workspace.close()
+    return str(token)
+
+
+@contextlib.contextmanager
+def serving(root: Path, token: str) -> Iterator[Target]:
+    """Serve a workspace in a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "looseleaf", "serve", "--root", str(root), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + _READY_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        yield Target(port, token, process.pid)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+async def measure(target: Target, seconds: float) -> Figures:
+    """Read and write for some seconds."""
+    async with target.client() as client:
+        page, notes = f"{API}/files/agent/MEMORY.md", f"{API}/files/agent/notes.md"
+        (await client.get(page)).raise_for_status()
+        peak = 0
+        reads: list[float] = []
+        writes: list[float] = []
+        number = 0
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline or not writes:
+            reads.append(await _timed(client, "GET", page))
+            number += 1
+            writes.append(await _timed(client, "PUT", notes, content=f"- {number}\n".encode()))
+            peak = max(peak, target.memory())
+            await asyncio.sleep(0.02)
+        return Figures(reads, writes, peak)
+
+
+@contextlib.contextmanager
+def attacking(target: Target, names: list[str], part: float) -> Iterator[None]:
+    """Attack from a process of its own, so that its work is not measured."""
+    if not names:
+        yield
+        return
+    words = [str(target.port), target.token, str(target.process), str(part), *names]
+    command = [sys.executable, "-m", "benchmarks.flooding", "--attack", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        if process.stdout is not None:
+            process.stdout.readline()  # it has begun
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+async def attack_endlessly(target: Target, names: list[str], part: float) -> None:
+    """Let every attacker begin, say so, and go on until this process is ended."""
+    chosen = [ATTACKS[name] for name in names]
+    attackers = [attack for attack, count in chosen for _ in range(max(1, int(count * part)))]
+    running = [asyncio.create_task(_endlessly(attack, target)) for attack in attackers]
+    await asyncio.sleep(1.0)
+    print("attacking", flush=True)
+    await asyncio.gather(*running)
+
+
+async def _endlessly(attack: Attack, target: Target) -> None:
+    while True:
+        with contextlib.suppress(httpx2.HTTPError, OSError):
+            await attack(target)
+
+
+async def _timed(
+    client: httpx2.AsyncClient, method: str, path: str, content: bytes | None = None
+) -> float:
+    begin = time.perf_counter()
+    (await client.request(method, path, content=content)).raise_for_status()
+    return time.perf_counter() - begin
+
+
+def flood(names: list[str], root: Path, token: str, *, seconds: float, part: float) -> Figures:
+    """Attack a fresh server process in some ways at once; `part` is how much of each."""
+    with serving(root, token) as target:
+        usual = asyncio.run(measure(target, 0.5))  # whatever the first requests load
+        with attacking(target, names, part):
+            figures = asyncio.run(measure(target, seconds))
+            return figures._replace(memory=figures.memory - usual.memory)
+
+
+def main() -> int:
+    """Print what valid requests take without an attack, during each, and during all of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.flooding", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the attackers, 2 seconds")
+    parser.add_argument("--attack", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=6.0, help="for each attack")
+    asked = parser.parse_args()
+    if asked.attack:
+        port, token, process, share, *names = asked.attack
+        target = Target(int(port), token, int(process))
+        asyncio.run(attack_endlessly(target, names, float(share)))
+    seconds, part = (2.0, 0.1) if asked.quick else (asked.seconds, 1.0)
+    rounds = [[], *([name] for name in ATTACKS), list(ATTACKS)]
+    with tempfile.TemporaryDirectory(prefix=".looseleaf-flood-", dir=Path.cwd()) as folder:
+        token = prepare(Path(folder) / "memory")
+        usual = (0.0, 0.0)
+        missed = False
+        print(f"{'attack':20} {'read p95':>20} {'write p95':>20} {'memory':>10}  requests")
+        for names in rounds:
+            root = Path(folder) / "memory"
+            figures = flood(names, root, token, seconds=seconds, part=part)
+            read, write = figures.p95()
+            usual = usual if names else (read, write)
+            what = names[0] if len(names) == 1 else "all together" if names else "none"
+            print(
+                f"{what:20} {_shown(read, usual[0])} {_shown(write, usual[1])} "
+                f"{figures.memory / 1e6:7.0f} MB  {len(figures.reads) + len(figures.writes)}"
+            )
+            missed |= read > READ_SECONDS or write > WRITE_SECONDS or figures.memory > GROWTH
+    print(f"Targets: read 250 ms, write 1 s, memory 128 MB: {'missed' if missed else 'met'}.")
+    return 0
+
+
+def _shown(seconds: float, usual: float) -> str:
+    ratio = seconds / usual if usual else 1.0
+    return f"{seconds * 1000:9.1f} ms {ratio:6.1f} x"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
