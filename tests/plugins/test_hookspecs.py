@@ -142,7 +142,7 @@ def test_hook_pick_store(house: Workspace, tmp_path: Path) -> None:
 def test_a_page_in_a_picked_store_is_found_by_search(house: Workspace) -> None:
     """Our index does not know it, so its shelf is scanned."""
     house.pages.write(USER, "Likes tea.\n", change=BY)
-    user = Where(user=1)
+    user = Where(user=1, layer="user")
     assert search.search(house.context, "tea", where=user).total == 1
     assert [one.filename for one in search.find(house.context, "tea", where=user)] == ["USER.md"]
     assert search.search(house.context, "Memory started").total == 1

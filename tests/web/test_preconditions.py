@@ -9,7 +9,7 @@ import pytest
 
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.run import invoke
-from looseleaf.web.abilities import ABILITIES
+from looseleaf.web.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.app import HANDLERS
 from looseleaf.web.endpoints import ENDPOINTS
 from tests.web.conftest import API, Opens, Site
@@ -21,7 +21,7 @@ VERSIONED = sorted(name for name in CHANGING if CATALOG[name].versioned)
 WHOLE = "# Memory\n\n## State\n\n- one\n"
 # Arguments with which each operation that changes one page would change it.
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    "datamachine/update-agent-memory": {"section": "State", "content": "two"},
+    "datamachine/update-agent-memory": {"section": "State", "content": "two", "mode": "set"},
     "datamachine/delete-agent-memory-section": {"section": "State"},
     "datamachine/write-agent-file": {"file": "MEMORY.md", "content": "two"},
     "datamachine/upload-agent-file": {"file": "MEMORY.md", "data": "dHdv"},
@@ -107,9 +107,10 @@ def test_no_operation_changes_anything_for_a_stale_version(
         status = 412 if name in VERSIONED else 400
         for headers in ({"if-match": STALE}, {"if-none-match": "*"}):
             given = {"input": ARGUMENTS.get(name, {})}
-            answer = site.ask("POST", ability(name), token, json=given, headers=headers)
-            assert (name, answer.status_code) == (name, status), answer.text
-            assert versions(site) == before, name
+            for address in (ability(name), f"{OPERATIONS}/{name}"):
+                answer = site.ask("POST", address, token, json=given, headers=headers)
+                assert (address, answer.status_code) == (address, status), answer.text
+                assert versions(site) == before, name
 
 
 def test_no_address_changes_anything_for_a_stale_version(administrator: tuple[Site, str]) -> None:
@@ -138,7 +139,7 @@ def test_no_address_of_its_own_forgets_the_version(administrator: tuple[Site, st
         (method, re.sub(r"\{file:\w+\}", "notes.md", path))
         for path, methods in HANDLERS.items()
         for method in methods
-        if method != "GET" and "/abilities" not in path
+        if method != "GET" and "{name:path}" not in path
     ]
     assert len(own) > 8
     for method, path in [*own, ("POST", "/mcp")]:

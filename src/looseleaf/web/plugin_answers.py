@@ -220,10 +220,6 @@ def _whole(call: Call) -> Document:
     return dict(call.result)
 
 
-def _chat_sessions(call: Call) -> Document:
-    return {"sessions": call.result}
-
-
 _SAVED = {"message": "string", "file_size": "integer", "warning?": "string"}
 _TERM = {"filename": "string", "content": "string", "exists": "boolean"}
 _FOUND = {"query": "string", "matches": "array", "match_count": "integer"}
@@ -253,7 +249,7 @@ SHAPES: dict[str, Shape] = {
     "datamachine/list-agent-memory-sections": Shape(
         {"file": "string", "sections": "array"}, _sections
     ),
-    "datamachine/list-chat-sessions": Shape({"sessions": "array"}, _chat_sessions),
+    "datamachine/list-chat-sessions": Shape({"sessions": "array"}, _whole),
     "datamachine/list-injectable-memory-files": Shape(_FILES, _injectable),
     "datamachine/mark-session-read": Shape({}, _whole),
     "datamachine/scaffold-memory-file": Shape({"created": "boolean", **_FILES}, _started),
