@@ -78,11 +78,18 @@ def replaced(root: Path) -> Callable[[], object]:
 ABSENCES = (moved_away, unmounted, emptied, replaced)
 
 
+# What an argument can be, where the matrix of permissions has no sample of it.
+BY_TYPE: dict[str | None, Any] = {"object": {}, "array": [], "integer": 1, "boolean": True}
+
+
 def attempts() -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every operation of the catalog, with arguments that it takes."""
     for name, operation in CATALOG.items():
         made = schema(operation)
-        given = {one: SAMPLES.get(one, "ada") for one in made["required"]}
+        given = {
+            one: SAMPLES.get(one, BY_TYPE.get(made["properties"][one].get("type"), "ada"))
+            for one in made["required"]
+        }
         enum = made["properties"].get("mode", {}).get("enum")
         yield name, given | SPECIAL.get(name, {}) | ({"mode": enum[0]} if enum else {})
 
