@@ -56,7 +56,8 @@ def _remove_started(history: int, folder: int, shelf: Shelf) -> None:
         return
     try:
         for name in os.listdir(pages):
-            if ":" not in name and _is_as_started(pages, folder, name):
+            is_core = ":" not in name and not name.startswith(".")  # a page, and not in a folder
+            if is_core and _is_as_started(pages, folder, name):
                 atomic.remove(folder, name)
     finally:
         os.close(pages)
