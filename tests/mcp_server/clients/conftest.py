@@ -15,7 +15,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setattr("sys.platform", "linux")  # where applications keep their files
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return folder

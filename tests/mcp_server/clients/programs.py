@@ -220,6 +220,7 @@ def _codex_words(prompt: str, url: str) -> list[str]:
         "model_providers.scripted": provider,
         "analytics.enabled": "false",
         "check_for_update_on_startup": "false",
+        "features.daemon_auto_start": "false",  # it would outlive the session
     }
     chosen = [word for name, text in settings.items() for word in ("-c", f"{name}={text}")]
     return ["codex", "exec", "--skip-git-repo-check", *chosen, prompt]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,15 @@ from looseleaf.mcp_server.clients.catalog import CLIENTS
 from looseleaf.mcp_server.clients.edits import Plan, plan_edits, write
 from tests.cli.conftest import Run, on_terminal, root, run  # noqa: F401 - fixtures
 
+APPLICATIONS = "Library/Application Support" if sys.platform == "darwin" else ".config"
 FILES = {
     "claude-code": ".claude.json",
     "codex": ".codex/config.toml",
     "gemini": ".gemini/settings.json",
     "opencode": ".config/opencode/opencode.json",
     "cursor": ".cursor/mcp.json",
-    "vscode": ".config/Code/User/mcp.json",
-    "claude-desktop": ".config/Claude/claude_desktop_config.json",
+    "vscode": f"{APPLICATIONS}/Code/User/mcp.json",
+    "claude-desktop": f"{APPLICATIONS}/Claude/claude_desktop_config.json",
 }
 HOOK_FILES = {
     "claude-code": ".claude/settings.json",
