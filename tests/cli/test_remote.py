@@ -406,8 +406,9 @@ def test_every_other_command_was_tried() -> None:
     tried = {path for path, _ in LEAVES for line in lines if line.startswith(" ".join(path) + " ")
              or line == " ".join(path)}  # fmt: skip
     rest = {" ".join(path) for path, _ in LEAVES if path not in tried}
-    # Those of chat are all tried through a server in test_chat.py; tokens make no credentials.
-    not_tried = {one for one in rest if one.startswith("chat ")} | {"tokens password"}
+    # Those of chat are all tried through a server in test_chat.py, and status in test_status.py;
+    # tokens make no credentials.
+    not_tried = {one for one in rest if one.startswith("chat ")} | {"tokens password", "status"}
     assert rest == {*LOCAL, *not_tried}
 
 
