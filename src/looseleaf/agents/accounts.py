@@ -208,5 +208,8 @@ class Accounts(Ledger, Protocol):
     def audit(self) -> Audit:
         """What was done."""
 
+    def verify(self) -> list[str]:
+        """Say which rows are not what was written, and which are missing."""
+
     def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
         """End every credential of an agent and every role on it; say whether there was any."""

@@ -70,19 +70,23 @@ def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:
     if context.accounts is None or not has_accounts(context):
         return
     try:
-        audit = context.accounts().audit
+        accounts = context.accounts()
         if not verify:
             yield Finding("accounts", "ok", "the database opens")
             return
-        checked = audit.verify()
+        checked, row_faults = accounts.audit.verify(), accounts.verify()
     except LooseleafError as error:
         yield Finding("accounts", "fault", str(error), "See docs/database.md.")
         return
     if checked.fault:
-        advice = "Someone changed the audit: compare it with a backup."
+        advice = "Compare with a backup. If you restored one on purpose: rm .looseleaf/audit-end"
         yield Finding("audit", "fault", checked.fault, advice)
     else:
         yield Finding("audit", "ok", f"{checked.entries} entries form one chain")
+    for fault in row_faults:
+        yield Finding("accounts", "fault", fault, "Compare with a backup of the database.")
+    if not row_faults:
+        yield Finding("accounts", "ok", "users, rights and conversations are as they were written")
 
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from looseleaf.stores.audit import SqlAudit
 from looseleaf.stores.audit_chain import MICRO
 from looseleaf.stores.database import Database
 from looseleaf.stores.disk import GROUP, PRIVATE
+from looseleaf.stores.row_digests import count_rows, seal_rows, verify_rows
 from looseleaf.values import as_dict, changed
 
 TYPE_CHECKING = False
@@ -57,6 +58,10 @@ class SqlAccounts:
         """Let go of the database."""
         self.database.close()
 
+    def verify(self) -> list[str]:
+        """Say which rows are not what was written, and which are missing."""
+        return list(verify_rows(self.database))
+
     @contextmanager
     def changing(self, event: Event) -> Iterator[sa.Connection]:
         """Change accounts: what is done, its audit entry and the new version, or nothing."""
@@ -75,6 +80,8 @@ class SqlAccounts:
                 .values(ended=round(time * MICRO))
             )
             removed = connection.execute(grants.delete().where(grants.c.agent_id == agent_id))
+            seal_rows(connection, credentials, credentials.c.agent_id == agent_id)
+            count_rows(connection, grants, -removed.rowcount)
             if ended.rowcount or removed.rowcount:
                 self.note(connection, event)
             return bool(ended.rowcount or removed.rowcount)
@@ -117,6 +124,8 @@ class SqlUsers:
             last = connection.execute(sa.select(sa.func.max(tables.users.c.id))).scalar() or 0
             added = changed(user, id=user.id or last + 1)
             connection.execute(tables.users.insert().values(**_row(added), folded=fold(user.login)))
+            seal_rows(connection, tables.users, tables.users.c.id == added.id)
+            count_rows(connection, tables.users, 1)
         return added
 
     def change(self, user: User, event: Event) -> None:
@@ -131,6 +140,7 @@ class SqlUsers:
                 .where(tables.users.c.id == user.id)
                 .values(**_row(user), folded=folded)
             )
+            seal_rows(connection, tables.users, tables.users.c.id == user.id)
 
     def find(self, user: int | str) -> User | None:
         """Find a user by id or login."""
@@ -158,8 +168,11 @@ class SqlGrants:
     def put(self, grant: Grant, event: Event) -> None:
         """Give a user a role on an agent, or another one."""
         with self._accounts.changing(event) as connection:
-            connection.execute(tables.grants.delete().where(_of(grant.user_id, grant.agent_id)))
+            this = _of(grant.user_id, grant.agent_id)
+            before = connection.execute(tables.grants.delete().where(this)).rowcount
             connection.execute(tables.grants.insert().values(**_row(grant)))
+            seal_rows(connection, tables.grants, this)
+            count_rows(connection, tables.grants, 1 - before)
 
     def remove(self, user_id: int, agent_id: int, event: Event) -> bool:
         """Take a role away; say whether there was one."""
@@ -167,6 +180,7 @@ class SqlGrants:
             done = connection.execute(tables.grants.delete().where(_of(user_id, agent_id)))
             if done.rowcount:
                 self._accounts.note(connection, event)
+                count_rows(connection, tables.grants, -done.rowcount)
             return bool(done.rowcount)
 
     def list(self, *, user_id: int = 0, agent_id: int = 0) -> list[Grant]:
@@ -189,6 +203,8 @@ class SqlCredentials:
         """Add a credential."""
         with self._accounts.changing(event) as connection:
             connection.execute(tables.credentials.insert().values(**_row(credential)))
+            seal_rows(connection, tables.credentials, tables.credentials.c.id == credential.id)
+            count_rows(connection, tables.credentials, 1)
 
     def find(self, identity: str) -> Credential | None:
         """Find a credential by its public id, ended or not."""
@@ -220,6 +236,7 @@ class SqlCredentials:
             )
             if done.rowcount:
                 self._accounts.note(connection, event)
+                seal_rows(connection, tables.credentials, columns.id == identity)
             return bool(done.rowcount)
 
     def note_use(self, identity: str, time: float) -> None:
@@ -248,10 +265,13 @@ class SqlSettings:
         """Make settings by name, all or none; None takes one out."""
         with self._accounts.changing(event) as connection:
             for name, setting in chosen.items():
-                connection.execute(tables.settings.delete().where(tables.settings.c.name == name))
+                this = tables.settings.c.name == name
+                before = connection.execute(tables.settings.delete().where(this)).rowcount
                 if setting is not None:
                     row = {"name": name, "setting": json.dumps(setting)}
                     connection.execute(tables.settings.insert().values(**row))
+                    seal_rows(connection, tables.settings, this)
+                count_rows(connection, tables.settings, (setting is not None) - before)
 
 
 def open_accounts(chosen: Settings, *, clock: Callable[[], float]) -> SqlAccounts:

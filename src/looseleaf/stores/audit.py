@@ -40,7 +40,7 @@ class SqlAudit:
             return rows.all() if rows.returns_rows else ()
 
         lock = "" if is_sqlite else " FOR UPDATE"
-        append_entry(execute, event, self.clock(), lock=lock)
+        self._database.note_audit(connection, append_entry(execute, event, self.clock(), lock=lock))
 
     def list(self, *, limit: int = 50, before: int = 0) -> Sequence[AuditEntry]:
         """List entries, newest first; with `before`, those of lower numbers."""
@@ -53,6 +53,7 @@ class SqlAudit:
     def verify(self) -> Verified:
         """Follow the chain from its beginning to its end."""
         number, previous = 0, ""
+        anchored, expected = self._database.anchor.read()
         with self._database.reading() as connection:
             while rows := connection.execute(_after(number)).all():
                 for row in rows:
@@ -61,11 +62,17 @@ class SqlAudit:
                     if fault:
                         return Verified(number - 1, fault)
                     previous = row.hash
+                    if number == anchored and previous != expected:
+                        return Verified(number, f"entry {number} is not the one that was noted")
             end = connection.execute(
                 sa.select(tables.state).where(tables.state.c.name == "audit")
             ).one()
         if (end.number, end.text) != (number, previous):
             return Verified(number, f"the last entries are gone: there were {end.number}")
+        if anchored > number:
+            return Verified(
+                number, f"the database is older than the workspace: {anchored} entries were noted"
+            )
         return Verified(number)
 
 

@@ -29,14 +29,18 @@ _ADD = f"INSERT INTO audit ({', '.join(_COLUMNS)}) VALUES ({_PLACES})"  # noqa: 
 _MOVE = "UPDATE state SET number = ?, text = ? WHERE name = 'audit'"
 
 
-def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") -> None:
-    """Add an event to the transaction that `execute` belongs to; `lock` holds up other writers."""
+def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") -> tuple[int, str]:
+    """Add an event to the transaction that `execute` belongs to; give its number and hash.
+
+    `lock` holds up other writers.
+    """
     ((last, previous),) = execute(_END + lock, ())
     fields = {name: _clean(one) for name, one in as_dict(event).items()}
     number, time = last + 1, round(now * MICRO)
     digest = entry_hash(previous, number, time, fields)
     execute(_ADD, (number, time, previous, digest, *(fields[name] for name in FIELDS)))
     execute(_MOVE, (number, digest))
+    return number, digest
 
 
 def entry_hash(previous: str, number: int, time: int, fields: dict[str, object]) -> str:

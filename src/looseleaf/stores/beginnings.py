@@ -13,6 +13,7 @@ from looseleaf.errors import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
 from looseleaf.stores.lease_holder import is_gone, new_lease
 from looseleaf.stores.messages import MICRO, add_messages, storable
+from looseleaf.stores.row_digests import count_rows, digest_of
 from looseleaf.stores.sessions import session_of
 from looseleaf.stores.tables import chat_sessions as sessions
 from looseleaf.stores.tables import chat_turns as turns
@@ -126,7 +127,8 @@ def _made(opening: Opening, now: int) -> dict[str, Any]:
 def _taken(connection: sa.Connection, fields: dict[str, Any], *, new: bool) -> None:
     """Write the lease of a turn into the row of its session."""
     if new:
-        connection.execute(_ADD_SESSION, fields)
+        connection.execute(_ADD_SESSION, {**fields, "digest": digest_of(sessions, fields)})
+        count_rows(connection, sessions, 1)
     else:
         changes = {f"new_{name}": fields[name] for name in _CHANGED}
         connection.execute(_TAKE, {"of_session": fields["id"], **changes})

@@ -17,6 +17,7 @@ from looseleaf.errors import DiskFull, ExtraMissing, InvalidSetting, Unavailable
 from looseleaf.extras import POSTGRES, require_extra
 from looseleaf.folders import Reporting
 from looseleaf.stores import tables
+from looseleaf.stores.audit_anchor import AuditAnchor
 from looseleaf.stores.ledger import BUSY_SECONDS, HEAD, WHAT, VersionWatch
 from looseleaf.stores.open_database import FILE
 from looseleaf.stores.sqlite_file import address_of, check_plain
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+_NEWEST_ENTRY = "looseleaf.audit"  # of a connection: number and hash of the entry it has added
 _POLL_SECONDS = 0.5  # how late a change made by another server on PostgreSQL may be seen
 _MIGRATION_LOCK = 0x6C6F6F73656C6561  # "looselea", for PostgreSQL's advisory locks
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
@@ -40,6 +42,7 @@ class Database:
             _make_file(self._file, mode)
         self.engine = _sqlite(self._file) if self._file else _postgres(url)
         self._watch = VersionWatch(self._file) if self._file else None
+        self.anchor = AuditAnchor(root)
         self._seen = (-math.inf, 0)
         self._lock = threading.Lock()
         try:
@@ -64,13 +67,27 @@ class Database:
     @contextmanager
     def writing(self, *, relaxed: bool = False) -> Iterator[sa.Connection]:
         """Change the database, all or nothing; relaxed, a power cut may undo the last changes."""
+        relaxed = relaxed and not self.anchor.is_due()
         options = {"writing": True, "relaxed": relaxed}
         with _Explaining(), self.engine.connect().execution_options(**options) as connection:
+            connection.info.pop(_NEWEST_ENTRY, None)  # of one that was rolled back
             with connection.begin():
                 if relaxed and not self._file:
                     connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
                 yield connection
             self._seen = (-math.inf, self._seen[1])
+            newest = connection.info.pop(_NEWEST_ENTRY, None)
+            if newest is not None and not relaxed:
+                self.anchor.note(*newest, self._find_hash)
+
+    def _find_hash(self, number: int) -> str:
+        query = sa.select(tables.audit.c.hash).where(tables.audit.c.number == number)
+        with self.engine.connect() as connection:
+            return connection.execute(query).scalar() or ""
+
+    def note_audit(self, connection: sa.Connection, entry: tuple[int, str]) -> None:
+        """Have the newest entry of the audit noted outside, once its transaction is durable."""
+        connection.info[_NEWEST_ENTRY] = entry
 
     def version(self) -> int:
         """Give the number of changes of accounts so far, as cheaply as can be."""

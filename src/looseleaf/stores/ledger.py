@@ -14,6 +14,7 @@ import stat
 from _thread import allocate_lock
 
 from looseleaf.errors import DiskFull, Unavailable
+from looseleaf.stores.audit_anchor import AuditAnchor
 from looseleaf.stores.audit_chain import append_entry
 from looseleaf.stores.open_database import FILE
 from looseleaf.stores.sqlite_file import address_of, check_plain
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.accounts import Event, Ledger
 
-HEAD = "0002"  # the newest migration; a test compares it with the folder of migrations
+HEAD = "0003"  # the newest migration; a test compares it with the folder of migrations
 WHAT = "The database"
 BUSY_SECONDS = 30
 
@@ -89,6 +90,7 @@ class SqliteLedger:
         with _Explaining():
             self._watch = VersionWatch(file)
             self._sql = self._watch.sql
+        self._anchor = AuditAnchor(os.path.dirname(os.path.dirname(file)))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -117,15 +119,22 @@ class SqliteLedger:
         """Add an event that changed no account to the audit."""
         with self._lock, _Explaining():
             # As for every event of a page: the page has a history of its own, written durably.
-            self._sql.execute("PRAGMA synchronous = NORMAL")
+            is_durable = self._anchor.is_due()
+            self._sql.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
             self._sql.execute("BEGIN IMMEDIATE")
             try:
-                append_entry(self._rows, event, self._clock())
+                newest = append_entry(self._rows, event, self._clock())
                 self._sql.execute("COMMIT")
             except BaseException:
                 if self._sql.in_transaction:
                     self._sql.execute("ROLLBACK")
                 raise
+            if is_durable:
+                self._anchor.note(*newest, self._find_hash)
+
+    def _find_hash(self, number: int) -> str:
+        rows = self._rows("SELECT hash FROM audit WHERE number = ?", (number,))
+        return rows[0][0] if rows else ""
 
     def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
         return self._sql.execute(statement, parameters).fetchall()

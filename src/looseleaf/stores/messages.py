@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from looseleaf.chat.session import Entry
 from looseleaf.models.model import Attachment, Message, ToolCall
+from looseleaf.stores.row_digests import digest_of
 from looseleaf.stores.tables import chat_messages
 from looseleaf.values import as_dict
 
@@ -76,4 +77,6 @@ def add_messages(
         {"session": session, "turn": turn, "number": first + at, "time": now, **message_row(one)}
         for at, one in enumerate(said)
     ]
+    for row in rows:
+        row["digest"] = digest_of(chat_messages, row)
     connection.execute(_ADD, rows)

@@ -11,6 +11,7 @@ from looseleaf.chat.session import Hit, Session
 from looseleaf.errors import SessionBusy
 from looseleaf.stores.lease_holder import is_gone
 from looseleaf.stores.messages import MICRO, entry_of, storable
+from looseleaf.stores.row_digests import count_rows, seal_rows
 from looseleaf.stores.tables import chat_messages as messages
 from looseleaf.stores.tables import chat_sessions as sessions
 
@@ -132,13 +133,16 @@ class SqlSessions:
         for name in told.keys() & set(_TIMES):
             told[name] = round(told[name] * MICRO)
         with self._database.writing() as connection:
-            connection.execute(sessions.update().where(sessions.c.id == session).values(**told))
+            this = sessions.c.id == session
+            connection.execute(sessions.update().where(this).values(**told))
+            seal_rows(connection, sessions, this)
 
     def delete(self, session: str) -> bool:
         """Delete a session with all that was said; `SessionBusy` while a turn runs."""
         gone = sessions.delete().where(sessions.c.id == session, self._idle())
         with self._database.writing() as connection:
             if connection.execute(gone).rowcount:
+                count_rows(connection, sessions, -1)
                 return True
             this = sessions.c.id == session
             row = connection.execute(sa.select(sessions.c.lease).where(this)).first()
@@ -146,7 +150,8 @@ class SqlSessions:
                 return False
             if not is_gone(row.lease):
                 raise SessionBusy(session)
-            connection.execute(sessions.delete().where(this, sessions.c.lease == row.lease))
+            taken = sessions.delete().where(this, sessions.c.lease == row.lease)
+            count_rows(connection, sessions, -connection.execute(taken).rowcount)
             return True
 
     def prune(self, *, said_before: float, empty_before: float) -> int:
@@ -155,6 +160,7 @@ class SqlSessions:
         empty = (sessions.c.messages == 0) & (sessions.c.created < round(empty_before * MICRO))
         with self._database.writing() as connection:
             done = connection.execute(sessions.delete().where(old | empty, self._idle()))
+            count_rows(connection, sessions, -done.rowcount)
             return done.rowcount
 
     def _idle(self) -> sa.ColumnElement[bool]:

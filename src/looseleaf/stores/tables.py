@@ -19,6 +19,7 @@ users = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("password", sa.Text, nullable=False),
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
 )
 grants = sa.Table(
     "grants",
@@ -27,6 +28,7 @@ grants = sa.Table(
     sa.Column("agent_id", sa.Integer, primary_key=True, autoincrement=False, index=True),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
 )
 credentials = sa.Table(
     "credentials",
@@ -43,12 +45,14 @@ credentials = sa.Table(
     sa.Column("expires", sa.BigInteger, nullable=False),
     sa.Column("last_used", sa.BigInteger, nullable=False),
     sa.Column("ended", sa.BigInteger, nullable=False),
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
 )
 settings = sa.Table(
     "settings",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("setting", sa.Text, nullable=False),  # JSON
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
 )
 audit = sa.Table(
     "audit",
@@ -68,7 +72,8 @@ audit = sa.Table(
     sa.Column("previous", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )
-# One row each: "version" counts changes of accounts, "audit" holds the end of the chain.
+# One row each: "version" counts changes of accounts, "audit" holds the end of the chain, and the
+# name of a table the number of its rows.
 state = sa.Table(
     "state",
     metadata,
@@ -100,6 +105,7 @@ chat_sessions = sa.Table(
     sa.Column("lease", sa.Text, nullable=False),  # "" is free
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("cancelled", sa.Integer, nullable=False),
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
     sa.Index("ix_chat_sessions_owner", "owner", "updated"),
 )
 chat_turns = sa.Table(
@@ -142,4 +148,5 @@ chat_messages = sa.Table(
     sa.Column("folded", sa.Text),  # as it is searched, where lower() would not do
     sa.Column("more", sa.Text, nullable=False),  # JSON of calls, result or attachments
     sa.Column("native", sa.Text, nullable=False),  # JSON of the provider library
+    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
 )
