@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.operations.doctor import check_workspace
+from looseleaf.operations.run import invoke
 from looseleaf.stores.condition import Finding
 from tests.stores.mounts import mounted
 
@@ -53,6 +55,29 @@ def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:
     found = faults(workspace, verify=False)
     assert [one.detail.partition(":")[0] for one in found] == ["bob", "eve"]
     assert {one.status for one in found} == {"fault"}
+
+
+def test_an_agent_that_is_gone_is_missed(workspace: Workspace) -> None:
+    """One that was deleted is not."""
+    workspace.agents.create("bob")
+    workspace.agents.create("eve")
+    invoke(workspace.context, "looseleaf/delete-agent", {"agent": "eve"})
+    assert faults(workspace, verify=False) == []
+    shutil.rmtree(Path(workspace.root, "agents/bob"))
+    (found,) = faults(workspace, verify=False)
+    assert (found.check, found.status) == ("agents", "fault")
+    assert "bob was there and is gone" in found.detail
+
+
+def test_a_page_that_is_gone_is_missed(workspace: Workspace) -> None:
+    """A core page; and a history that is gone, of any page."""
+    scope = workspace.agents.resolve("ada").shelf.page("n.md")
+    workspace.pages.write(scope, "one\n", change=workspace.context.change("write"))
+    shutil.rmtree(Path(workspace.root, ".looseleaf/history/agent-1/n.md"))
+    Path(workspace.root, "agents/ada/SOUL.md").unlink()
+    details = [one.detail for one in faults(workspace) if one.check == "pages"]
+    assert any("n.md: its history is missing" in one for one in details)
+    assert any("SOUL.md: the page is missing" in one for one in details)
 
 
 def test_verifying_reads_every_version(workspace: Workspace) -> None:

@@ -102,7 +102,7 @@ def test_many_processes_migrate_once(home: Path, database_url: str) -> None:
     assert [one.returncode for one in running] == [0] * 6, errors
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
-        assert len(connection.execute(sa.select(tables.state)).all()) == 2
+        assert len(connection.execute(sa.select(tables.state)).all()) == STATE_ROWS
     opened.close()
 
 
@@ -140,7 +140,7 @@ def test_a_migration_can_be_killed_at_any_statement(home: Path, database_url: st
     opened = Database(database_url, str(home))
     with opened.reading() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
-        assert len(connection.execute(sa.select(tables.state)).all()) == 2
+        assert len(connection.execute(sa.select(tables.state)).all()) == STATE_ROWS
     opened.close()
 
 

@@ -24,13 +24,13 @@ from looseleaf.errors import (
     LooseleafError,
     Unavailable,
 )
-from looseleaf.folders import refuse_twin
+from looseleaf.folders import Reporting, refuse_twin
 from looseleaf.root import RootFolder
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from looseleaf.agents.held import HeldAgents
@@ -249,6 +249,18 @@ class Agents:
         """List the deleted agents that can be restored, by id."""
         records = [read_deleted(self.root, name) for name in self.files.deleted()]
         return sorted((one for one in records if one is not None), key=lambda one: one.id)
+
+    def lost(self, found: Collection[int]) -> list[str]:
+        """Name the agents that the register has as present, besides those whose id was found.
+
+        A folder whose record cannot be read is not lost.
+        """
+        from looseleaf.agents.register import present_agents
+
+        with Reporting("The register of agents"):
+            entries = present_agents(f"{self.root}/agents")
+        slugs = self.slugs()
+        return [one.slug for one in entries if one.id not in found and one.slug not in slugs]
 
     def restore(self, reference: str | int, slug: str = "") -> AgentRecord:
         """Bring a deleted agent back under its slug or another one: the same id, pages, history."""

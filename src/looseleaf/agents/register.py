@@ -103,3 +103,17 @@ def write_register(agents: int, register: Register, *, mode: int, staging: tuple
     fields = {"next_id": register.next_id, "agents": entries}
     content = json.dumps(fields, indent=2).encode() + b"\n"
     atomic.replace(agents, REGISTER, content, mode=mode, staging=staging)
+
+
+def present_agents(folder: str) -> list[Registered]:
+    """List the agents that the register in a folder has as present, by id."""
+    try:
+        agents = os.open(folder, atomic.FOLDER)
+    except FileNotFoundError:
+        return []
+    try:
+        register = read_register(agents) or Register()
+    finally:
+        os.close(agents)
+    entries = sorted(register.agents.values(), key=lambda entry: entry.id)
+    return [entry for entry in entries if entry.state == PRESENT]

@@ -123,6 +123,10 @@ class IndexByShelf:
         """Drop every text of a shelf; the next search makes it anew."""
         self.index.forget(shelf)
 
+    def verify(self, shelf: Shelf) -> list[str]:
+        """Say what the file of an index has that its pages have not."""
+        return self.index.verify(shelf) if self.lies_here(shelf) else []
+
     def close(self) -> None:
         """Let go of every file; the next search opens them again."""
         self.index.close()

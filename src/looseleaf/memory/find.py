@@ -42,6 +42,9 @@ class Index(Protocol):
     ) -> list[Ranked] | None:
         """Give the best pages for some terms, best first; only those that `keep` names."""
 
+    def verify(self, shelf: Shelf) -> list[str]:
+        """Say what the file of an index has that its pages have not."""
+
     def forget(self, shelf: Shelf) -> None:
         """Drop every text of a shelf; the next search makes it anew."""
 

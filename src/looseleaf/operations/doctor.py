@@ -61,6 +61,9 @@ def _agents(context: Context) -> Iterator[Finding]:
             continue
         ids[record.id] = slug
         fine += 1
+    for slug in context.agents.lost(ids):
+        advice = "Restore its folder from a backup; its history is in .looseleaf/history."
+        yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
 
@@ -99,6 +102,7 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
         scopes += [shelf.page(name) for name in sorted(present | with_history)]
         lost = context.history.missing(shelf)
         faults += [(shelf.page(name).key, "its history is missing") for name in lost]
+    yield from _indexes(context, root)
     edited, versions = [], 0
     for number, scope in enumerate(scopes, 1):
         context.progress("Verifying", number, len(scopes))
@@ -109,6 +113,17 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
     yield from _page_findings(faults, edited)
     total = f"{len(scopes)} pages and {versions} versions were read, {len(faults)} faults"
     yield Finding("pages", "fault" if faults else "ok", total)
+
+
+def _indexes(context: Context, root: str) -> Iterator[Finding]:
+    """Compare each search index with its pages."""
+    index = context.index()
+    if index is None:
+        return
+    for shelf in _shelves(context, root):
+        for fault in index.verify(shelf):
+            advice = "Delete .looseleaf/index: it is made anew at the next search."
+            yield Finding("index", "fault", f"{shelf.name}: {fault}", advice)
 
 
 def _page_findings(faults: list[tuple[str, str]], edited: list[str]) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import threading
 from looseleaf.errors import LooseleafError
 from looseleaf.stores.freshness import Tree, holds_at_least
 from looseleaf.stores.index_file import IN_MEMORY, IndexFile, is_possible, remove
+from looseleaf.stores.index_verification import verify_index
 from looseleaf.stores.shelf_index import Room, ShelfIndex, Unsure
 from looseleaf.stores.watch import is_local
 
@@ -178,6 +179,11 @@ class SearchIndex:
         return ShelfIndex(
             self._store, shelf, file=file, tree=tree, room=self._room, progress=self._progress
         )
+
+    def verify(self, shelf: Shelf) -> list[str]:
+        """Say what the file of an index has that its pages have not."""
+        path = self._path(shelf)
+        return verify_index(self._store, shelf, path) if os.path.exists(path) else []
 
     def _path(self, shelf: Shelf) -> str:
         return os.path.join(self.folder, f"{shelf.name}.sqlite")

@@ -131,9 +131,10 @@ class IndexFile:
             raise sqlite3.DatabaseError("a page has no text")
         return bytes(row[0])
 
-    def add(self, name: str, text: bytes) -> int:
-        """Take in a new page and give its number."""
-        number = self._sql.execute("INSERT INTO pages (filename) VALUES (?)", (name,)).lastrowid
+    def add(self, name: str, text: bytes, *, number: int | None = None) -> int:
+        """Take in a new page and give its number, the next one unless told."""
+        row = (number, name)
+        number = self._sql.execute("INSERT INTO pages (id, filename) VALUES (?, ?)", row).lastrowid
         assert number is not None  # noqa: S101 - only a failed insert has no row
         self._sql.execute("INSERT INTO texts (id, folded) VALUES (?, ?)", (number, text))
         self._sql.execute(
@@ -192,6 +193,18 @@ class IndexFile:
         )
         self._sql.execute("UPDATE pages SET worded = 1 WHERE id = ?", (number,))
         return counts, length
+
+    def has_words(self, number: int) -> bool:
+        """Say whether the words of a page are indexed."""
+        row = self._sql.execute("SELECT worded FROM pages WHERE id = ?", (number,)).fetchone()
+        return bool(row and row[0])
+
+    def terms(self, table: str) -> Iterator[tuple[str, int]]:
+        """Give every term of one of the full-text tables with each page that holds it, in order."""
+        name = f"temp.{table}_terms"
+        kind = f"fts5vocab(main, {table}, instance)"
+        self._sql.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING {kind}")
+        yield from self._sql.execute(f"SELECT term, doc FROM {name}")  # noqa: S608 - our name
 
     def lengths(self) -> list[tuple[int, int]]:
         """Give how many words each page has, by its number."""

@@ -1,0 +1,69 @@
+"""Verifying an index finds what its pages do not say."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.memory.store import Change
+from looseleaf.stores.index import SearchIndex
+
+WORDS = ("harbor", "violin", "lantern", "orchard", "granite")
+
+
+@pytest.fixture
+def index(workspace: Workspace) -> SearchIndex:
+    """Give an index of some days, with their words."""
+    ada = workspace.agents.resolve("ada").shelf
+    for day in range(1, 29):
+        text = f"- day {day}: {WORDS[day % 5]} and {WORDS[day % 3]}\n"
+        workspace.pages.write(ada.page(f"daily/2026/04/{day:02}.md"), text, change=Change())
+    index = SearchIndex(workspace.store, f"{workspace.root}/.looseleaf/index", fewest_files=1)
+    deadline = time.time() + 30
+    while time.time() < deadline:  # files that were just written are not trusted yet
+        index.matching(ada, "", "harbor")
+        with closing(sqlite3.connect(file_of(workspace))) as connection:
+            query = "SELECT count(*) FROM pages WHERE inode IS NULL"
+            if connection.execute(query).fetchone() == (0,):
+                break
+        time.sleep(0.02)
+    workspace.context.index()
+    index.ranked(ada, ("harbor",), 5)
+    index.close()
+    return index
+
+
+def file_of(workspace: Workspace) -> Path:
+    """Give the file of ada's index."""
+    return Path(workspace.root, ".looseleaf/index/agent-1.sqlite")
+
+
+def test_what_is_sound_has_no_fault(workspace: Workspace, index: SearchIndex) -> None:
+    """Also after a page has changed, which the index will see at the next search."""
+    ada = workspace.agents.resolve("ada").shelf
+    assert file_of(workspace).exists()
+    assert index.verify(ada) == []
+    workspace.pages.write(ada.page("daily/2026/04/01.md"), "- another day\n", change=Change())
+    assert index.verify(ada) == []
+
+
+@pytest.mark.parametrize("table", ["texts", "trigrams_data", "words_data", "stems"])
+def test_a_flipped_bit_is_found(workspace: Workspace, index: SearchIndex, table: str) -> None:
+    """In a text, or in what the full-text search has made of it."""
+    ada = workspace.agents.resolve("ada").shelf
+    column = {"texts": "folded", "stems": "stems"}.get(table, "block")
+    with closing(sqlite3.connect(file_of(workspace))) as connection:
+        query = f"SELECT id, {column} FROM {table} WHERE length({column}) > 20 ORDER BY id DESC"
+        number, block = connection.execute(query).fetchone()
+        flipped = bytearray(block.encode() if isinstance(block, str) else block)
+        flipped[len(flipped) // 2] ^= 0x01
+        changed = flipped.decode() if isinstance(block, str) else bytes(flipped)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", (changed, number))
+        connection.commit()
+    assert len(index.verify(ada)) == 1
