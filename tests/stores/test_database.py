@@ -21,8 +21,10 @@ from looseleaf.stores import database, tables
 from looseleaf.stores.database import Database
 from looseleaf.stores.ledger import HEAD
 from looseleaf.stores.open_database import FILE
+from looseleaf.stores.row_digests import COUNTED
 from tests.conftest import FULL
 
+STATE_ROWS = 2 + len(COUNTED)
 OPEN = "import sys; from looseleaf.stores.database import Database; Database(*sys.argv[1:])"
 
 

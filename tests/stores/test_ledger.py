@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.agents.accounts import Event, Verified
-from looseleaf.errors import Unavailable
+from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.stores.ledger import SqliteLedger, open_ledger
 from looseleaf.stores.open_database import FILE
 
@@ -72,7 +72,8 @@ def test_a_database_of_another_version_is_for_the_whole_of_it(workspace: Workspa
     elsewhere = file.with_name("elsewhere.db")
     file.rename(elsewhere)
     os.symlink(elsewhere, file)
-    open_ledger(workspace.root, opened, clock=workspace.clock)
+    with pytest.raises(Unsafe):
+        open_ledger(workspace.root, opened, clock=workspace.clock)
     file.unlink()
     file.touch()
     open_ledger(workspace.root, opened, clock=workspace.clock)
