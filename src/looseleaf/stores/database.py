@@ -78,7 +78,8 @@ class Database:
             self._seen = (-math.inf, self._seen[1])
             newest = connection.info.pop(_NEWEST_ENTRY, None)
             if newest is not None and not relaxed:
-                self.anchor.note(*newest, self._find_hash)
+                number, digest = newest
+                self.anchor.note(number, digest, self._find_hash)
 
     def _find_hash(self, number: int) -> str:
         query = sa.select(tables.audit.c.hash).where(tables.audit.c.number == number)

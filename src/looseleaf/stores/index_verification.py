@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.memory.scope import Shelf
-    from looseleaf.stores.disk import DiskStore
+    from looseleaf.stores.shelf_index import DiskPages
 
 
-def verify_index(store: DiskStore, shelf: Shelf, path: str) -> list[str]:
+def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
     """Say what an index has that its pages have not; a page that changed since is passed over."""
     try:
         index = IndexFile(path)
@@ -37,7 +37,7 @@ def verify_index(store: DiskStore, shelf: Shelf, path: str) -> list[str]:
 
 
 def _verify_texts(
-    store: DiskStore, shelf: Shelf, index: IndexFile, anew: IndexFile
+    store: DiskPages, shelf: Shelf, index: IndexFile, anew: IndexFile
 ) -> Iterator[str]:
     """Compare each text with its page, and put it into an index made anew."""
     tree = Tree(store.folder(shelf), watching=False)

@@ -47,7 +47,7 @@ _AT_ONCE = 1000
 _MOST_NAMED = 5
 
 
-def digest_of(table: sa.Table, row: Mapping[str, Any]) -> str:
+def digest_of(table: sa.Table, row: Mapping[str, Any] | sa.RowMapping) -> str:
     """Give the digest of a row, by the columns of its table that count."""
     cells = [row[name] for name in _COLUMNS[table.name]]
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()
