@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from looseleaf.web import connection
+from looseleaf.operations.memory import MOST_SECTIONS
+from looseleaf.web import answers, connection
 from tests.web.conftest import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -258,6 +259,19 @@ def test_concurrent_writers_of_one_version_have_one_winner(site: Site, token: st
         assert set(pool.map(add, range(20))) == {200}
     text = site.ask("GET", f"{PAGE}/log.md", token).json()["data"]["content"]
     assert sorted(text.splitlines()) == sorted(f"- {number}" for number in range(20))
+
+
+def test_what_would_be_too_long_an_answer_is_refused(
+    site: Site, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sections are not listed without end, and no answer is longer than its bound."""
+    headers = "".join(f"\n## s{number}\n" for number in range(MOST_SECTIONS + 2))
+    site.ask("PUT", f"{PAGE}/many.md", token, content=headers)
+    listed = site.ask("GET", f"{API}/sections?file=many.md", token)
+    assert (listed.status_code, listed.json()["code"]) == (400, "invalid")
+    monkeypatch.setattr(answers, "MOST_BYTES", 1_000)
+    refused = site.ask("GET", f"{API}/section?file=many.md", token)
+    assert (refused.status_code, refused.json()["code"]) == (413, "answer_too_large")
 
 
 def test_a_degraded_server_says_so(site: Site, token: str) -> None:

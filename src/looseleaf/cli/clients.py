@@ -86,6 +86,8 @@ def install(
         say(f"{plan.client.title} has it already: {plan.server_file}")
         return
     if _make(edits, way):
+        # Made here once: a server that the program starts would need three times its memory for it.
+        asked.workspace().accounts()
         say(f"{plan.client.title} starts it from now on; restart it if it is running.")
     for line in _approvals(plan):
         say(line)

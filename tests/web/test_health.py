@@ -1,0 +1,49 @@
+"""/health speaks of the server alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.errors import (
+    DiskFull,
+    HistoryMissing,
+    Locked,
+    LooseleafError,
+    ModelFailed,
+    TooBusy,
+    Unavailable,
+)
+from looseleaf.web.health import Trouble
+from tests.chat.conftest import Script
+from tests.web.conftest import API, Opens
+
+
+def test_a_failing_model_leaves_the_server_well(opens: Opens) -> None:
+    """The person is told, and a load balancer is not."""
+    site = opens(default_model="script:m")
+    site.workspace.models().register("script", lambda _name: Script(ModelFailed("m", "is down")))
+    answer = site.ask("POST", f"{API}/chat", site.token(), json={"message": "Hi"})
+    assert answer.status_code in (502, 503), answer.text
+    health = site.ask("GET", "/health")
+    assert (health.status_code, health.json()) == (200, {"status": "ok", "problems": []})
+
+
+@pytest.mark.parametrize(
+    ("error", "problems"),
+    [
+        (Unavailable("MEMORY.md", "Input/output error"), ["unavailable"]),
+        (DiskFull("MEMORY.md"), ["disk_full"]),
+        (HistoryMissing("MEMORY.md", "the store keeps none"), []),
+        (Locked("MEMORY.md", 30.0), []),
+        (ModelFailed("m", "is down"), []),
+        (TooBusy("MEMORY.md"), []),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, LooseleafError) else "",
+)
+def test_only_what_the_server_cannot_do_is_noted(
+    error: LooseleafError, problems: list[str]
+) -> None:
+    """A disk that fails counts; one page, one model or one busy moment does not."""
+    trouble = Trouble()
+    trouble.note(error)
+    assert trouble.recent() == problems
