@@ -29,7 +29,7 @@ from looseleaf.models.model import Message, Usage
 from looseleaf.models.patient import PatientModel
 from looseleaf.models.provided import ProvidedLine
 from looseleaf.operations.chat import Saying, converse
-from looseleaf.operations.model_tools import MODEL_TOOLS
+from looseleaf.operations.memory_tools import MODEL_TOOLS
 from looseleaf.stores.chat import SqlChats
 from looseleaf.stores.database import Database
 

@@ -111,6 +111,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("operations/prompt.py", "shlex"): "the same",
     ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",
     ("operations/daily.py", "looseleaf.memory.daily.*"): "the same",
+    ("operations/catalog.py", "looseleaf.operations.page_access.*"): "only agents have a policy",
     ("stores/audit_chain.py", "hashlib"): "the same: settings are read before an entry is added",
     ("mcp_server/answers.py", "traceback"): "only a fault of ours needs it",
     (

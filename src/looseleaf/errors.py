@@ -554,6 +554,20 @@ class Forbidden(Refused):
         super().__init__(f"You may not do this: it takes {needed}.")
 
 
+class PageDenied(Forbidden):
+    """The memory policy of the agent that acts binds access, and denies this page."""
+
+    code = "page_denied"
+
+    def __init__(self, filename: str, rule: str) -> None:
+        self.filename, self.rule = filename, rule
+        super().__init__(
+            "read",
+            f"a memory policy of this agent that gives it {filename} ({rule}, binds access); "
+            "a person can change the policy",
+        )
+
+
 class Unauthenticated(Refused):
     """The credential is missing, wrong, expired or revoked; it is not said which."""
 

@@ -90,10 +90,20 @@ def test_a_refusal_says_what_it_takes() -> None:
     ("role", "allowed"),
     [
         ("viewer", {"read", "history"}),
-        ("operator", {"read", "history", "write", "list_tokens"}),
+        ("operator", {"read", "history", "append", "write", "list_tokens"}),
         (
             "admin",
-            {"read", "history", "write", "list_tokens", "identity", "agents", "grants", "tokens"},
+            {
+                "read",
+                "history",
+                "append",
+                "write",
+                "list_tokens",
+                "identity",
+                "agents",
+                "grants",
+                "tokens",
+            },
         ),
         ("emperor", set()),
     ],

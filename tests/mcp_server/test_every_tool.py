@@ -13,12 +13,8 @@ from looseleaf import Workspace
 from looseleaf.mcp_server.answers import answer
 from looseleaf.mcp_server.stdio import acting_locally
 from looseleaf.operations.run import invoke
-from looseleaf.operations.tools import (
-    MOST_CHARACTERS,
-    call_tool,
-    operation_tools,
-    pick_tool,
-)
+from looseleaf.operations.tool_calls import MOST_CHARACTERS, call_tool
+from looseleaf.operations.tools import operation_tools, pick_tool
 from tests.mcp_server.conftest import ERAS, started, talk
 
 DAY = {"date": "2026-04-17"}

@@ -50,11 +50,22 @@ PEOPLE = {
         "token", OWNER, "ada", frozenset(("manage_options",)), agent_id=ADA, role="operator",
         ceiling=frozenset(("chat",)),
     ),
+    # The same with the right to add to its user's pages, and in a conversation with the owner.
+    "writer": Principal(
+        "token", OWNER, "ada", agent_id=ADA, role="operator",
+        ceiling=frozenset(("write_user_pages",)),
+    ),
+    "present": Principal(
+        "session", OWNER, "ada", agent_id=ADA, role="operator",
+        ceiling=frozenset(("chat",)), is_model=True, is_attended=True,
+    ),
 }  # fmt: skip
 EVERYONE = frozenset(PEOPLE)
 MANAGERS = frozenset(("manager", "everything"))
 ADMINS = MANAGERS | {"admin", "owner"}
-OPERATORS = ADMINS | {"operator", "token"}
+AGENTS = frozenset(("token", "writer", "present"))
+PERSONS = EVERYONE - AGENTS - {"reading"}
+OPERATORS = ADMINS | {"operator"} | AGENTS
 VIEWERS = OPERATORS | {"viewer", "reading"}
 ALL_POWER = frozenset(("everything",))
 NOBODY: frozenset[str] = frozenset()
@@ -75,13 +86,13 @@ ALLOWED: dict[str, dict[str, frozenset[str]]] = {
         "identity": ADMINS,
         "other": MANAGERS,
         "shared": ALL_POWER,
-        "mine": EVERYONE - {"reading"},
+        "mine": PERSONS,  # replacing what stands in the prompts of all agents of a user
         "theirs": MANAGERS,
     },
     "identity": {"workspace": ALL_POWER},
     "agents": {"own": ADMINS, "other": MANAGERS, "workspace": MANAGERS},
     "grants": {"own": ADMINS, "other": MANAGERS},
-    "tokens": {"own": ADMINS, "other": MANAGERS, "workspace": EVERYONE - {"reading", "token"}},
+    "tokens": {"own": ADMINS, "other": MANAGERS, "workspace": PERSONS},
     "list_tokens": {
         "own": OPERATORS,
         "other": MANAGERS,
@@ -100,6 +111,7 @@ ALLOWED: dict[str, dict[str, frozenset[str]]] = {
     "settings": {"workspace": ALL_POWER | {"setter"}},
     "audit": {"workspace": ALL_POWER | {"auditor", "reading"}},
 }
+ALLOWED["append"] = {**ALLOWED["write"], "mine": PERSONS | {"writer", "present"}}
 ALLOWED["history"] = ALLOWED["read"]
 ALLOWED["chat"] = {
     "own": ALL_POWER | {"token"},

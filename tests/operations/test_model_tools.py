@@ -9,7 +9,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import Invalid
-from looseleaf.operations.model_tools import MODEL_TOOLS, run_tool, tools_for
+from looseleaf.operations.memory_tools import MODEL_TOOLS
+from looseleaf.operations.model_tools import run_tool, tools_for
 from looseleaf.operations.tool_formats import all_tools, declared
 from looseleaf.prompt.request import Request
 

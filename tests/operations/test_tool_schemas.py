@@ -13,7 +13,7 @@ from google.genai import types
 from openai.lib._pydantic import _ensure_strict_json_schema
 
 from looseleaf import Workspace
-from looseleaf.operations.model_tools import MODEL_TOOLS
+from looseleaf.operations.memory_tools import MODEL_TOOLS
 from looseleaf.operations.tools import SMALL, operation_tools
 
 Shape = dict[str, Any]

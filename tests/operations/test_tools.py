@@ -19,7 +19,8 @@ from looseleaf.errors import (
 from looseleaf.operations import tools
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.context import Context
-from looseleaf.operations.tools import SMALL, call_tool, operation_tools, pick_tool
+from looseleaf.operations.tool_calls import MOST_CHARACTERS, call_tool
+from looseleaf.operations.tools import SMALL, operation_tools, pick_tool
 
 
 @pytest.fixture
@@ -145,11 +146,11 @@ def test_what_a_model_is_likely_to_guess_is_understood(acting: Context) -> None:
 
 def test_a_long_page_is_cut_and_says_so(acting: Context) -> None:
     """No tool fills a model's context."""
-    long = "x" * (tools.MOST_CHARACTERS + 1)
+    long = "x" * (MOST_CHARACTERS + 1)
     call(acting, "write_agent_file", file="long.md", content=long)
     given = call(acting, "get_agent_memory", file="long.md")
     assert isinstance(given, dict)
-    assert len(given["content"]) == tools.MOST_CHARACTERS
+    assert len(given["content"]) == MOST_CHARACTERS
     assert given["truncated"] is True
     assert given["content_length"] == len(long)
 

@@ -9,7 +9,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.model_tools import MODEL_TOOLS, run_tool, tools_for
+from looseleaf.operations.memory_tools import MODEL_TOOLS
+from looseleaf.operations.model_tools import run_tool, tools_for
 from looseleaf.operations.prompt import assemble
 from looseleaf.operations.tool_formats import all_tools
 from looseleaf.operations.tools import operation_tools

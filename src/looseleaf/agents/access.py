@@ -22,6 +22,8 @@ CAPABILITIES = (
 )
 EVERYTHING = "manage_options"  # who has it has the others too
 AGENT_CEILING = frozenset(("chat",))  # what an agent may do besides its role, unless told otherwise
+WRITE_USER_PAGES = "write_user_pages"  # a right of a credential: to append to its user's pages
+CREDENTIAL_RIGHTS = (*CAPABILITIES, WRITE_USER_PAGES)  # what a ceiling may name
 ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
 LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
 AGENT = "agent"  # a model on this machine, started by its operator
@@ -31,6 +33,7 @@ _ROLE_FOR = {
     "read": "viewer",
     "history": "viewer",
     "chat": "viewer",
+    "append": "operator",
     "write": "operator",
     "list_tokens": "operator",
     "identity": "admin",
@@ -40,6 +43,7 @@ _ROLE_FOR = {
 }
 # The capability it takes where no agent's and no user's pages are meant.
 _CAPABILITY_FOR = {
+    "append": EVERYTHING,
     "write": EVERYTHING,
     "identity": EVERYTHING,
     "agents": "manage_agents",
@@ -53,8 +57,8 @@ _CAPABILITY_FOR = {
     "audit": "view_logs",
 }
 _OF_SHARED_PAGES = ("read", "history")  # anyone who is someone may
-_OF_A_USER = ("read", "history", "write", "tokens", "list_tokens")
-_CHANGES = ("write", "identity")
+_OF_A_USER = ("read", "history", "append", "write", "tokens", "list_tokens")
+CHANGES = ("append", "write", "identity")
 PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
 
 
@@ -71,11 +75,18 @@ class Principal:
     role: str = "admin"  # never more than this on any agent
     ceiling: frozenset[str] | None = None  # never more than these capabilities
     credential: str = ""  # the public id of the token, password or session
+    is_model: bool = False  # whether a model chooses what is done, with a person's own credential
+    is_attended: bool = False  # whether the person whose rights it has is present
 
     @property
     def is_local(self) -> bool:
         """Whether it is the operator on this machine, who may do everything."""
         return self.kind == LOCAL
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent acts and not a person: it is bound to one, or a model chooses."""
+        return self.is_model or bool(self.agent_id) or self.kind == AGENT
 
     def can(self, capability: str) -> bool:
         """Say whether the user has a capability and the credential lets it through."""
@@ -105,9 +116,10 @@ def confined(principal: Principal) -> Principal:
     Who an agent is and what all must obey is for people to decide, however much the one may do
     whose conversation it is: a page that the model has read may have told it otherwise.
     """
-    ceiling = AGENT_CEILING if principal.ceiling is None else principal.ceiling & AGENT_CEILING
+    most = AGENT_CEILING | {WRITE_USER_PAGES}
+    ceiling = AGENT_CEILING if principal.ceiling is None else principal.ceiling & most
     role = lower(principal.role, "operator") if principal.role in ROLES else principal.role
-    return changed(principal, role=role, ceiling=ceiling)
+    return changed(principal, role=role, ceiling=ceiling, is_model=True)
 
 
 def confine_model(principal: Principal) -> Principal:
@@ -118,7 +130,7 @@ def confine_model(principal: Principal) -> Principal:
     narrowed = confined(principal)
     if not principal.can("manage_agents"):
         return narrowed
-    return changed(narrowed, ceiling=AGENT_CEILING | {"manage_agents"})
+    return changed(narrowed, ceiling=(narrowed.ceiling or AGENT_CEILING) | {"manage_agents"})
 
 
 def through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
@@ -174,7 +186,7 @@ def missing(
         return None
     if permission not in PERMISSIONS:
         return "a permission that exists"
-    if permission == "tokens" and principal.kind != SESSION:
+    if permission == "tokens" and (principal.kind != SESSION or principal.is_agent):
         # Whoever steals a token must not make another one that outlives it.
         return "someone who has signed in; tokens make no tokens"
     lacks = (
@@ -184,7 +196,7 @@ def missing(
         if shelf.layer == "agent"
         else _on_user(principal, permission, shelf.user_id)
     )
-    if lacks is None and file is not None and permission in _CHANGES:
+    if lacks is None and file is not None and permission in CHANGES:
         return _to_edit(principal, file, shelf, owner)
     return lacks
 
@@ -195,7 +207,7 @@ def _on_workspace(principal: Principal, permission: str, shelf: Shelf | None) ->
     capability = _CAPABILITY_FOR.get(permission)
     if capability is None:
         return "an agent or a user that it is about"
-    if shelf is not None and permission not in _CHANGES:
+    if shelf is not None and permission not in CHANGES:
         capability = EVERYTHING
     if not principal.can(capability):
         return f"the capability {capability}"
@@ -237,8 +249,28 @@ def _on_user(principal: Principal, permission: str, user_id: int) -> str | None:
             return lacks
         if permission in ("tokens", "list_tokens") and not principal.can(EVERYTHING):
             return f"the capability {EVERYTHING}, since these are another user's"
-    needed = "operator" if permission in ("write", "tokens") else "viewer"
-    return None if reaches(principal.role, needed) else f"a credential of the role {needed}"
+    needed = "operator" if permission in ("append", "write", "tokens") else "viewer"
+    if not reaches(principal.role, needed):
+        return f"a credential of the role {needed}"
+    return _agent_lacks(principal, permission) if permission in CHANGES else None
+
+
+def _agent_lacks(principal: Principal, permission: str) -> str | None:
+    """Say what an agent lacks to change a user's pages; None for a person.
+
+    These pages stand in the prompts of all agents of the user, so that one agent could speak to the
+    others through them.
+    """
+    if not principal.is_agent:
+        return None
+    if permission != "append":
+        return "a person to replace a user's pages; an agent appends to them (append_agent_file)"
+    if principal.is_attended or WRITE_USER_PAGES in (principal.ceiling or ()):
+        return None
+    return (
+        f"the person's presence, or a token with the right {WRITE_USER_PAGES}, to add to a user's "
+        "pages; write to a page of the agent, such as MEMORY.md, and ask the person to copy it"
+    )
 
 
 def _to_edit(

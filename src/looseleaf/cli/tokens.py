@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.agents.access import CAPABILITIES, ROLES
+from looseleaf.agents.access import CREDENTIAL_RIGHTS, ROLES
 from looseleaf.cli.arguments import Asked, complete_agents, shared
 from looseleaf.cli.formats import minute, print_document, print_table
 from looseleaf.cli.groups import command
@@ -38,7 +38,7 @@ def described(function: Function) -> Function:
             "--can",
             "capabilities",
             multiple=True,
-            type=click.Choice(CAPABILITIES),
+            type=click.Choice(CREDENTIAL_RIGHTS),
             metavar="CAPABILITY",
             help="No capability but these, of those the user has; once for each.",
         ),

@@ -129,6 +129,7 @@ class HttpServer:
 
     def _acting(self, asking: Asking) -> Context:
         principal: Principal = asking.request.scope[_ACTING]  # type: ignore[union-attr]
+        principal = changed(principal, is_model=True)
         if not self._full:
             principal = confine_model(principal)
         if not principal.name:

@@ -8,12 +8,13 @@ what stands around a result.
 from __future__ import annotations
 
 from looseleaf import __version__
-from looseleaf.errors import LooseleafError, ToolMissing
+from looseleaf.errors import LooseleafError, ToolDenied, ToolMissing
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.answers import answer, report_fault
 from looseleaf.mcp_server.prompts import PROMPT, start_session
-from looseleaf.operations.tool_access import acting_agent, decide_agent_tool, require_tool
-from looseleaf.operations.tools import call_tool, pick_tool
+from looseleaf.operations.tool_access import acting_agent, decide_operation_tool, require_tool
+from looseleaf.operations.tool_calls import call_tool
+from looseleaf.operations.tools import pick_tool
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -82,7 +83,7 @@ def list_tools(offer: Offer, context: Context, _params: Parameters) -> dict[str,
     allowed = [
         tool
         for tool in offer.tools
-        if decide_agent_tool(agent, tool.name, tool.categories).allowed
+        if decide_operation_tool(agent, tool.operation, tool.name).allowed
         and not (is_closed and tool.writes_journal)
     ]
     return {"tools": [describe(tool, scoped=scoped) for tool in allowed]}
@@ -113,7 +114,7 @@ def run_tool(offer: Offer, context: Context, params: Parameters) -> dict[str, An
         raise ProtocolError(INVALID_PARAMS, str(error), {"code": error.code}) from None
 
     def work() -> Any:  # noqa: ANN401 - any JSON
-        require_tool(context, tool.name, tool.categories)
+        require_tool(context, tool.operation, tool.name)
         return call_tool(context, tool, arguments)
 
     return answer(work)
@@ -124,7 +125,10 @@ def list_resources(_offer: Offer, context: Context, params: Parameters) -> dict[
     cursor = params.get("cursor")
     if cursor is not None and not isinstance(cursor, str):
         raise ProtocolError(INVALID_PARAMS, "cursor is a text.")
-    pages, after = resources.listed(context, cursor)
+    try:
+        pages, after = resources.listed(context, cursor)
+    except ToolDenied:
+        return {"resources": []}  # the agent's policy denies to list pages, by whatever way
     return {"resources": pages, **({"nextCursor": after} if after is not None else {})}
 
 

@@ -7,6 +7,7 @@ from looseleaf.mcp_server.connection import Connection
 from looseleaf.mcp_server.offer import Offer
 from looseleaf.mcp_server.wire import Wire
 from looseleaf.operations.tools import operation_tools
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def acting_locally(
         principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=client)
         if not full:
             principal = confine_model(principal)
+        # Whoever started the program sits before it.
+        principal = changed(principal, is_attended=True)
         return workspace.acting(principal=principal, surface="mcp")
 
     return acting

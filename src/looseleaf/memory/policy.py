@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from looseleaf.memory.registry import RegisteredFile
 
     MemoryMode = Literal["default", "deny", "allow_only"]
+    Binds = Literal["injection", "access"]
     ToolMode = Literal["deny", "allow"]
     Rule = Literal[
         "call_deny", "policy_deny", "policy_allow_only", "call_allow_only", "mode", "allowed"
     ]
 
 MEMORY_MODES: tuple[MemoryMode, ...] = ("default", "deny", "allow_only")
+BINDS: tuple[Binds, ...] = ("injection", "access")
 TOOL_MODES: tuple[ToolMode, ...] = ("deny", "allow")
 
 
@@ -39,24 +41,29 @@ class Decision:
 
 @value
 class MemoryPolicy:
-    """Which pages an agent is given; in the lists, `folder/*` is everything below a folder."""
+    """Which pages an agent is given; in the lists, `folder/*` is everything below a folder.
+
+    It binds what is injected into prompts, or also every access that is made as the agent.
+    """
 
     mode: MemoryMode = "default"
     deny: tuple[str, ...] = ()
     allow_only: tuple[str, ...] = ()
+    binds: Binds = "injection"
 
     @staticmethod
     def normal(
-        mode: MemoryMode, deny: Collection[str], allow_only: Collection[str]
-    ) -> tuple[MemoryMode, tuple[str, ...], tuple[str, ...]]:
+        mode: MemoryMode, deny: Collection[str], allow_only: Collection[str], binds: Binds
+    ) -> tuple[MemoryMode, tuple[str, ...], tuple[str, ...], Binds]:
         """Refuse a policy that cannot be followed, or that says two things at once."""
         _one_of("mode", mode, MEMORY_MODES)
+        _one_of("binds", binds, BINDS)
         lists = {"deny": _patterns("deny", deny), "allow_only": _patterns("allow_only", allow_only)}
         for name, patterns in lists.items():
             # To pass over the list would inject what somebody meant to keep out.
             if patterns and name != mode:
                 raise InvalidPolicy(f"it lists pages to {name}, but its mode is {mode}")
-        return mode, lists["deny"], lists["allow_only"]
+        return mode, lists["deny"], lists["allow_only"], binds
 
 
 @value
@@ -78,7 +85,7 @@ class ToolPolicy:
 
 def memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
     """Read `memory_policy` of an agent's configuration; one that is missing restricts nothing."""
-    fields = _fields(config, ("mode", "deny", "allow_only"))
+    fields = _fields(config, ("mode", "deny", "allow_only", "binds"))
     return MemoryPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks what came in
 
 

@@ -70,7 +70,12 @@ def running(name: str, function: Function, permission: str) -> Function:
             return context.call(name, run, given, named)
         context.agents.root_folder.glance()  # "not available" is never "there is nothing"
         # Whoever calls it, and from where: what it touches is allowed by its permission.
-        return function(context.during(permission), *given, **named)
+        acting = context.during(permission)
+        if acting.principal.agent_id:
+            from looseleaf.operations.page_access import bind_pages
+
+            acting = bind_pages(acting)
+        return function(acting, *given, **named)
 
     for attribute in _SHOWN:
         setattr(run, attribute, getattr(function, attribute))

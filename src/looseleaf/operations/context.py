@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import AGENT, LOCAL_ADMINISTRATOR, authorize, lacks_to_name
+from looseleaf.agents.access import (
+    AGENT,
+    CHANGES,
+    LOCAL_ADMINISTRATOR,
+    authorize,
+    lacks_to_name,
+)
 from looseleaf.errors import (
     AgentAmbiguous,
     AgentMissing,
@@ -118,9 +124,17 @@ class Context:
         authorize(self.principal, self.permission)
 
     def change(
-        self, operation: str, *, if_match: str | None = None, allow_shrink: bool = False
+        self,
+        operation: str,
+        *,
+        if_match: str | None = None,
+        allow_shrink: bool = False,
+        layer: str = "",
     ) -> Change:
-        """Say who is about to change a page, and how, and which version may be replaced."""
+        """Say who is about to change a page, and how, and which version may be replaced.
+
+        What an agent adds to a page of the layer `user` is marked as the agent's in the history.
+        """
         precondition = self.precondition
         if if_match is not None:
             if precondition is not None and precondition != exactly(if_match):
@@ -130,11 +144,18 @@ class Context:
             operation,
             self.actor,
             self.surface,
-            self.reason,
+            self._agent_mark() if layer == "user" else self.reason,
             precondition,
             self.settings.require_if_match and self.surface in _NAMING_SURFACES,
             allow_shrink,
         )
+
+    def _agent_mark(self) -> str:
+        principal = self.principal
+        slug = self.agents.resolve(principal.agent_id).slug if principal.agent_id else ""
+        if not slug or self.actor.startswith(slug):
+            return self.reason
+        return f"{self.reason} (by the agent {slug})" if self.reason else f"by the agent {slug}"
 
 
 @value
@@ -308,7 +329,7 @@ def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
     authorize(context.principal, context.permission, scope.shelf, owner=owner, file=registered)
     journal = scope.layer == "agent" and fold(scope.filename).startswith("daily/")
     closed = not context.settings.daily_memory_enabled
-    if journal and closed and context.permission in ("write", "identity"):
+    if journal and closed and context.permission in CHANGES:
         raise DailyMemoryOff
 
 

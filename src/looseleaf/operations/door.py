@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import AGENT, TOKEN
+from looseleaf.agents.access import TOKEN
 from looseleaf.errors import (
     AssembledText,
     Forbidden,
@@ -15,6 +15,7 @@ from looseleaf.operations.audit import event
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.context import agent_of
 from looseleaf.operations.schema import arguments, plain
+from looseleaf.operations.tool_access import require_operation
 from looseleaf.prompt.blocks import holds_block
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Changes of accounts go into the audit together with what they change.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
 AGENT_NAMES = ("agent", "agent_id", "agent_slug")
+PAGES = "memory"  # the category of every way to read or change pages
 _WRITTEN = ("content", "new")  # the arguments that end up in pages
 _TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session")
 
@@ -62,6 +64,9 @@ def _one_agent(context: Context, given: Mapping[str, Any]) -> Mapping[str, Any]:
 def act(context: Context, operation: Operation, chosen: Mapping[str, Any]) -> object:
     """Run an operation with arguments as its function takes them; changes go into the audit."""
     require_precondition_kept(context, operation)
+    if context.principal.agent_id and PAGES in operation.categories:
+        # A tool that a policy denies is denied as a resource and as a file, too.
+        require_operation(context, operation, chosen)
     if not operation.read_only and _is_model(context.principal):
         refuse_assembled(chosen)
     try:
@@ -82,7 +87,7 @@ def require_precondition_kept(context: Context, operation: Operation) -> None:
 
 def _is_model(principal: Principal) -> bool:
     """Say whether a model may be at work: by a token, or a person's rights through an agent."""
-    return principal.kind in (TOKEN, AGENT) or bool(principal.agent_id)
+    return principal.kind == TOKEN or principal.is_agent
 
 
 def refuse_assembled(chosen: Mapping[str, Any]) -> None:

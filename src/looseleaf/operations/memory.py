@@ -124,10 +124,11 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     allow_shrink: bool = False,
 ) -> Saved:
     """Set or append to one section of a page; no other byte changes."""
-    scope = scope_of(context, file, where)
     if mode not in ("set", "append"):
         raise Invalid(f"mode is set or append, not {mode!r}.")
-    change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink)
+    acting = context.during("append") if mode == "append" else context
+    scope = scope_of(acting, file, where)
+    change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink, layer=scope.layer)
     if mode == "append":
         return context.pages.append_to_section(
             scope, section, content, change=change, position=position
@@ -210,12 +211,12 @@ def upload_page(
 
 
 @operation(
-    "datamachine/append-agent-file", permission="write", categories=("memory",), versioned=True
+    "datamachine/append-agent-file", permission="append", categories=("memory",), versioned=True
 )
 def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
     """Add lines to the end of a page, creating it if need be."""
     scope = scope_of(context, file, where)
-    return context.pages.append(scope, content, change=context.change("append"))
+    return context.pages.append(scope, content, change=context.change("append", layer=scope.layer))
 
 
 @operation(

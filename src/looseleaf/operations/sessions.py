@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.chat.transcript import as_markdown
-from looseleaf.errors import AgentMissing, InvalidArgument, InvalidQuery
+from looseleaf.errors import AgentMissing, Forbidden, InvalidArgument, InvalidQuery
 from looseleaf.memory.characters import find_invisible
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.context import HERE, Where, chats_of
@@ -179,8 +179,10 @@ def mark_read(context: Context, session: str) -> SessionInfo:
     destructive=True,
 )
 def delete_session(context: Context, session: str) -> dict[str, object]:
-    """Delete a conversation for good, with all that was said."""
+    """Delete a conversation for good, with all that was said; a person's act."""
     found = own_session(context, session)
+    if context.principal.is_agent:
+        raise Forbidden(context.permission, "a person: an agent deletes no conversations")
     return {"session_id": found.id, "deleted": chats_of(context).sessions.delete(found.id)}
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import AGENT_CEILING, CAPABILITIES, ROLES, authorize, lower
+from looseleaf.agents.access import (
+    AGENT_CEILING,
+    CREDENTIAL_RIGHTS,
+    ROLES,
+    WRITE_USER_PAGES,
+    authorize,
+    lower,
+)
 from looseleaf.agents.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
 from looseleaf.agents.authentication import Authentication
 from looseleaf.errors import CredentialMissing, Forbidden, InvalidUser, UserMissing
@@ -117,17 +124,28 @@ def create_login_link(context: Context, user: str | int | None = None) -> TokenI
 def list_tokens(
     context: Context, *, agent: str | int | None = None, user: str | int | None = None
 ) -> list[TokenInfo]:
-    """List the credentials of an agent or of a user, those that have ended too; never a secret."""
+    """List the credentials of an agent or of a user, those that have ended too; never a secret.
+
+    To an agent only the credential that it uses is listed.
+    """
+    listed = _credentials(context, agent, user)
+    if context.principal.is_agent:
+        listed = [one for one in listed if one.id == context.principal.credential]
+    return [_info(one) for one in listed]
+
+
+def _credentials(
+    context: Context, agent: str | int | None, user: str | int | None
+) -> list[Credential]:
     if agent is not None:
-        found = accounts_of(context).credentials.list(TOKEN, agent_id=agent_of(context, agent).id)
-        return [_info(one) for one in found]
+        return accounts_of(context).credentials.list(TOKEN, agent_id=agent_of(context, agent).id)
     if user is None and context.principal.is_local:
         owner = 0
     else:
         owner = _user(context, user).id
         authorize(context.principal, context.permission, Shelf("user", owner))
     store = accounts_of(context).credentials
-    return [_info(one) for kind in KINDS for one in store.list(kind, user_id=owner)]
+    return [one for kind in KINDS for one in store.list(kind, user_id=owner)]
 
 
 @operation("looseleaf/revoke-token", permission="tokens", categories=("tokens",), destructive=True)
@@ -198,9 +216,10 @@ def _ceiling(
     if names is None:
         return otherwise if principal.ceiling is None else (otherwise or principal.ceiling)
     for name in names:
-        if name not in CAPABILITIES:
-            raise InvalidUser(name, f"a capability is one of {', '.join(CAPABILITIES)}")
-        if not principal.can(name):
+        if name not in CREDENTIAL_RIGHTS:
+            raise InvalidUser(name, f"a capability is one of {', '.join(CREDENTIAL_RIGHTS)}")
+        # Everyone may write their own pages, and passes that on to a credential of their own.
+        if name != WRITE_USER_PAGES and not principal.can(name):
             raise Forbidden(context.permission, f"the capability {name}, to pass it on")
     return frozenset(names)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from looseleaf.errors import Invalid
-from looseleaf.operations.model_tools import MODEL_TOOLS, declare_model_tool
+from looseleaf.operations.memory_tools import MODEL_TOOLS
+from looseleaf.operations.model_tools import declare_model_tool
 from looseleaf.operations.tool_access import decide_agent_tool
 from looseleaf.operations.tools import operation_tools
 from looseleaf.prompt.request import Tool
