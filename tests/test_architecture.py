@@ -76,6 +76,7 @@ FILE_WRITERS = {"atomic.py"}
 LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("atomic.py", "ctypes"): "3 ms that only a writing process pays",
     ("stores/shelves.py", "ctypes"): "the same, and one that reads many pages",
+    ("memory/pages.py", "looseleaf.memory.characters.*"): "most pages are plain",
     ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
     ("extras.py", "*"): "only where a part is missing: how this installation was made",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
@@ -93,6 +94,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("prompt/tokens.py", "tiktoken"): "an extra",
     ("models/opening.py", "looseleaf.models.compatible.*"): "0.15 s, and echo needs no HTTP",
     ("models/opening.py", "looseleaf.models.providers.*"): "an extra, and a second to import",
+    ("operations/door.py", "base64.*"): "only an upload needs it",
     ("operations/memory.py", "base64.*"): "only an upload needs it, and it is no part of a read",
     ("stores/database.py", "alembic.*"): "longer to import than to open a database; rarely needed",
     ("settings.py", "json"): "only a new workspace needs it",

@@ -64,7 +64,9 @@ def calls(name: str) -> list[dict[str, object]]:
         places = PLACES if "layer" in shape["properties"] else PLACES[:1]
         return [{**given, **place, **extra} for place in places for extra in _extras(shape)]
     return [
-        {**given, "file": file, **extra} for file in (*DENIED, "MEMORY.md") for extra in _extras(shape)
+        {**given, "file": file, **extra}
+        for file in (*DENIED, "MEMORY.md")
+        for extra in _extras(shape)
     ]
 
 
@@ -125,7 +127,7 @@ def test_a_denied_page_cannot_be_changed_either(workspace: Workspace) -> None:
     """The answer to a change tells of the page."""
     context = bind(workspace, "access")
     for name in ("datamachine/append-agent-file", "datamachine/write-agent-file"):
-        with pytest.raises(PageDenied, match="private.md"):
+        with pytest.raises(PageDenied, match=r"private\.md"):
             invoke(context, name, {"file": "private.md", "content": "x"})
     invoke(context, "datamachine/append-agent-file", {"file": "MEMORY.md", "content": "- x"})
 

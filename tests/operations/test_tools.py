@@ -166,6 +166,6 @@ def test_an_unknown_tool_is_answered_with_those_there_are(acting: Context) -> No
 def test_what_decides_about_rights_is_not_offered(workspace: Workspace) -> None:
     """Nobody's rights, policies or history depend on what a model was talked into."""
     offered = {tool.operation.permission for tool in operation_tools(workspace.context)}
-    assert offered <= {"read", "history", "write", "identity", "agents"}
+    assert offered <= {"read", "history", "append", "write", "identity", "agents"}
     names = {tool.name for tool in operation_tools(workspace.context)}
     assert not names & {"configure_agent", "delete_agent", "create_token", "purge_revision"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from looseleaf.web.guard import EVERY_HEADER
@@ -12,7 +14,25 @@ MEMORY = f"{PAGE}/MEMORY.md"
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::2]", "localhost."],
+    [
+        "evil.example",
+        "evil.example:80",
+        "127.0.0.1.evil.example",
+        "",
+        "[::2]",
+        "localhost.",
+        # Malformed: each begins with a name that is allowed.
+        "localhost:",
+        "localhost:evil.example",
+        "localhost:80@evil.example",
+        "localhost:99999",
+        "localhost:80:80",
+        "localhost/evil.example",
+        "localhost, evil.example",
+        "[::1]evil.example",
+        "[::1]:evil",
+        "[::1",
+    ],
 )
 def test_a_foreign_host_is_refused(site: Site, token: str, host: str) -> None:
     """So that no web page reaches the server by a name of its own (DNS rebinding)."""
@@ -20,7 +40,9 @@ def test_a_foreign_host_is_refused(site: Site, token: str, host: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "host_not_allowed")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8765"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8765", "looseleaf.localhost:8765"]
+)
 def test_the_machines_own_names_are_allowed(site: Site, token: str, host: str) -> None:
     """On any port."""
     assert site.ask("GET", MEMORY, token, headers={"host": host}).status_code == 200
@@ -136,3 +158,15 @@ def test_the_pages_load_nothing_from_elsewhere(site: Site) -> None:
         assert page.headers["content-type"].startswith("text/html")
         assert "://" not in page.text
         assert "<script>" not in page.text
+
+
+@pytest.mark.parametrize("target", ["http://evil.example/health", "http://127.0.0.1/health"])
+def test_an_absolute_target_is_refused(site: Site, target: str) -> None:
+    """Only a proxy is asked so, and the name in it may be another than that of Host."""
+    with socket.create_connection(("127.0.0.1", site.port), timeout=30) as connection:
+        head = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode())
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 400 "), answer
+    assert b"invalid_request" in answer
+    assert site.client.get("/health").status_code == 200

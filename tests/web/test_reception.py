@@ -33,7 +33,7 @@ def test_nobody_reads_without_a_credential(site: Site) -> None:
         {"authorization": "Basic !!!"},
         {"authorization": "Basic YWRtaW4="},
         {"authorization": "Digest x"},
-        {"cookie": "looseleaf_session=nonsense"},
+        {"cookie": "looseleaf_session_80=nonsense"},
     ]
     for headers in wrong:
         answer = site.client.get(MEMORY, headers=headers)
@@ -135,6 +135,9 @@ def test_a_login_link_works_once(site: Site) -> None:
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
+        assert "Path=/" in cookie
+        assert cookie.startswith(f"looseleaf_session_{site.port}=")
+        assert f"Max-Age={24 * 3600}" in cookie
         assert browser.get(MEMORY).status_code == 200
         assert browser.get("/session").json()["data"]["user"] == "admin"
     assert site.client.post("/login", json={"link": link}).status_code == 401
@@ -163,10 +166,11 @@ def test_signing_in_needs_one_of_two_ways(site: Site) -> None:
 
 
 def test_a_session_ends(site: Site) -> None:
-    """By signing out, and by itself after two weeks."""
+    """By signing out, and by itself after a day."""
     browser, csrf = site.sign_in()
     assert browser.get("/session").status_code == 200
-    kept = f"looseleaf_session={browser.cookies['looseleaf_session']}"
+    name = f"looseleaf_session_{site.port}"
+    kept = f"{name}={browser.cookies[name]}"
     assert browser.post("/logout", headers={"x-csrf-token": csrf}).status_code == 200
     assert site.client.get("/session", headers={"cookie": kept}).status_code == 401
     browser, _ = site.sign_in()

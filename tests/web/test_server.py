@@ -118,7 +118,7 @@ def test_requests_are_logged_on_demand(serve: Serve) -> None:
 
 def test_a_used_login_link_says_so_in_words(serve: Serve) -> None:
     """A person reads what happened and what to do; used and wrong links look the same."""
-    server = serve()
+    server = serve("--login-link")
     base = server.ready()
     link = re.search(rf"{re.escape(base)}/login#(\S+)", server.text)
     assert link, server.text
@@ -130,9 +130,11 @@ def test_a_used_login_link_says_so_in_words(serve: Serve) -> None:
 
 
 def test_the_first_start_shows_a_way_in(serve: Serve) -> None:
-    """Once: a link that begins a session of the administrator. Later starts show none."""
-    first = serve()
+    """A link that begins a session of the administrator. Later starts show none."""
+    first = serve("--login-link")
     base = first.ready()
+    own = base.replace("127.0.0.1", "looseleaf.localhost")
+    assert f"{own}/login#" in first.text, "a name of its own, so that its cookies are its own"
     link = re.search(rf"{re.escape(base)}/login#(\S+)", first.text)
     assert link, first.text
     with httpx2.Client(base_url=base, trust_env=False) as browser:
@@ -143,9 +145,18 @@ def test_the_first_start_shows_a_way_in(serve: Serve) -> None:
     second = serve()
     second.ready()
     assert "/login#" not in second.text
+    assert "tokens login" not in second.text
     third = serve("--login-link")
     third.ready()
     assert "/login#" in third.text
+
+
+def test_no_login_link_is_written_into_a_log(serve: Serve) -> None:
+    """A service has no terminal: whoever reads its log could sign in before its operator does."""
+    server = serve()
+    server.ready()
+    assert "/login#" not in server.text
+    assert "looseleaf tokens login" in server.text
 
 
 def test_a_port_that_is_taken_is_told(serve: Serve) -> None:

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from looseleaf.operations.catalog import CATALOG
 from looseleaf.operations.memory_tools import MODEL_TOOLS
@@ -14,7 +15,7 @@ from looseleaf.operations.model_tools import run_tool, tools_for
 from looseleaf.operations.prompt import assemble
 from looseleaf.operations.tool_formats import all_tools
 from looseleaf.operations.tools import operation_tools
-from tests.web.conftest import Site
+from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
 CATEGORIES = sorted({name for one in CATALOG.values() for name in one.categories})
@@ -97,3 +98,43 @@ def test_to_deny_the_tool_that_replaces_leaves_the_one_that_appends(site: Site) 
     assert site.ask("POST", address, token, json={**fact, "mode": "append"}).status_code == 200
     refused = site.ask("POST", address, token, json={**fact, "mode": "set"})
     assert (refused.status_code, refused.json()["code"]) == (403, "tool_denied")
+
+
+@pytest.mark.parametrize("name", ["get_agent_memory", "get_agent_file", "agent_memory"])
+def test_a_denied_read_is_denied_by_every_way(site: Site, name: str) -> None:
+    """As a tool and its equivalents, as a resource, as a file."""
+    token = site.token()
+    site.workspace.agents.configure("ada", {"tool_policy": {"mode": "deny", "tools": [name]}})
+    answer = site.ask("GET", f"{PAGE}/MEMORY.md", token)
+    assert (answer.status_code, answer.json()["code"]) == (403, "tool_denied")
+    for operation in ("get-agent-memory", "get-agent-file"):
+        ran = site.ask("GET", f"{RUN}/datamachine/{operation}/run?input[file]=MEMORY.md", token)
+        assert ran.json()["code"] == "tool_denied", operation
+
+    async def run() -> str:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(f"{site.base}/mcp", http_client=http)) as client,
+        ):
+            with pytest.raises(MCPError) as refusal:
+                await client.read_resource("looseleaf://agents/ada/MEMORY.md")
+            return str(refusal.value)
+
+    assert "not for this agent" in anyio.run(run)
+    # A person reads it, with whatever policy the agent has.
+    browser, _ = site.sign_in()
+    assert browser.get(f"{PAGE}/MEMORY.md").status_code == 200
+
+
+def test_a_tool_that_is_allowed_allows_its_equivalents(site: Site) -> None:
+    """An allow list with agent_memory leaves reading by every way, and no journal."""
+    token = site.token()
+    policy = {"tool_policy": {"mode": "allow", "tools": ["agent_memory"]}}
+    site.workspace.agents.configure("ada", policy)
+    assert site.ask("GET", f"{PAGE}/MEMORY.md", token).status_code == 200
+    listed = site.ask("GET", f"{API}/files/agent", token)
+    assert listed.json()["code"] == "tool_denied"
+    request = assemble(site.workspace.context, "chat").request
+    answer = run_tool(site.workspace.context, request, "agent_memory", {"action": "get"})
+    assert answer["success"], answer

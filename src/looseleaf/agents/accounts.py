@@ -105,7 +105,7 @@ class Users(Protocol):
         """Add a user (id 0: the next one); `Refused` where the login is taken."""
 
     def change(self, user: User, event: Event) -> None:
-        """Replace what is known of a user."""
+        """Replace what is known of a user; a new password ends sessions and login links."""
 
     def find(self, user: int | str) -> User | None:
         """Find a user by id or login."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.directory import Agents
 
 HOUR = 3600.0
-SESSION_SECONDS = 14 * 24 * HOUR
+SESSION_SECONDS = 24 * HOUR
 LINK_SECONDS = HOUR
 _REMEMBER = 4096
 _REMEMBER_SECONDS = 60.0  # the longest that a renamed agent is called by its old name
@@ -53,6 +53,26 @@ class Authentication:
         self._agents = agents
         self._clock = clock
         self._known: dict[str, _Known] = {}
+        self._current: dict[str, tuple[int, Credential]] = {}
+
+    def is_current(self, principal: Principal) -> bool:
+        """Say whether the credential of a principal still counts: not ended, its user active.
+
+        What lasts longer than a request (a turn, a stream) asks now and then, and ends with it.
+        """
+        if not principal.credential:
+            return True  # the operator
+        version = self._accounts.version()
+        known = self._current.get(principal.credential)
+        if known is None or known[0] != version:
+            credential = self._accounts.credentials.find(principal.credential)
+            user = self._accounts.users.find(principal.user_id)
+            if credential is None or user is None or user.status != ACTIVE:
+                return False
+            if len(self._current) >= _REMEMBER:
+                self._current.clear()
+            known = self._current[principal.credential] = (version, credential)
+        return self._lasts(known[1]) and self._has_agent(known[1])
 
     def bearer(self, text: str) -> Principal:
         """Give the principal of a token, or raise `Unauthenticated`."""

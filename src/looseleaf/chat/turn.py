@@ -94,6 +94,9 @@ class TurnTaker:
 
     def _taken(self) -> Iterator[Event]:
         while self._steps < self._party.limit:
+            if self._party.stopped():
+                yield self._end("cancelled")
+                return
             self._steps += 1
             yield from self._compact()
             answer = yield from self._ask()
@@ -105,6 +108,9 @@ class TurnTaker:
                 return
             self._save(answer.message)
             for call in answer.message.calls:
+                if self._party.stopped():
+                    yield self._end("cancelled")
+                    return
                 yield Called(call.id, call.name, call.arguments)
                 yield self._use(call)
                 if self._stopped():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 import click
 
 from looseleaf.cli.arguments import Asked, local, shared
@@ -11,12 +14,23 @@ from looseleaf.errors import Invalid
 from looseleaf.extras import SERVER, require_extra
 from looseleaf.values import changed
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _show_link(link: str, own_name: Callable[[str], str]) -> None:
+    say("Sign in once, within the hour:")
+    if named := own_name(link):
+        say(f"  {named}")
+        say("or, in a browser that does not know this name:")
+    say(f"  {link}")
+
 
 @command("serve", "looseleaf serve", "looseleaf serve --port 9000 --workers 2")
 @click.option("--host", help="The address to listen at; else the setting, else 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Else the setting, else 8765.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
-@click.option("--login-link", is_flag=True, help="Print a login link, not only at the first start.")
+@click.option("--login-link", is_flag=True, help="Print a login link, also into a log.")
 @click.option("--log", is_flag=True, help="Print a line for each request; JSON in a pipe.")
 @shared()
 def serve(
@@ -30,9 +44,9 @@ def serve(
 ) -> None:
     """Run the server: REST, and a way in for people.
 
-    The first start makes an administrator and prints a link to sign in with, once. Only this
-    machine can reach the server, unless --host and allowed_hosts say otherwise. Ctrl-C stops it:
-    requests under way are finished first.
+    The first start makes an administrator; on a terminal it prints a link to sign in with. Only
+    this machine can reach the server, unless --host and allowed_hosts say otherwise. Ctrl-C stops
+    it: requests under way are finished first.
     """
     local(asked, "it is what makes a server", named=True)
     with require_extra(SERVER, "looseleaf serve"):
@@ -49,9 +63,13 @@ def serve(
         taken = server.listen(chosen)
         base = server.address(taken)
         workspace.accounts()
-        if login_link or server.is_new(workspace.context):
-            say("Sign in once, within the hour:")
-            say(f"  {server.login_link(workspace.context, base)}")
+        is_new = server.is_new(workspace.context)
+        if login_link or (is_new and sys.stdout.isatty()):
+            _show_link(server.login_link(workspace.context, base), server.own_name)
+        elif is_new:
+            # Whoever reads the log of a service could use the link before its operator does.
+            say("Nobody can sign in yet. A link is printed on a terminal alone, or with")
+            say("--login-link; on this machine, run: looseleaf tokens login")
     say(f"Serving {workspace.root}")
     say(f"  at {base} (its API: {base}/docs). Stop with Ctrl-C.")
     server.run(workspace.root, chosen, taken, log=log)

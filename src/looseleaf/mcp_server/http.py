@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from looseleaf.agents.access import confine_model, through
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.mcp_server.offer import Offer, instructions
 from looseleaf.mcp_server.server import MemoryServer, client_of
 from looseleaf.mcp_server.session_limit import SessionLimit
@@ -22,7 +24,14 @@ from looseleaf.operations.tools import operation_tools
 from looseleaf.values import changed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        MutableMapping,
+    )
 
     from looseleaf.agents.access import Principal
     from looseleaf.mcp_server.server import Asking, RunOperation
@@ -36,6 +45,7 @@ if TYPE_CHECKING:
     PrincipalOf = Callable[[Scope], Principal | None]
 
 _ACTING = "looseleaf.principal"
+LOOK_SECONDS = 0.5  # between two looks whether the credential of a request still counts
 _SESSION = b"mcp-session-id"
 _CONDITIONS = (b"if-match", b"if-none-match")
 
@@ -45,7 +55,8 @@ class HttpServer:
 
     `principal_of` gives the one who asks from the request's scope, or None for nobody. Checks of
     Host and Origin belong to the one who mounts it. `stateless` is for several worker processes:
-    any of them can answer, but clients of the older protocol hear of no changes.
+    any of them can answer, but clients of the older protocol hear of no changes. `is_current` says
+    whether a credential still counts: a stream whose credential was revoked is ended.
     """
 
     def __init__(
@@ -56,7 +67,9 @@ class HttpServer:
         full: bool = False,
         stateless: bool = False,
         run_operation: RunOperation | None = None,
+        is_current: Callable[[Principal], bool] | None = None,
     ) -> None:
+        self._is_current = is_current
         self._workspace = workspace
         self._principal_of = principal_of
         self._full = full
@@ -96,17 +109,62 @@ class HttpServer:
         known = {**scope, _ACTING: principal, "user": user}
         owner, session = _identity(principal), _header(scope["headers"], _SESSION)
 
+        has_begun = False
+
         async def noting(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
             if message["type"] == "http.response.start" and message["status"] < 400:
                 used = session or _header(message.get("headers", ()), _SESSION)
                 for oldest in self._limit.use(owner, used) if used else ():
                     await self._end(known, oldest)
             await send(message)
 
-        await self._sessions.handle_request(known, receive, noting)
+        with anyio.CancelScope() as cancelling, self._watching_credential(principal, cancelling):
+            await self._sessions.handle_request(known, receive, noting)
+        if cancelling.cancelled_caught:
+            await self._end_revoked(known, session, send, has_begun=has_begun)
         if scope["method"] == "DELETE":
             self._memory.watching.unsubscribe(session)
             self._limit.end(owner, session)
+
+    @contextmanager
+    def _watching_credential(
+        self, principal: Principal, cancelling: anyio.CancelScope
+    ) -> Iterator[None]:
+        """Cancel a request that lasts, such as a stream, when its credential counts no more."""
+        is_current, loop = self._is_current, asyncio.get_running_loop()
+        if is_current is None:
+            yield
+            return
+
+        timers: list[asyncio.TimerHandle] = []
+
+        def look() -> None:
+            try:
+                if not is_current(principal):
+                    cancelling.cancel()
+                    return
+            except Unavailable:
+                pass  # the database is asked again
+            timers[:] = [loop.call_later(LOOK_SECONDS, look)]
+
+        timers.append(loop.call_later(LOOK_SECONDS, look))
+        try:
+            yield
+        finally:
+            timers[0].cancel()
+
+    async def _end_revoked(
+        self, scope: Scope, session: str, send: Send, *, has_begun: bool
+    ) -> None:
+        """Close a stream whose credential was revoked, and its session with it."""
+        if has_begun:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        else:
+            await _refuse(send, 401, "unauthenticated", "The credential was revoked.")
+        if session:
+            await self._end(scope, session)
 
     async def _end(self, scope: Scope, session: str) -> None:
         """End a session as its client would."""

@@ -1,13 +1,19 @@
-"""Characters that nobody sees, which have no place in a name: two names would look the same."""
+"""Characters that nobody sees: refused in names, reported in the text of pages."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 # Letters, marks and signs that Unicode counts as such, and that show nothing of their own.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _JOINERS = ("\u200c", "\u200d")
 _EMOJI_STYLE = ("\ufe0e", "\ufe0f")
+_SUSPECT = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
 _FIRST_JOINED = "\u0590"  # no script before this one is written with joiners
 
 
@@ -35,6 +41,27 @@ def find_invisible(text: str, *, joined: bool = False) -> str:
         if is_invisible(character) and not (joined and _is_joint(text, place)):
             return f"U+{ord(character):04X}"
     return ""
+
+
+def describe_hidden(text: str) -> str:
+    """Say how many hidden characters a text has, and where the first is; "" where it has none.
+
+    Hidden are characters that show nothing or change the order in which others are shown. Line
+    ends, tabs, spaces, what joins letters or emoji, and characters for private use are not.
+    """
+    places = [one.start() for one in _SUSPECT.finditer(text) if not _is_joint(text, one.start())]
+    if not places:
+        return ""
+    first = places[0]
+    many = f"{len(places)} hidden characters" if len(places) > 1 else "a hidden character"
+    line = text.count("\n", 0, first) + 1
+    return f"{many}, the first is U+{ord(text[first]):04X} in line {line}"
+
+
+def hidden_warnings(filename: str, content: bytes) -> tuple[str, ...]:
+    """Give what the writer of a page should know about its hidden characters."""
+    hidden = describe_hidden(content.decode(errors="replace"))
+    return (f"{filename} has {hidden}. Take it out unless it is meant.",) if hidden else ()
 
 
 def _is_joint(text: str, place: int) -> bool:

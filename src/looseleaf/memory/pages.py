@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import (
-    Conflicted,
-    NotEditable,
-    NotText,
-    PageMissing,
-    Protected,
-    TooLarge,
-)
+from looseleaf.errors import Conflicted, NotEditable, NotText, PageMissing, Protected, TooLarge
 from looseleaf.memory import sections
 from looseleaf.memory.store import (
     ABSENT,
@@ -39,6 +32,7 @@ if TYPE_CHECKING:
     Listener = Callable[["Changed"], None]
 
 MAX_PAGE_BYTES = 10_000_000
+_PLAIN = bytes((9, 10, 13, *range(32, 127)))  # characters of ASCII that everyone sees
 
 
 @value
@@ -292,6 +286,10 @@ class MemoryPages:
         version = (outcome.hash, outcome.bytes, outcome.revision, outcome.previous)
         warnings = self.registry.size_warnings(scope.filename, content)
         warnings += self.registry.placement_warnings(scope.filename, scope.layer)
+        if content.translate(None, _PLAIN):
+            from looseleaf.memory.characters import hidden_warnings
+
+            warnings += hidden_warnings(scope.filename, content)
         return Saved(scope.filename, *version, outcome.changed, warnings)
 
     def _tell(self, event: Changed) -> None:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from looseleaf.operations.context import Context, Elsewhere
+    from looseleaf.operations.context import Context
+    from looseleaf.operations.remote_context import Elsewhere
 
     Function = TypeVar("Function", bound=Callable[..., Any])
 

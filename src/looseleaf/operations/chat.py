@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import Begun, Session
     from looseleaf.models.model import Model, ToolCall, Usage
-    from looseleaf.operations.context import Context, Elsewhere
+    from looseleaf.operations.context import Context
+    from looseleaf.operations.remote_context import Elsewhere
     from looseleaf.prompt.request import Request
 
 _MOST_STEPS = 50
@@ -118,6 +119,7 @@ def _taken(context: Context, begun: Begun, request: Request, model: Model) -> It
         lambda call: _run(acting, request, call),
         step_limit(context, request.agent),
         compaction_of(request.agent.config),
+        lambda: not context.is_current(),
     )
     for event in TurnTaker(chats, begun, begun.lease, party).take():
         if isinstance(event, Ended) and event.status == "completed":

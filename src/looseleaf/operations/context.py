@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import (
-    AGENT,
-    CHANGES,
-    LOCAL_ADMINISTRATOR,
-    authorize,
-    lacks_to_name,
-)
+from looseleaf.agents.access import AGENT, CHANGES, LOCAL_ADMINISTRATOR, authorize, lacks_to_name
 from looseleaf.errors import (
     AgentAmbiguous,
     AgentMissing,
@@ -27,14 +21,13 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, Literal, Protocol, TypeVar
+    from collections.abc import Callable
+    from typing import Literal, Protocol, TypeVar
 
     from looseleaf.agents.access import Principal
     from looseleaf.agents.accounts import Accounts, Event
     from looseleaf.agents.directory import Agents
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.chat.events import Event as TurnEvent
     from looseleaf.chat.session import Chats
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.find import Index
@@ -44,7 +37,6 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Precondition
     from looseleaf.memory.templates import PageStarters
     from looseleaf.models.opening import Models
-    from looseleaf.operations.chat import Saying
     from looseleaf.operations.generated import GeneratedPages
     from looseleaf.operations.registry import Operations
     from looseleaf.prompt.chain import Chain
@@ -61,22 +53,13 @@ def unheard(_what: str, _error: Exception) -> None:
     """Tell nobody; a workspace tells the operator."""
 
 
+def always() -> bool:
+    """Say yes: what is done by the operator or in Python ends by itself."""
+    return True
+
+
 def unseen(_what: str, _done: int, _total: int) -> None:
     """Show nobody how far it is."""
-
-
-class Elsewhere(Protocol):
-    """What operations take instead of a `Context` where the workspace lies on a server."""
-
-    is_remote: Literal[True]
-
-    def call(
-        self, name: str, run: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
-    ) -> Any:  # noqa: ANN401 - whatever the operation gives
-        """Run an operation there, and give its result or raise its error."""
-
-    def converse(self, saying: Saying, where: Where) -> Iterator[TurnEvent]:
-        """Say something to an agent there, and give every event of its answer."""
 
 
 @value
@@ -107,6 +90,7 @@ class Context:
     precondition: Precondition | None = None  # of the page that a request changes, by its headers
     report: Callable[[str, Exception], None] = unheard
     progress: Callable[[str, int, int], None] = unseen
+    is_current: Callable[[], bool] = always  # whether the credential still counts
     configured: Settings | None = None  # as the file has them, where others were made while running
 
     @property
@@ -129,12 +113,9 @@ class Context:
         *,
         if_match: str | None = None,
         allow_shrink: bool = False,
-        layer: str = "",
+        reason: str = "",
     ) -> Change:
-        """Say who is about to change a page, and how, and which version may be replaced.
-
-        What an agent adds to a page of the layer `user` is marked as the agent's in the history.
-        """
+        """Say who is about to change a page, and how, and which version may be replaced."""
         precondition = self.precondition
         if if_match is not None:
             if precondition is not None and precondition != exactly(if_match):
@@ -144,18 +125,11 @@ class Context:
             operation,
             self.actor,
             self.surface,
-            self._agent_mark() if layer == "user" else self.reason,
+            reason or self.reason,
             precondition,
             self.settings.require_if_match and self.surface in _NAMING_SURFACES,
             allow_shrink,
         )
-
-    def _agent_mark(self) -> str:
-        principal = self.principal
-        slug = self.agents.resolve(principal.agent_id).slug if principal.agent_id else ""
-        if not slug or self.actor.startswith(slug):
-            return self.reason
-        return f"{self.reason} (by the agent {slug})" if self.reason else f"by the agent {slug}"
 
 
 @value

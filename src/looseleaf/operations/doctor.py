@@ -9,6 +9,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.audit import has_accounts
 from looseleaf.operations.catalog import operation
+from looseleaf.operations.hidden_text import check_hidden_text
 from looseleaf.operations.prompt_condition import check_core_pages, check_hooks
 from looseleaf.stores import condition
 from looseleaf.stores.condition import Finding
@@ -38,6 +39,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         *condition.databases(root),
         *_agents(context),
         *check_core_pages(context),
+        *check_hidden_text(context, every_page=verify),
         *check_hooks(context),
         *_accounts(context, verify=verify),
     ]

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
 AGENT_NAMES = ("agent", "agent_id", "agent_slug")
 PAGES = "memory"  # the category of every way to read or change pages
-_WRITTEN = ("content", "new")  # the arguments that end up in pages
+_NOT_WRITTEN = ("old",)  # the argument of a change that takes text out of a page
+_BASE64 = "data"  # the argument of a change that has the bytes of a file
 _TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session")
 
 
@@ -92,11 +93,20 @@ def _is_model(principal: Principal) -> bool:
 
 def refuse_assembled(chosen: Mapping[str, Any]) -> None:
     """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
-    for name in _WRITTEN:
-        content = chosen.get(name)
-        text = content.decode(errors="replace") if isinstance(content, bytes) else content
-        if isinstance(text, str) and holds_block(text):
-            raise AssembledText
+    for name, argument in chosen.items():
+        if name not in _NOT_WRITTEN and isinstance(argument, str | bytes):
+            text = argument if isinstance(argument, str) else argument.decode(errors="replace")
+            if holds_block(_decode_base64(text) if name == _BASE64 else text):
+                raise AssembledText
+
+
+def _decode_base64(text: str) -> str:
+    from base64 import b64decode
+
+    try:
+        return b64decode(text, validate=True).decode(errors="replace")
+    except ValueError:
+        return ""  # the operation says what is wrong with it
 
 
 def find(context: Context, name: str) -> Operation:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from looseleaf.memory.pages import Saved
+    from looseleaf.memory.scope import Scope
     from looseleaf.memory.sections import Section
     from looseleaf.memory.store import Deleted
     from looseleaf.operations.context import Context
@@ -128,7 +129,9 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
         raise Invalid(f"mode is set or append, not {mode!r}.")
     acting = context.during("append") if mode == "append" else context
     scope = scope_of(acting, file, where)
-    change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink, layer=scope.layer)
+    change = context.change(
+        mode, if_match=if_match, allow_shrink=allow_shrink, reason=_agent_mark(context, scope)
+    )
     if mode == "append":
         return context.pages.append_to_section(
             scope, section, content, change=change, position=position
@@ -216,7 +219,19 @@ def upload_page(
 def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
     """Add lines to the end of a page, creating it if need be."""
     scope = scope_of(context, file, where)
-    return context.pages.append(scope, content, change=context.change("append", layer=scope.layer))
+    return context.pages.append(
+        scope, content, change=context.change("append", reason=_agent_mark(context, scope))
+    )
+
+
+def _agent_mark(context: Context, scope: Scope) -> str:
+    """Give the reason that marks in the history what an agent has added to a user's page."""
+    agent_id = context.principal.agent_id
+    slug = context.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""
+    if not slug or context.actor.startswith(slug):
+        return context.reason
+    mark = f"by the agent {slug}"
+    return f"{context.reason} ({mark})" if context.reason else mark
 
 
 @operation(

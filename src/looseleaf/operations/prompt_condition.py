@@ -23,7 +23,7 @@ _FAULTS = ("unreadable", "not_text")
 def check_core_pages(context: Context) -> Iterator[Finding]:
     """Check that every core page can be given, and that none is half merged or there twice."""
     count = 0
-    for shelf in _shelves(context):
+    for shelf in shelves_to_check(context):
         owner = _owner(context, shelf)
         for problem in page_problems(context, shelf):
             count += 1
@@ -34,7 +34,8 @@ def check_core_pages(context: Context) -> Iterator[Finding]:
         yield Finding("core pages", "ok", "each can be given as it is")
 
 
-def _shelves(context: Context) -> Iterator[Shelf]:
+def shelves_to_check(context: Context) -> Iterator[Shelf]:
+    """List the shelves of everyone whose agents can be used."""
     agents = list(_agents(context))
     yield from (Shelf("shared"), Shelf("network"))
     users = {context.settings.default_user, *(record.owner for record in agents)}

@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 
 # Tools that give the same text: a policy that names one of them means each.
 _SAME_READING = ("get_agent_memory", "get_agent_file")
+_READING = ("datamachine/get-agent-memory", "datamachine/get-agent-file")
 
 
 def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
     """Name the tools that do what a tool of an operation does, itself first."""
     same = _SAME_READING if name in _SAME_READING else ()
+    operations = (operation.name, *(_READING if same else ()))
     composite = [
         tool.name
         for tool in MODEL_TOOLS.values()
         for action in tool.actions.values()
-        if action.operation == operation.name and _is_same(action.fixed, operation, name)
+        if action.operation in operations and _is_same(action.fixed, operation, name)
     ]
     return tuple(dict.fromkeys((name, *same, *composite)))
 

@@ -101,7 +101,10 @@ def update_user(
     status: Literal["active", "disabled"] | None = None,
     password: str | None = None,
 ) -> UserInfo:
-    """Change a user's name, capabilities, status or password; disabling ends all access at once."""
+    """Change a user's name, capabilities, status or password; disabling ends all access at once.
+
+    A new password ends the sessions of the user.
+    """
     context.allow()
     found = user_named(context, user)
     wanted = {

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from looseleaf.prompt.outputs import Source
 
 _SHORTEST = 12
-_EDGE = re.compile(r'^(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\r?$', re.MULTILINE)
+# At the beginning of a line, also where the lines are quoted, indented or a list.
+_EDGE = re.compile(
+    r'^[\s>*\-\ufeff]*(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\s*$', re.MULTILINE
+)
+_LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -34,7 +38,7 @@ def block(source: Source, text: str, *, hash: str = "", part: str = "") -> str: 
 
 def holds_block(text: str) -> bool:
     """Say whether a text holds a page as a prompt shows it, or an edge of one."""
-    return _EDGE.search(text) is not None
+    return "fence=" in text and _EDGE.search(_LINE_ENDS.sub("\n", text)) is not None
 
 
 def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store

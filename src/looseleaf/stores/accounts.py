@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 import sqlalchemy as sa
 
 from looseleaf.agents.access import EVERYTHING
-from looseleaf.agents.accounts import Credential, Event, Grant, User
+from looseleaf.agents.accounts import LOGIN_LINK, SESSION, Credential, Event, Grant, User
 from looseleaf.errors import UserExists
 from looseleaf.folders import fold
 from looseleaf.stores import tables
@@ -129,18 +129,30 @@ class SqlUsers:
         return added
 
     def change(self, user: User, event: Event) -> None:
-        """Replace what is known of a user."""
+        """Replace what is known of a user; a new password ends sessions and login links."""
         with self._accounts.changing(event) as connection:
             folded = fold(user.login)
             same = (tables.users.c.folded == folded) & (tables.users.c.id != user.id)
             if connection.execute(sa.select(tables.users.c.id).where(same)).first():
                 raise UserExists(user.login)
+            same_id = tables.users.c.id == user.id
+            before = connection.execute(sa.select(tables.users.c.password).where(same_id)).scalar()
             connection.execute(
-                tables.users.update()
-                .where(tables.users.c.id == user.id)
-                .values(**_row(user), folded=folded)
+                tables.users.update().where(same_id).values(**_row(user), folded=folded)
             )
-            seal_rows(connection, tables.users, tables.users.c.id == user.id)
+            seal_rows(connection, tables.users, same_id)
+            if before != user.password:
+                self._end_sessions(connection, user.id)
+
+    def _end_sessions(self, connection: sa.Connection, user_id: int) -> None:
+        columns = tables.credentials.c
+        of_user = (columns.user_id == user_id) & columns.kind.in_((SESSION, LOGIN_LINK))
+        connection.execute(
+            tables.credentials.update()
+            .where(of_user & (columns.ended == 0))
+            .values(ended=round(self._accounts.audit.clock() * MICRO))
+        )
+        seal_rows(connection, tables.credentials, of_user)
 
     def find(self, user: int | str) -> User | None:
         """Find a user by id or login."""

@@ -146,7 +146,12 @@ def mcp_server(
 
     full = workspace.settings.mcp_tools == "full"
     return HttpServer(
-        workspace, principal_of, full=full, stateless=stateless, run_operation=workers.run
+        workspace,
+        principal_of,
+        full=full,
+        stateless=stateless,
+        run_operation=workers.run,
+        is_current=reception.authentication.is_current,
     )
 
 

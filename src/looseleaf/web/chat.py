@@ -12,7 +12,7 @@ from anyio.to_thread import run_sync
 from starlette.responses import StreamingResponse
 
 from looseleaf.chat.events import told
-from looseleaf.errors import Forbidden, LooseleafError
+from looseleaf.errors import Forbidden, LooseleafError, Unauthenticated, Unavailable
 from looseleaf.operations import chat, run
 from looseleaf.operations.schema import arguments, plain
 from looseleaf.web.answers import answer, encoded, of_error
@@ -35,6 +35,7 @@ EVENTS = "text/event-stream"
 # is work for the processor, and many threads at work would keep the server from answering others.
 MOST_TALKING, MOST_BEGINNING = 256, 4
 _ALIVE_SECONDS = 15.0
+_LOOK_SECONDS = 0.5  # between two looks whether the credential of a stream still counts
 _ALIVE = b": still there\n\n"
 
 
@@ -69,7 +70,9 @@ async def _talk(request: Request, name: str) -> Response:
         reply = await run_sync(lambda: chat.replied(context, events), limiter=threads.talking)
         return answer(plain(reply))
     return StreamingResponse(
-        _streamed(request, events), media_type=EVENTS, headers={"cache-control": "no-store"}
+        _streamed(request, context, events),
+        media_type=EVENTS,
+        headers={"cache-control": "no-store"},
     )
 
 
@@ -91,8 +94,34 @@ def _begun(context: Context, name: str, chosen: dict[str, Any]) -> Iterator[Even
     return events
 
 
-async def _streamed(request: Request, events: Iterator[Event]) -> AsyncIterator[bytes]:
-    """Send each event as it comes; who leaves does not stop the turn, and finds it later."""
+async def _streamed(
+    request: Request, context: Context, events: Iterator[Event]
+) -> AsyncIterator[bytes]:
+    """Send each event as it comes; a turn goes on when its reader leaves, and is read later.
+
+    A credential that is revoked ends the stream at once, and the turn before its next step.
+    """
+    inbox = _pulled(request, events)
+    silent = 0.0
+    while True:
+        try:
+            part = await asyncio.wait_for(inbox.get(), _LOOK_SECONDS)
+        except TimeoutError:
+            part, silent = b"", silent + _LOOK_SECONDS
+        if part is None:
+            return
+        if not _is_current(context):
+            yield _failed(request, Unauthenticated("The credential of this stream was revoked"))
+            return
+        if silent >= _ALIVE_SECONDS:
+            part = _ALIVE
+        if part:
+            silent = 0.0
+            yield part
+
+
+def _pulled(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes | None]:
+    """Take the turn in a thread, whether or not anyone reads; None in the queue is its end."""
     loop, inbox = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
 
     def put(part: bytes | None) -> None:
@@ -115,14 +144,14 @@ async def _streamed(request: Request, events: Iterator[Event]) -> AsyncIterator[
     working = asyncio.ensure_future(run_sync(pull, limiter=threads.talking))
     threads.turns.add(working)
     working.add_done_callback(threads.turns.discard)
-    while True:
-        try:
-            part = await asyncio.wait_for(inbox.get(), _ALIVE_SECONDS)
-        except TimeoutError:
-            part = _ALIVE
-        if part is None:
-            return
-        yield part
+    return inbox
+
+
+def _is_current(context: Context) -> bool:
+    try:
+        return context.is_current()
+    except Unavailable:
+        return True  # the database is asked again; a turn cannot go on without it either
 
 
 def _sent(document: dict[str, Any]) -> bytes:

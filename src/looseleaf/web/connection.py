@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import resource
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from looseleaf.web.answers import encoded
-from looseleaf.web.guard import EVERY_HEADER
+from looseleaf.web.guard import ABSOLUTE_TARGET, EVERY_HEADER
 
 if TYPE_CHECKING:
     import asyncio
@@ -63,6 +63,9 @@ class PatientConnection(HttpToolsProtocol):
         self._in_head = False
         if self._waiting is not None:
             self._stop_waiting()
+        if not self.url.startswith(b"/"):
+            # uvicorn would take the path out of it.
+            cast("dict[str, object]", self.scope)[ABSOLUTE_TARGET] = True
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
     from looseleaf.web.metrics import Metrics
 
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+# Browsers keep the cookies of a name apart from those of other programs at 127.0.0.1.
+OWN_NAME = "looseleaf.localhost"
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", OWN_NAME)
+ABSOLUTE_TARGET = (
+    "looseleaf.absolute_target"  # set where a request names its target as a proxy does
+)
 PREFIX = "/wp-json"
 POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 HEADERS = (
@@ -35,6 +41,9 @@ HEADERS_BY_NAME = "looseleaf.headers"  # where the headers of a request are, for
 _CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
 _NO_BODY = frozenset((None, b"0"))
 _OWN_SITES = (b"same-origin", b"none")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
+_MOST_PORT = 65_535
+_REMEMBER = 64
 
 
 class Guard:
@@ -44,6 +53,7 @@ class Guard:
         self.app = app
         self.hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
         self.metrics = metrics
+        self._allowed: set[str] = set()  # Host headers that were looked at
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Look at a request before anyone else does."""
@@ -82,6 +92,15 @@ class Guard:
             self.metrics.count(scope, status, seconds)
             request_log.write(scope, status, seconds)
 
+    def _allow(self, host: str) -> bool:
+        """Say whether a Host header is well formed and names this server."""
+        parts = _HOST.fullmatch(host)
+        if parts is None or int(parts[2] or 0) > _MOST_PORT or parts[1] not in self.hosts:
+            return False
+        if len(self._allowed) < _REMEMBER:
+            self._allowed.add(host)
+        return True
+
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
@@ -95,8 +114,11 @@ class Guard:
             if name == b"host" and b"host" in found:
                 return refusal(400, "host_not_allowed", "There is more than one Host.")
             found[name] = told
+        if ABSOLUTE_TARGET in scope:
+            message = "The target of a request is a path, such as /health: this is no proxy."
+            return refusal(400, "invalid_request", message)
         host = found.get(b"host", b"").decode("latin-1").lower()
-        if _name(host) not in self.hosts:
+        if host not in self._allowed and not self._allow(host):
             message = "This server does not answer to that name. Its operator can allow it."
             return refusal(400, "host_not_allowed", message)
         if "\ufffd" in scope["path"] and not _is_utf8(scope):
@@ -111,13 +133,6 @@ class Guard:
             message = "Send the body as it is: no Content-Encoding is understood."
             return refusal(415, "unsupported_encoding", message)
         return None
-
-
-def _name(host: str) -> str:
-    """Give the host without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
 
 
 def _is_foreign(headers: dict[bytes, bytes], host: str) -> bool:

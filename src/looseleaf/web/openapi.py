@@ -35,8 +35,9 @@ SECURITY: Document = {
     "session": {
         "type": "apiKey",
         "in": "cookie",
-        "name": "looseleaf_session",
-        "description": "A person who signed in; changes also need the header X-CSRF-Token.",
+        "name": "looseleaf_session_8765",
+        "description": "A person who signed in; changes also need the header X-CSRF-Token. The "
+        "name ends with the port of the server, and begins with __Host- over HTTPS.",
     },
 }
 

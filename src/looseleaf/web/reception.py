@@ -6,6 +6,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SURFACE = "rest"
 COOKIE = "looseleaf_session"
+_PORTS = {"http": "80", "https": "443"}
 CSRF_HEADERS = ("x-csrf-token", "x-wp-nonce")
 REASON_HEADER = "x-looseleaf-reason"
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -55,7 +57,7 @@ class Reception:
             context = self._context(principal)
         else:
             why = unquote(reason or "")
-            context = self.workspace.acting(principal=principal, surface=surface, reason=why)
+            context = self._acting(principal, surface, why)
         if connection.scope["method"] in SAFE_METHODS:
             return context
         precondition = precondition_of(connection.headers)
@@ -94,10 +96,10 @@ class Reception:
     def sender(self, connection: HTTPConnection) -> str:
         """Name who sends a body: a credential that was let in, or an address."""
         header = connection.headers.get("authorization", "")
-        return header or connection.cookies.get(COOKIE, "") or address_of(connection)
+        return header or session_cookie(connection) or address_of(connection)
 
     def _by_cookie(self, connection: HTTPConnection) -> Principal:
-        told = connection.cookies.get(COOKIE)
+        told = session_cookie(connection)
         if not told:
             raise Unauthenticated
         principal = self.authentication.session(told)
@@ -120,12 +122,16 @@ class Reception:
             known = self._reading[principal.credential] = self._context(principal).during("read")
         return known
 
+    def _acting(self, principal: Principal, surface: str, reason: str = "") -> Context:
+        context = self.workspace.acting(principal=principal, surface=surface, reason=reason)
+        return changed(context, is_current=partial(self.authentication.is_current, principal))
+
     def _context(self, principal: Principal) -> Context:
         """Give a context again while its principal is the same, which any change ends."""
         known = self._contexts.get(principal.credential)
         if known is not None and known.principal is principal:
             return known
-        made = self.workspace.acting(principal=principal, surface=SURFACE)
+        made = self._acting(principal, SURFACE)
         if len(self._contexts) >= _REMEMBER:
             self._contexts.clear()
         self._contexts[principal.credential] = made
@@ -143,13 +149,30 @@ def _is_password(connection: HTTPConnection) -> bool:
 
 def _identity(connection: HTTPConnection) -> str:
     """Give what tells a wrong credential from others, without its secret."""
-    shown = connection.headers.get("authorization") or connection.cookies.get(COOKIE, "")
+    shown = connection.headers.get("authorization") or session_cookie(connection)
     return "_".join(shown.split("_")[:2])
 
 
 def is_showing(connection: HTTPConnection) -> bool:
     """Say whether a request shows any credential; one that shows none guesses nothing."""
-    return "authorization" in connection.headers or COOKIE in connection.cookies
+    return "authorization" in connection.headers or bool(session_cookie(connection))
+
+
+def cookie_name(connection: HTTPConnection) -> str:
+    """Name the session cookie of this server.
+
+    Browsers send a cookie to every port of a host. With the port in its name, two servers on one
+    machine do not end each other's sessions. Over HTTPS the prefix binds it to the very host.
+    """
+    scheme = connection.scope.get("scheme", "http")
+    host = connection.headers.get("host", "")
+    port = host.rpartition("]")[2].partition(":")[2] or _PORTS.get(scheme, "80")
+    return f"{'__Host-' if scheme == 'https' else ''}{COOKIE}_{port}"
+
+
+def session_cookie(connection: HTTPConnection) -> str:
+    """Give the text of the session that a request shows; "" where it shows none."""
+    return connection.cookies.get(cookie_name(connection), "")
 
 
 def csrf_token(session: str) -> str:

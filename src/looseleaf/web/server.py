@@ -24,6 +24,7 @@ from looseleaf.remote.address import is_loopback
 from looseleaf.web import request_log
 from looseleaf.web.app import application
 from looseleaf.web.connection import PatientConnection
+from looseleaf.web.guard import OWN_NAME
 from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -103,6 +104,17 @@ def is_new(context: Context) -> bool:
 def login_link(context: Context, base: str) -> str:
     """Make a one-time login link for the administrator."""
     return f"{base}/login#{create_login_link(context).token}"
+
+
+def own_name(link: str) -> str:
+    """Give a link to this machine by a name that no other program has, so that cookies stay apart.
+
+    Most browsers know every name below localhost; the link by address works in all of them.
+    """
+    scheme, _, rest = link.partition("://")
+    host, slash, path = rest.partition("/")
+    name, colon, port = host.rpartition(":")
+    return f"{scheme}://{OWN_NAME}{colon}{port}{slash}{path}" if is_loopback(name) else ""
 
 
 class StoppableServer(uvicorn.Server):

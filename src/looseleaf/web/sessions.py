@@ -16,7 +16,13 @@ from looseleaf.web.bodies import as_object
 from looseleaf.web.calls import body_of, reception_of, workers_of
 from looseleaf.web.preconditions import refuse_precondition
 from looseleaf.web.problems import Problem
-from looseleaf.web.reception import COOKIE, SURFACE, address_of, csrf_token
+from looseleaf.web.reception import (
+    SURFACE,
+    address_of,
+    cookie_name,
+    csrf_token,
+    session_cookie,
+)
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -48,7 +54,7 @@ async def sign_in(request: Request) -> Response:
     principal = reception.authentication.session(shown.text)
     response = answer({"user": principal.name, "csrf": csrf_token(shown.text)})
     response.set_cookie(
-        COOKIE,
+        cookie_name(request),
         shown.text,
         max_age=int(SESSION_SECONDS),
         httponly=True,
@@ -78,10 +84,12 @@ async def sign_out(request: Request) -> Response:
     if principal.kind != SESSION:
         raise Problem(400, "no_session", "There is no session to end: you came by another way.")
     event = Event("sign out", principal.name, principal.user_id, SESSION, principal.credential)
-    told = request.cookies[COOKIE]
+    told = session_cookie(request)
     await run_in_threadpool(reception.authentication.sign_out, told, event)
     response = answer({"signed_out": True})
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    is_secure = request.url.scheme == "https"
+    name = cookie_name(request)
+    response.delete_cookie(name, httponly=True, samesite="strict", secure=is_secure)
     return response
 
 
@@ -97,5 +105,5 @@ async def show_session(request: Request) -> Response:
         "capabilities": sorted(principal.capabilities),
     }
     if principal.kind == SESSION:
-        data["csrf"] = csrf_token(request.cookies[COOKIE])
+        data["csrf"] = csrf_token(session_cookie(request))
     return answer(data)

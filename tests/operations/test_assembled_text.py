@@ -1,0 +1,71 @@
+"""Pages as a prompt shows them are not remembered again, whatever the way of writing."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.agents.access import Principal
+from looseleaf.errors import AssembledText
+from looseleaf.operations.catalog import CATALOG
+from looseleaf.operations.run import invoke
+from looseleaf.operations.schema import schema
+from looseleaf.prompt.blocks import block, holds_block
+from looseleaf.prompt.outputs import Source
+
+BLOCK = block(Source("MEMORY.md", "agent", 15), "## Facts\n\n- one")
+VARIANTS = {
+    "as it is": BLOCK,
+    "with line ends of Windows": BLOCK.replace("\n", "\r\n"),
+    "with carriage returns": BLOCK.replace("\n", "\r"),
+    "quoted": "\n".join(f"> {line}" for line in BLOCK.split("\n")),
+    "indented": "\n".join(f"    {line}" for line in BLOCK.split("\n")),
+    "after a mark of byte order": "\ufeff" + BLOCK,
+    "its end alone": BLOCK.split("\n")[-1],
+    "with spaces at the end": BLOCK.replace("\n", "  \n"),
+}
+WRITES = sorted(
+    name
+    for name, one in CATALOG.items()
+    if one.versioned and {"content", "data", "new"} & set(schema(one)["properties"])
+)
+
+
+@pytest.mark.parametrize("text", VARIANTS.values(), ids=VARIANTS.keys())
+def test_a_block_is_recognized(text: str) -> None:
+    """Also where a program has changed what is around its lines."""
+    assert holds_block(f"Notes:\n{text}\nmore")
+
+
+def test_what_only_speaks_of_blocks_is_no_block() -> None:
+    """In the middle of a sentence, without a fence, or of another name."""
+    for text in ('A block begins with <page file="x" fence="…">.', "<page>", "</page>", "fence="):
+        assert not holds_block(text)
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("text", VARIANTS.values(), ids=VARIANTS.keys())
+def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> None:
+    """By no operation that writes, uploads in base64 among them."""
+    shape = schema(CATALOG[name])["properties"]
+    samples: dict[str, object] = {
+        "content": text,
+        "data": b64encode(text.encode()).decode(),
+        "date": "2026-04-17",
+        "file": "notes.md",
+        "new": text,
+        "old": "one",
+        "section": "Facts",
+    }
+    given = {key: one for key, one in samples.items() if key in shape}
+    token = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
+    context = workspace.acting(principal=token, surface="test")
+    with pytest.raises(AssembledText):
+        invoke(context, name, given)
+
+
+def test_every_way_to_write_is_tried() -> None:
+    """The list above is not empty by mistake."""
+    assert {"datamachine/upload-agent-file", "memory_long_term_update"} < set(WRITES)
