@@ -74,17 +74,12 @@ class SqlAccounts:
         """End every credential of an agent and every role on it; say whether there was any."""
         credentials, grants = tables.credentials, tables.grants
         with self.database.writing() as connection:
-            ended = connection.execute(
-                credentials.update()
-                .where((credentials.c.agent_id == agent_id) & (credentials.c.ended == 0))
-                .values(ended=round(time * MICRO))
-            )
+            ended = _end(connection, credentials.c.agent_id == agent_id, time)
             removed = connection.execute(grants.delete().where(grants.c.agent_id == agent_id))
-            seal_rows(connection, credentials, credentials.c.agent_id == agent_id)
             count_rows(connection, grants, -removed.rowcount)
-            if ended.rowcount or removed.rowcount:
+            if ended or removed.rowcount:
                 self.note(connection, event)
-            return bool(ended.rowcount or removed.rowcount)
+            return bool(ended or removed.rowcount)
 
     def note(self, connection: sa.Connection, event: Event) -> None:
         """Put the audit entry of a change and the new version into its transaction."""
@@ -107,6 +102,16 @@ class SqlAccounts:
             )
             with suppress(UserExists):  # another process was faster
                 self.users.add(first, Event("first start", target=f"login={login}"))
+
+
+def _end(connection: sa.Connection, which: sa.ColumnElement[bool], time: float) -> bool:
+    """End the credentials that have not ended; say whether there was any."""
+    credentials = tables.credentials
+    lasting = credentials.update().where(which & (credentials.c.ended == 0))
+    ended = connection.execute(lasting.values(ended=round(time * MICRO)))
+    if ended.rowcount:
+        seal_rows(connection, credentials, which)
+    return bool(ended.rowcount)
 
 
 class SqlUsers:
@@ -142,17 +147,9 @@ class SqlUsers:
             )
             seal_rows(connection, tables.users, same_id)
             if before != user.password:
-                self._end_sessions(connection, user.id)
-
-    def _end_sessions(self, connection: sa.Connection, user_id: int) -> None:
-        columns = tables.credentials.c
-        of_user = (columns.user_id == user_id) & columns.kind.in_((SESSION, LOGIN_LINK))
-        connection.execute(
-            tables.credentials.update()
-            .where(of_user & (columns.ended == 0))
-            .values(ended=round(self._accounts.audit.clock() * MICRO))
-        )
-        seal_rows(connection, tables.credentials, of_user)
+                columns = tables.credentials.c
+                of_user = (columns.user_id == user.id) & columns.kind.in_((SESSION, LOGIN_LINK))
+                _end(connection, of_user, self._accounts.audit.clock())
 
     def find(self, user: int | str) -> User | None:
         """Find a user by id or login."""
@@ -239,17 +236,11 @@ class SqlCredentials:
 
     def end(self, identity: str, time: float, event: Event) -> bool:
         """End a credential; False where it had ended before, so that one caller wins."""
-        columns = tables.credentials.c
         with self._accounts.database.writing() as connection:
-            done = connection.execute(
-                tables.credentials.update()
-                .where((columns.id == identity) & (columns.ended == 0))
-                .values(ended=round(time * MICRO))
-            )
-            if done.rowcount:
+            ended = _end(connection, tables.credentials.c.id == identity, time)
+            if ended:
                 self._accounts.note(connection, event)
-                seal_rows(connection, tables.credentials, columns.id == identity)
-            return bool(done.rowcount)
+            return ended
 
     def note_use(self, identity: str, time: float) -> None:
         """Note when a credential was last used."""
