@@ -1,4 +1,7 @@
-"""A part of a page: whole sections as long as there is room, then whole lines of one more."""
+"""A part of a page: whole sections as long as there is room, then whole lines of one more.
+
+A paragraph that is one long line is cut between words where most of the room would stay empty.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LONGEST_FENCE = 2 * 64
+_CUT = " […]"
+_LONGEST_WORD = 40  # not every language has spaces
+_LEAST_USE = 4  # a part of the room: a long line is cut where more than this stays empty
 _LINES = re.compile(r"[^\n]*\n|[^\n]+$")
 
 
@@ -55,6 +61,7 @@ def _part(text: str, room: int, count: Callable[[str], int]) -> str:
     starts = [0, *(section.start for section in list_sections(text)), len(text)]
     segments = [text[start:end] for start, end in pairwise(starts)]
     kept: dict[int, str] = {}
+    most_empty = room // _LEAST_USE
     for place, segment in enumerate(segments):
         size = count(segment)
         if size <= room:
@@ -62,16 +69,35 @@ def _part(text: str, room: int, count: Callable[[str], int]) -> str:
             room -= size
     first = next((place for place in range(len(segments)) if place not in kept), None)
     if first is not None:
-        kept[first] = _lines(segments[first], room, count)
+        kept[first] = _lines(segments[first], room, count, most_empty)
     return "".join(kept[place] for place in sorted(kept))
 
 
-def _lines(segment: str, room: int, count: Callable[[str], int]) -> str:
+def _lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
     """Give the first lines of a section, as many as fit."""
     kept = []
     for line in _LINES.findall(segment):
-        room -= count(line)
-        if room < 0:
+        size = count(line)
+        if size > room:
+            if room > most_empty:
+                kept.append(_beginning(line, room, count))
             break
         kept.append(line)
+        room -= size
     return "".join(kept)
+
+
+def _beginning(line: str, room: int, count: Callable[[str], int]) -> str:
+    """Give the first words of a line, as many as fit, with a sign that there are more."""
+    room -= count(_CUT + "\n")
+    # A count is never less than the number of characters.
+    least, most = 0, min(len(line), max(room, 0))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if count(line[:middle]) <= room:
+            least = middle
+        else:
+            most = middle - 1
+    space = line.rfind(" ", max(least - _LONGEST_WORD, 0), least)
+    words = line[: space if space > 0 else least]
+    return f"{words}{_CUT}\n" if words.strip() else ""

@@ -29,7 +29,8 @@ LEAST = 1_000
 UNITS: dict[str, Unit] = {"any": "utf-8", "claude-code": "utf-16", "codex": "utf-8"}
 HOSTS = tuple(UNITS)
 
-_ESCAPE = 12  # the most characters of JSON for one character that a terminal would not show
+# The characters of JSON for one that a terminal would not show: \uXXXX, or a pair of them.
+_ESCAPE, _LONG_ESCAPE = 6, 12
 _SMALL = 10  # words of a directive that take a smaller part than this come before a cut page
 _MOST_NAMES = 8
 _LONGEST_EXTENT = "000,000 of 000,000 lines"
@@ -70,10 +71,14 @@ class HostLimit:
     def count(self, text: str) -> int:
         """Count a text as this host does, at most as long as its JSON can become."""
         escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        hidden = sum(escaped.count(sign) for sign in set(escaped) if not sign.isprintable())
+        hidden = sum(
+            escaped.count(sign) * (_ESCAPE if sign <= "\uffff" else _LONG_ESCAPE)
+            for sign in set(escaped)
+            if not sign.isprintable()
+        )
         if UNITS[self.host] == "utf-8":
-            return len(escaped.encode()) + _ESCAPE * hidden
-        return len(escaped.encode("utf-16-le")) // 2 + _ESCAPE * hidden
+            return len(escaped.encode()) + hidden
+        return len(escaped.encode("utf-16-le")) // 2 + hidden
 
     def output_size(self, assembly: Assembly) -> int:
         """Count what a hook prints for a prompt, at most."""
