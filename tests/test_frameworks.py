@@ -25,6 +25,7 @@ FACT = "we never deploy on Fridays"
 QUIET = {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "CREWAI_TRACING_ENABLED": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "OTEL_SDK_DISABLED": "true",
 }
 
@@ -88,6 +89,29 @@ REMEMBER = ("append_agent_memory", {"section": "Facts", "content": f"- {FACT}"})
 REPLIES = (Reply(calls=(REMEMBER,)), Reply("Noted."), Reply("Not today."))
 
 
+def fields(**texts: str) -> Reply:
+    """Answer as DSPy asks for it: every field below a line with its name."""
+    named = "".join(f"[[ ## {name} ## ]]\n{text}\n\n" for name, text in texts.items())
+    return Reply(f"{named}[[ ## completed ## ]]")
+
+
+def tool_fields(name: str, arguments: dict[str, str]) -> Reply:
+    """Call a tool in DSPy's own words."""
+    return fields(
+        next_thought="So be it.", next_tool_name=name, next_tool_args=json.dumps(arguments)
+    )
+
+
+FINISH = tool_fields("finish", {})
+DSPY_REPLIES = (
+    tool_fields(*REMEMBER),
+    FINISH,
+    fields(reasoning="It is written.", answer="Noted."),
+    FINISH,
+    fields(reasoning="It is Friday.", answer="Not today."),
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=NAMES)
 def test_the_example_remembers(framework: Framework, workshop: Path, tmp_path: Path) -> None:
@@ -95,7 +119,7 @@ def test_the_example_remembers(framework: Framework, workshop: Path, tmp_path: P
     programs = environment(workshop, framework.example, wheel(workshop), *framework.packages)
     root = Workspace.create(tmp_path / "memory", agent="ada").root
     model = WholeGoogle() if framework.example.startswith("google") else ByName()
-    model.script(*REPLIES)
+    model.script(*(DSPY_REPLIES if framework.example.startswith("dspy") else REPLIES))
     with serving(model):
         done = run(
             programs / "python",

@@ -13,6 +13,10 @@ def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> s
 
     `ValueError` where the file is laid out so that this would change anything else.
     """
+    if "\r\n" in text and text.count("\r\n") == text.count("\n"):
+        # A file of Windows keeps its line ends.
+        plain = set_table(text.replace("\r\n", "\n"), key, name, entry)
+        return plain.replace("\n", "\r\n")
     before = tomllib.loads(text)
     lined = text if not text or text.endswith("\n") else text + "\n"
     header = rf'\[{re.escape(key)}\.(?:{re.escape(name)}|"{re.escape(name)}")(?:\.[^\n]*)?\]'
