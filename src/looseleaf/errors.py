@@ -354,14 +354,17 @@ class RevisionMissing(NotFound):
 
 
 class AgentMissing(NotFound):
-    """No agent has that id or slug; `candidates` names those there are."""
+    """No agent has that id or slug, or a user has none; `candidates` names those there are."""
 
     code = "agent_missing"
 
-    def __init__(self, agent: object, candidates: tuple[str, ...], hint: str = "") -> None:
+    def __init__(
+        self, agent: object, candidates: tuple[str, ...], hint: str = "", *, user: int = 0
+    ) -> None:
         self.agent, self.candidates = agent, candidates
         there = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
-        super().__init__(f"There is no agent {agent!r}. Agents there are: {there}.{hint}")
+        missing = f"User {user} has no active agent" if user else f"There is no agent {agent!r}"
+        super().__init__(f"{missing}. Agents there are: {there}.{hint}")
 
 
 class OperationMissing(NotFound):

@@ -142,6 +142,9 @@ def test_what_a_model_is_likely_to_guess_is_understood(acting: Context) -> None:
     assert found["total"] == 1  # type: ignore[index]
     with pytest.raises(InvalidArgument, match="does not take it"):
         call(acting, "append_agent_memory", section="Facts", content="-", mode="set")
+    # One server is for one agent and one user: neither is offered.
+    with pytest.raises(InvalidArgument, match=r"takes query, since, until, lines, layer\."):
+        call(acting, "search_daily_memory", query="one", start="2026-01-01")
 
 
 def test_a_long_page_is_cut_and_says_so(acting: Context) -> None:

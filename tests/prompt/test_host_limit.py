@@ -90,7 +90,9 @@ def test_of_a_page_that_is_too_long_whole_sections_and_lines_are_given(
     assert "In part: " in given.text
 
 
-@pytest.mark.parametrize("sentence", ["Eve likes long walks. ", "長い文章は一行に書かれる。", "🙂\u200d"])
+@pytest.mark.parametrize(
+    "sentence", ["Eve likes long walks. ", "長い文章は一行に書かれる。", "🙂\u200d"]
+)
 def test_a_paragraph_on_one_line_is_cut_between_words(workspace: Workspace, sentence: str) -> None:
     """Not left out: people who write without line ends have a memory, too."""
     fill(workspace, MEMORY="# Memory\n\n" + sentence * 9_000, SOUL="I am Ada. " * 900)
@@ -137,7 +139,9 @@ def test_a_limit_that_cannot_be_is_refused(limit: dict[str, object]) -> None:
 
 
 SAYS = Directive("says", 1, lambda _desk: ())
-TEXTS = st.lists(st.sampled_from(["- a fact\n", "## Part\n", "é🙂", '"\\', "\x7f\u202e", "\U000e0041", "x" * 90]))
+TEXTS = st.lists(
+    st.sampled_from(["- a fact\n", "## Part\n", "é🙂", '"\\', "\x7f\u202e", "\U000e0041", "x" * 90])
+)
 
 
 @st.composite

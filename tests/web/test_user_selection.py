@@ -145,3 +145,22 @@ def test_several_agents_of_a_user_must_be_told_apart(house: House) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "agent_ambiguous")
     own = site.ask("GET", f"{PAGE}/MEMORY.md", token, params={"user_id": 1})
     assert own.status_code == 200
+
+
+def test_without_a_default_the_only_agent_one_owns_is_meant(opens: Opens) -> None:
+    """Although an administrator sees the agents of all; others must choose."""
+    site = opens()
+    boss, other = (site.user(name, capabilities=["manage_options"]) for name in ("boss", "other"))
+    site.run("looseleaf/create-agent", slug="bossy", owner=boss)
+    site.run("datamachine/write-agent-file", file="MEMORY.md", content="the boss's", agent="bossy")
+    own = site.ask("GET", f"{PAGE}/MEMORY.md", site.token(user=boss))
+    assert own.json()["data"]["content"] == "the boss's"
+    token = site.token(user=other)
+    answer = site.ask("GET", f"{PAGE}/MEMORY.md", token)
+    assert (answer.status_code, answer.json()["code"]) == (400, "agent_ambiguous")
+    answer = site.ask("GET", f"{PAGE}/MEMORY.md", token, params={"user_id": other})
+    assert answer.status_code == 404
+    assert answer.json()["message"].startswith(f"User {other} has no active agent. Agents there")
+    site.run("looseleaf/create-agent", slug="bossy-two", owner=boss)
+    answer = site.ask("GET", f"{PAGE}/MEMORY.md", site.token(user=boss))
+    assert (answer.status_code, answer.json()["code"]) == (400, "agent_ambiguous")

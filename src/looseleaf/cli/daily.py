@@ -201,7 +201,7 @@ def _opened(asked: Asked) -> tuple[Context, Where]:
     records = list_agents(context)
     owned = tuple(one.slug for one in records if one.owner == asked.user and one.status == "active")
     if not owned:
-        raise AgentMissing(f"of user {asked.user}", tuple(one.slug for one in records))
+        raise AgentMissing("", tuple(one.slug for one in records), user=asked.user)
     if len(owned) > 1:
         raise AgentAmbiguous(owned)
     return context, Where(owned[0], layer="agent")

@@ -176,7 +176,7 @@ def _agent_of_user(context: Context, user: int) -> AgentRecord:
     if len(owned) > 1 and not default:
         raise AgentAmbiguous(tuple(one.slug for one in owned))
     if not owned:
-        raise AgentMissing(f"(of user {user})", tuple(one.slug for one in visible_agents(context)))
+        raise AgentMissing("", tuple(one.slug for one in visible_agents(context)), user=user)
     record = (default or owned)[0]
     authorize(context.principal, context.permission, record.shelf, owner=record.owner)
     return record
@@ -235,15 +235,19 @@ def _seen(context: Context, reference: str | int) -> AgentRecord | None:
 
 
 def _own(context: Context) -> AgentRecord | None:
-    """Choose the agent that is meant when none is named: the token's, the default, the only one."""
+    """Choose the agent that is meant when none is named.
+
+    That is the token's, the default, the only one they may see, or the only one they own.
+    """
     told = context.principal.agent_id or context.settings.default_agent
     record = _seen(context, told) if told else None
     if record is not None or context.principal.agent_id:
         return record
     active = [one for one in visible_agents(context) if one.status == "active"]
-    if len(active) > 1:
+    owned = [one for one in active if one.owner == context.principal.user_id]
+    if len(active) > 1 and len(owned) != 1:
         raise AgentAmbiguous(tuple(one.slug for one in active))
-    return active[0] if active else None
+    return next(iter(owned or active), None)
 
 
 def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:

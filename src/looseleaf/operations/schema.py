@@ -246,8 +246,11 @@ def _takes_where(run: Callable[..., Any]) -> bool:
 def _check(name: str, argument: object, wanted: Schema) -> None:
     if _fits(argument, wanted):
         return
-    options = [one.get("enum") or one["type"] for one in _options(wanted)]
-    raise InvalidArgument(name, f"it is one of {options}" if options[1:] else f"it is {options[0]}")
+    options = [
+        str(choice) for one in _options(wanted) for choice in one.get("enum") or [one["type"]]
+    ]
+    listed = f"one of {', '.join(options)}" if options[1:] else options[0]
+    raise InvalidArgument(name, f"it is {listed}")
 
 
 def _options(wanted: Schema) -> list[Schema]:

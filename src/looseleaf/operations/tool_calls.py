@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import InvalidArgument
 from looseleaf.operations.door import invoke
-from looseleaf.operations.schema import schema
+from looseleaf.operations.schema import meant_by, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ def call_tool(context: Context, tool: OperationTool, given: Mapping[str, Any]) -
             chosen["agent"] = bound
     for name in {*tool.fixed, *tool.hidden} & chosen.keys():
         raise InvalidArgument(name, f"{tool.name} does not take it")
+    for name in chosen:
+        if meant_by(name, taken) not in taken:
+            offered = tool.parameters(scoped=bool(bound))["properties"]
+            raise InvalidArgument(name, f"{tool.name} takes {', '.join(offered) or 'none'}")
     arguments = {**tool.defaults, **chosen, **tool.fixed}
     return bounded(invoke(context, tool.operation.name, arguments))
 

@@ -248,6 +248,20 @@ def test_a_jsonc_file_of_opencode_is_used_where_it_exists(run: Run, home: Path) 
     assert not (home / FILES["opencode"]).exists()
 
 
+def test_a_toml_file_of_windows_keeps_its_line_ends(run: Run, home: Path) -> None:  # noqa: F811
+    """Our lines have them too, and taking them out gives the very same bytes."""
+    file = home / ".codex" / "config.toml"
+    file.parent.mkdir()
+    before = b'model = "x"\r\n\r\n[other]\r\nname = "y"\r\n'
+    file.write_bytes(before)
+    install(run, "codex")
+    changed = file.read_bytes()
+    assert b"[mcp_servers.looseleaf]\r\n" in changed
+    assert changed.count(b"\n") == changed.count(b"\r\n")
+    run("mcp", "uninstall", "--client", "codex", "--yes")
+    assert file.read_bytes() == before
+
+
 def test_what_else_a_toml_file_says_stays(run: Run, home: Path) -> None:  # noqa: F811
     """Comments too; our table is replaced with the tables inside of it."""
     file = home / ".codex" / "config.toml"
