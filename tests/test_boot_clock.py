@@ -35,7 +35,7 @@ COMPARING = (
     "tests/stores/test_shelves.py::test_a_folder_that_is_not_the_agents_is_not_held",
     "tests/stores/test_shelves.py::test_what_is_let_go_of_while_it_is_taken_stays_so",
     "tests/stores/test_accounts.py::test_another_process_sees_a_new_version",
-    "tests/web/test_reception.py::test_failed_logins_are_slowed_down",
+    "tests/web/test_reception.py::test_a_wrong_token_is_slowed_down_and_locks_out_nobody_else",
     "tests/web/test_reception.py::test_a_page_is_read_anew_every_time",
     "tests/web/test_limits.py::test_a_degraded_server_says_so",
 )

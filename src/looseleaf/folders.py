@@ -217,3 +217,8 @@ def settled(status: os.stat_result, asked: int) -> bool:
     """
     step = 50_000_000 if status.st_ctime_ns % 1_000_000_000 else 2_000_000_000
     return asked - status.st_ctime_ns >= step
+
+
+def file_mode_below(folder: int) -> int:
+    """Give the mode of a file that is to have the rights of the folder it lies in."""
+    return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660

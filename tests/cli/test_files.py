@@ -87,9 +87,10 @@ def test_paths_tell_a_program_what_the_original_told(run: Run, root: Path) -> No
 def test_compose_makes_generated_pages_anew(run: Run, root: Path) -> None:
     """All of them or one, and says whether anything changed."""
     assert run("memory", "compose").text.endswith("bytes, as before).\n")
-    run("agents", "create", "ada")
+    page = root / "shared/SITE.md"
+    page.write_text(page.read_text() + "\nA line by hand.\n")
     answer = run("memory", "compose", "SITE.md")
-    assert answer.text == f"Composed SITE.md ({(root / 'shared/SITE.md').stat().st_size} bytes).\n"
+    assert answer.text == f"Composed SITE.md ({page.stat().st_size} bytes).\n"
     document = run("memory", "compose", "--format", "json").json
     assert document["composed"][0].keys() == {"file", "bytes", "changed", "projected"}
     assert run("memory", "compose", "SOUL.md").code == 3

@@ -227,6 +227,7 @@ SAMPLES: dict[str, object] = {
     "section": "Facts",
     "session": "00000000-0000-4000-8000-000000000000",
     "setting": True,
+    "settings": {"require_if_match": True},
     "slug": "fresh",
     "status": "inactive",
     "title": "A title",

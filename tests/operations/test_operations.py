@@ -234,12 +234,14 @@ def test_prune_keeps_the_newest_and_what_is_young(context: Context, clock: Clock
 def test_prune_reaches_users_who_own_no_agent(context: Context, clock: Clock) -> None:
     """Their pages have a history like all others."""
     where = Where(user=7)
+    Path(context.settings.root, "users/7").mkdir()
+    Path(context.settings.root, "users/7/USER.md").write_text("zero")
     for text in ("one", "two"):
         memory.write_page(context, "USER.md", text, where=where)
         clock.advance(days=200)
     assert Shelf("user", 7) in history.shelves(context)
-    history.prune(context)
-    assert [one.number for one in history.list_revisions(context, "USER.md", where=where)] == [2]
+    history.prune(context, days=0)
+    assert [one.number for one in history.list_revisions(context, "USER.md", where=where)] == [3]
 
 
 def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
@@ -395,8 +397,9 @@ def test_opening_finds_the_workspace_from_a_folder_inside(
 
 def test_a_page_that_nothing_gives_is_written_with_a_warning(workspace: Workspace) -> None:
     """Where neither a prompt nor a search would find it; by every operation that writes a page."""
+    fact = {"section": "Facts", "content": "- one"}
     writes: list[tuple[str, dict[str, object]]] = [
-        ("datamachine/update-agent-memory", {"section": "Facts", "content": "- one"}),
+        ("datamachine/update-agent-memory", {**fact, "mode": "append"}),
         ("datamachine/write-agent-file", {"file": "MEMORY.md", "content": "- two"}),
         ("datamachine/append-agent-file", {"file": "MEMORY.md", "content": "- three"}),
         ("memory_long_term_add", {"content": "- four"}),

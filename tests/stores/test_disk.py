@@ -222,7 +222,7 @@ class TestPermissions:
 
     @pytest.mark.usefixtures("umask")
     @pytest.mark.parametrize(
-        ("group_writable", "modes"), [(False, (0o600, 0o700)), (True, (0o660, 0o770))]
+        ("group_writable", "modes"), [(False, (0o600, 0o700)), (True, (0o660, 0o2770))]
     )
     def test_the_umask_makes_no_difference(
         self, root: Path, clock: Clock, *, group_writable: bool, modes: tuple[int, int]

@@ -113,7 +113,7 @@ def test_an_edit_is_seen_at_once(store: DiskStore, root: Path) -> None:
     assert held(store, PAGE) == b"three"
 
 
-@pytest.mark.parametrize("gone", ["agents/ada", "agents", ""])
+@pytest.mark.parametrize("gone", ["agents/ada", "agents"])
 def test_a_folder_made_anew_is_read_at_once(store: DiskStore, root: Path, gone: str) -> None:
     """Nothing is found in a folder that was deleted, so it is looked for again."""
     put(store, MEMORY, b"old")

@@ -83,7 +83,7 @@ def test_an_operation_that_needs_little_takes_little(site: Site, token: str) -> 
 
 
 def test_large_bodies_wait_for_room_and_small_ones_do_not(opens: Opens) -> None:
-    """Of one token one is read at a time; whoever finds no room in time is told to come again."""
+    """However many are on their way; tests/web/test_body_budget.py says who waits for whom."""
     site = opens(request_seconds=1.0)
     token = site.token()
     lines = (f"authorization: Bearer {token}", "content-length: 19000000")
@@ -93,9 +93,9 @@ def test_large_bodies_wait_for_room_and_small_ones_do_not(opens: Opens) -> None:
             one.settimeout(20)
             one.sendall(head("PUT", MEMORY, *lines) + b"x" * 100_000)
         assert site.ask("PUT", MEMORY, token, content=b"small").status_code == 200
-        codes = sorted(one.recv(100)[9:12] for one in slow)
-        assert codes[0] == b"408"
-        assert codes[-1] == b"503"
+        codes = {one.recv(100)[9:12] for one in slow}
+        assert b"408" in codes
+        assert codes <= {b"408", b"503"}  # one that found room in the last moment has no time left
     finally:
         for one in slow:
             one.close()

@@ -15,6 +15,7 @@ import pytest
 from looseleaf.operations.catalog import CATALOG
 from tests.operations.test_matrix import (
     ABOUT,
+    AGENTS,
     ALLOWED,
     EVERYONE,
     NOBODY,
@@ -60,7 +61,7 @@ class People:
         world = {slug: one["id"] for slug, one in tokens.items()}
         self.world = World(site.workspace, world)
         self.asking: dict[str, Ask] = {
-            who: self.by_session(f"the-{who}") for who in sorted(EVERYONE - {"reading", "token"})
+            who: self.by_session(f"the-{who}") for who in sorted(EVERYONE - AGENTS - {"reading"})
         }
         self.asking["token"] = self.by_token(tokens["ada"]["token"])
 

@@ -11,7 +11,7 @@ import os
 import time
 
 from looseleaf import atomic
-from looseleaf.folders import READ, Reporting, read_all
+from looseleaf.folders import READ, Reporting, file_mode_below, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class AuditAnchor:
         with Reporting("The end of the audit"):
             folder = os.open(self._folder, atomic.FOLDER)
             try:
-                atomic.overwrite(folder, NAME, f"{number:0{_WIDTH}d} {digest}\n".encode())
+                line = f"{number:0{_WIDTH}d} {digest}\n".encode()
+                atomic.overwrite(folder, NAME, line, mode=file_mode_below(folder))
             finally:
                 os.close(folder)
 

@@ -8,10 +8,9 @@ Nothing else depends on them.
 from __future__ import annotations
 
 import os
-import stat
 
 from looseleaf import atomic
-from looseleaf.folders import READ, read_all
+from looseleaf.folders import READ, file_mode_below, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def note_page(history_folder: int, name: str) -> None:
     line = name.replace("/", ":").encode() + b"\n"
     shelf = os.open("..", atomic.FOLDER, dir_fd=history_folder)
     try:
-        atomic.add_line(shelf, NAME, line, mode=_mode_below(shelf))
+        atomic.add_line(shelf, NAME, line, mode=file_mode_below(shelf))
     finally:
         os.close(shelf)
 
@@ -53,7 +52,9 @@ def known_pages(store: DiskStore, shelf: Shelf) -> set[str]:
 
 def note_head(history_folder: int, number: int) -> None:
     """Note the number of the newest change that is in a log."""
-    atomic.overwrite(history_folder, HEAD, b"%020d\n" % number, mode=_mode_below(history_folder))
+    atomic.overwrite(
+        history_folder, HEAD, b"%020d\n" % number, mode=file_mode_below(history_folder)
+    )
 
 
 def read_head(history_folder: int) -> int:
@@ -67,8 +68,3 @@ def read_head(history_folder: int) -> int:
     finally:
         os.close(fd)
     return int(digits) if digits.isdigit() else 0
-
-
-def _mode_below(folder: int) -> int:
-    """Give a file in a folder the rights that the folder has."""
-    return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
