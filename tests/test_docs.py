@@ -24,7 +24,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS]
+_OWN = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in _OWN), *DOCS]
 
 FENCE = re.compile(r"^( *)(```+|~~~+)([^\n`]*)\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)")
