@@ -63,6 +63,8 @@ class People:
         self.asking: dict[str, Ask] = {
             who: self.by_session(f"the-{who}") for who in sorted(EVERYONE - AGENTS - {"reading"})
         }
+        writer = site.run("looseleaf/create-token", agent="ada", capabilities=["write_user_pages"])
+        self.asking["writer"] = self.by_token(writer["token"])
         self.asking["token"] = self.by_token(tokens["ada"]["token"])
 
     def by_session(self, login: str) -> Ask:
