@@ -77,6 +77,7 @@ def test_a_message_needs_no_option(run: Run) -> None:
     assert refused.code == 2
     assert "Did you mean search?" in refused.err
     assert run("chat", "--message", "serach").text == "serach\n"
+    assert "list is a command: put it before" in run("chat", "--model", "echo", "list").err
     assert run("chat", "two", "words").code == 2
     assert run("chat", "one", "--message", "two").code == 2
 

@@ -41,8 +41,24 @@ def test_init_opens_the_journal_in_one_step(
         assert run("init", str(folder), option).code == 0
         workspace = Workspace.open(folder)
         assert workspace.database.settings().daily_memory_enabled == enabled
+    config = Workspace.open(tmp_path / "new").agents.resolve("main").config
+    assert config == ({"daily_memory": {"enabled": True}} if enabled else {})
     assert run("init", str(tmp_path / "plain")).code == 0
     assert not Workspace.open(tmp_path / "plain").settings.daily_memory_enabled
+
+
+def test_init_says_that_it_has_opened_the_journal_of_an_older_workspace(
+    run: Run, root: Path
+) -> None:
+    """And of the agents that were there no prompt changes."""
+    before = Workspace.open(root).agents.records()
+    opened = run("init", str(root), "--journal").text.split("\n")
+    assert opened[0] == "Agents may write their daily journal here."
+    assert opened[1] == f"{root} is a workspace already; no file was changed."
+    closed = run("init", str(root), "--no-journal").text
+    assert closed.startswith("Agents may no longer write their daily journal here.\n")
+    assert run("init", str(root), "--no-journal").text.endswith("nothing was changed.\n")
+    assert Workspace.open(root).agents.records() == before
 
 
 @pytest.mark.parametrize(("keys", "enabled"), [(b"\n", True), (b"n\n", False)])

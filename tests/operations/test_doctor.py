@@ -57,6 +57,16 @@ def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:
     assert {one.status for one in found} == {"fault"}
 
 
+def test_the_pages_that_a_deleted_agent_leaves_are_no_fault(workspace: Workspace) -> None:
+    """They wait for it to be restored; a record that is damaged is another matter."""
+    invoke(workspace.context, "looseleaf/create-agent", {"slug": "bob"})
+    invoke(workspace.context, "looseleaf/delete-agent", {"agent": "bob"})
+    assert Path(workspace.root, "agents/bob/MEMORY.md").exists()
+    assert faults(workspace) == []
+    Path(workspace.root, "agents/bob/agent.json").write_text("{")
+    assert "agents" in [one.check for one in faults(workspace, verify=False)]
+
+
 def test_an_agent_that_is_gone_is_missed(workspace: Workspace) -> None:
     """One that was deleted is not."""
     workspace.agents.create("bob")

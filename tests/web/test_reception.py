@@ -130,7 +130,7 @@ def test_a_login_link_works_once(site: Site) -> None:
     """It begins a session in a cookie that no script and no other site can use."""
     link = site.run("looseleaf/create-login-link")["token"]
     with httpx2.Client(base_url=site.base, trust_env=False) as browser:
-        answer = browser.post("/login", json={"link": f"{site.base}/login#{link}"})
+        answer = browser.post("/login", json={"link": f" {site.base}/login#{link}\n"})
         assert answer.status_code == 200
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie

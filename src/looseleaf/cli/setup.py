@@ -55,17 +55,30 @@ def init(asked: Asked, folder: str | None, name: str, agent: str, *, journal: bo
     if journal is None and settings.FILE not in before and not asked.json:
         journal = _ask_for_journal()
     workspace = Workspace.create(root, name=name, agent=agent, journal=bool(journal), surface="cli")
-    if journal is not None and workspace.settings.daily_memory_enabled != journal:
+    is_set = journal is not None and settings.FILE in before and _is_other(workspace, journal)
+    if is_set:
         set_setting(workspace.context, "daily_memory_enabled", setting=journal)
     after = _snapshot(root)
     made = sorted(path for path in after if path not in before)
+    if journal:
+        _give_journal_to(workspace, [path for path in made if not _has_folder(before, path)])
     changed = sorted(path for path in after if before.get(path, after[path]) != after[path])
     if asked.json:
         print_document({"root": root, "made": made, "changed": changed})
     else:
-        _tell(root, made, changed, new=settings.FILE in made)
+        _tell(root, made, changed, journal=journal if is_set else None)
     if name and workspace.settings.name != name:
         warn(f"{settings.FILE} was there already and stays as it is. Set the name in it yourself.")
+
+
+def _give_journal_to(workspace: Workspace, paths: list[str]) -> None:
+    """Put the last days into the prompts of the agents that were created just now."""
+    for path in paths:
+        folder, _, file = path.rpartition("/")
+        if file == "agent.json":
+            workspace.agents.configure(
+                os.path.basename(folder), {"daily_memory": {"enabled": True}}
+            )
 
 
 def _ask_for_journal() -> bool | None:
@@ -75,10 +88,25 @@ def _ask_for_journal() -> bool | None:
     return click.confirm("May agents write a daily journal here?", default=True, err=True)
 
 
-def _tell(root: str, made: list[str], changed: list[str], *, new: bool) -> None:
+def _is_other(workspace: Workspace, journal: bool) -> bool:  # noqa: FBT001 - its only argument
+    """Say whether the journal is not yet as it was asked for; the database may have set it."""
+    return workspace.database.settings().daily_memory_enabled != journal
+
+
+def _has_folder(before: dict[str, int], path: str) -> bool:
+    """Say whether the folder of a path had files before."""
+    folder = os.path.dirname(path)
+    return any(known.startswith(f"{folder}/") for known in before)
+
+
+def _tell(root: str, made: list[str], changed: list[str], *, journal: bool | None) -> None:
+    if journal is not None:
+        say(f"Agents may {'write' if journal else 'no longer write'} their daily journal here.")
     if not made and not changed:
-        say(f"{root} is a workspace already; nothing was changed.")
+        rest = "nothing was changed" if journal is None else "no file was changed"
+        say(f"{root} is a workspace already; {rest}.")
         return
+    new = settings.FILE in made
     say(f"Made a workspace in {root}" if new else f"Completed the workspace in {root}")
     for path in made:
         say(f"  {path}")

@@ -87,8 +87,10 @@ def _chosen_message(words: tuple[str, ...], option: str | None) -> str | None:
     if len(words) > 1:
         raise click.UsageError('Put the message in quotes: looseleaf chat "one message".')
     if words and (near := _similar_command(words[0])):
+        misplaced = f"{near} is a command: put it before the options."
+        misspelled = f"No such command {words[0]!r}. Did you mean {near}?"
         raise click.UsageError(
-            f"No such command {words[0]!r}. Did you mean {near}? "
+            f"{misplaced if near == words[0] else misspelled} "
             f"To send it as a message, use --message {words[0]}."
         )
     text = words[0] if words else option

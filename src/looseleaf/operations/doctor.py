@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.agents.record import check_config
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.audit import has_accounts
 from looseleaf.operations.catalog import operation
@@ -50,12 +50,16 @@ def _agents(context: Context) -> Iterator[Finding]:
     """Check that each folder of an agent has a record of its own that can be followed."""
     ids: dict[int, str] = {}
     fine = 0
+    # The pages of a deleted agent stay, so that it can be restored.
+    deleted = {one.slug for one in context.agents.deleted()}
     for slug in context.agents.slugs():
         try:
             record = context.agents.resolve(slug)
             check_config(slug, record.config)
         except LooseleafError as error:
-            yield Finding("agents", "fault", f"{slug}: {error}", f"Mend agents/{slug}/agent.json.")
+            if not (isinstance(error, AgentMissing) and slug in deleted):
+                advice = f"Mend agents/{slug}/agent.json."
+                yield Finding("agents", "fault", f"{slug}: {error}", advice)
             continue
         if record.id in ids:
             advice = "Delete one agent.json, then run looseleaf init to give it an id."

@@ -68,7 +68,7 @@ def _begin(reception: Reception, given: dict[str, Any], address: str) -> Shown:
     event = Event("sign in", kind=SESSION, surface=SURFACE, detail=f"from {address}")
     match given:
         case {"link": str(link), **rest} if not rest:
-            code = link.rpartition("#")[2]
+            code = link.rpartition("#")[2].strip()  # pasted, often with a space
             return reception.authentication.follow_link(code, event)
         case {"login": str(login), "password": str(password), **rest} if not rest:
             return reception.authentication.sign_in(login, password, event)
