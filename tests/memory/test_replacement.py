@@ -87,6 +87,18 @@ def test_small_core_pages_and_other_pages_may_shrink(context: Context) -> None:
         "[Remaining sections unchanged]\n\n",
         "*Rest of the content remains the same.*",
         "[…unchanged…]",
+        "... (unchanged)",
+        "// rest of file",
+        "# ... rest of the code stays the same",
+        "<!-- unchanged -->",
+        "[... existing content ...]",
+        "{{ existing content }}",
+        "/* remaining sections */",
+        "[200 more lines omitted]",
+        "(truncated)",
+        "--- rest omitted ---",
+        "[All other sections remain unchanged]\r\n",
+        "% rest of document",
     ],
 )
 def test_a_text_that_ends_with_a_placeholder_is_refused(context: Context, line: str) -> None:
@@ -104,7 +116,21 @@ def test_a_text_that_ends_with_a_placeholder_is_refused(context: Context, line: 
 
 @pytest.mark.parametrize(
     "line",
-    ["", "- unchanged", "* unchanged", "Unchanged.", "The rest of the file is about cats.", "…"],
+    [
+        "",
+        "- unchanged",
+        "* unchanged",
+        "Unchanged.",
+        "The rest of the file is about cats.",
+        "…",
+        "## Remaining sections",
+        "- [x] rest",
+        "[previous](notes.md)",
+        "[page](https://example.org/rest)",
+        "- the rest of it is here",
+        "(see above)",
+        "(all of it)",
+    ],
 )
 def test_facts_are_no_placeholders(line: str) -> None:
     """A line is one only if it says nothing else."""

@@ -182,6 +182,27 @@ def test_a_replacement_must_name_its_version_where_the_settings_ask(
         assert (name, answer.status_code) == (name, 200), answer.text
 
 
+def test_a_header_in_several_lines_is_one_list(administrator: tuple[Site, str]) -> None:
+    """HTTP allows both forms, and a proxy may turn one into the other."""
+    site, token = administrator
+    fill(site)
+    path = f"{API}/files/agent/MEMORY.md?agent=ada"
+    current = site.ask("GET", path, token).headers["etag"]
+
+    def ask(method: str, name: str, *tags: str) -> int:
+        body = {"content": "# Memory\n\n- two\n"} if method == "PUT" else None
+        headers = [(name, tag) for tag in tags]
+        return int(site.ask(method, path, token, headers=headers, json=body).status_code)
+
+    before = versions(site)
+    assert ask("GET", "If-None-Match", STALE, current) == 304
+    assert ask("GET", "If-Match", STALE, current) == 200
+    assert ask("PUT", "If-None-Match", STALE, current) == 412
+    assert ask("PUT", "If-Match", current, "no tag") == 400
+    assert versions(site) == before
+    assert ask("PUT", "If-Match", STALE, current) == 200
+
+
 def require_versions(site: Site) -> None:
     given = {"name": "require_if_match", "setting": True}
     invoke(site.workspace.context, "looseleaf/set-setting", given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from looseleaf.errors import LossRefused
 from looseleaf.memory.store import COMPOSE
 from looseleaf.values import value
@@ -14,57 +16,27 @@ SMALL_BYTES = 512  # a core page below this size may be replaced by any text
 SHRINK = 10  # a replacement has at least a tenth of the bytes
 _MEANT = ("clear", "restore", COMPOSE)  # operations that name what they lose
 _LONGEST = 120  # characters of a line that can be a placeholder
-_BRACKETS = "[](){}<>*_-/#!.…`~:;\"' \t"
-# What models write in the place of text that they were asked to repeat, without signs and marks.
-_ELISIONS = (
-    "rest of file unchanged",
-    "rest of the file unchanged",
-    "rest of page unchanged",
-    "rest of the page unchanged",
-    "rest of content unchanged",
-    "rest of the content unchanged",
-    "rest of document unchanged",
-    "rest of the document unchanged",
-    "rest of section unchanged",
-    "rest of the section unchanged",
-    "rest unchanged",
-    "the rest is unchanged",
-    "rest is unchanged",
-    "rest remains unchanged",
-    "rest of file remains unchanged",
-    "rest of the file remains unchanged",
-    "rest of the file remains the same",
-    "rest of the content remains unchanged",
-    "rest of the content remains the same",
-    "rest of file omitted",
-    "rest of the file omitted",
-    "rest omitted",
-    "rest of content here",
-    "rest of the content here",
-    "rest of file here",
-    "rest of the file here",
-    "remaining content unchanged",
-    "remaining content omitted",
-    "remaining text unchanged",
-    "remaining sections unchanged",
-    "remainder unchanged",
-    "remainder of file unchanged",
-    "remainder of the file unchanged",
-    "existing content unchanged",
-    "existing content here",
-    "existing content",
-    "previous content unchanged",
-    "previous content here",
-    "content unchanged",
-    "content omitted",
-    "content omitted for brevity",
-    "omitted for brevity",
-    "truncated for brevity",
-    "unchanged",
-    "same as before",
-    "no changes below",
-    "no further changes",
+# The words of a line that models write in the place of text they were asked to repeat: which part
+# is meant, what is said of it, and words that add nothing. A line with another word says more.
+_PARTS = frozenset(
+    "rest remainder remaining existing previous original other everything else".split()
 )
+_STATES = frozenset(
+    "unchanged unmodified untouched omitted truncated snipped skipped elided abbreviated same"
+    " preserved".split()
+)
+_FILLERS = frozenset(
+    "a all and any are as before below above brevity by changes changed code content contents"
+    " continue continues current document entries entry file for from further goes here in is it"
+    " items its keep kept left line lines memory more no not note notes of page part parts remain"
+    " remains section sections stay stays text that the these this to was were with your".split()
+)
+_VOCABULARY = _PARTS | _STATES | _FILLERS
+_PHRASES = ("no changes below", "no further changes", "no more changes")
+_WORD = re.compile(r"[^\W\d_]+")
+_SIGNS = "[](){}<>*_-/#!.…`~:;,\"'% \t0123456789"
+_OPENINGS = ("[", "(", "<", "{", "/", "..", "…", "--", "%")
+_ENDINGS = ("]", ")", ">", "}", "…", "...", "*/")
 
 
 @value
@@ -97,9 +69,17 @@ def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None
 def find_placeholder(text: bytes) -> str:
     """Give the last line of a text if it only stands for text that was left out; else ""."""
     line = text.rstrip()[-4 * _LONGEST :].rpartition(b"\n")[2].decode(errors="replace").strip()
-    words = " ".join(line.strip(_BRACKETS).lower().split())
-    if len(line) > _LONGEST or words not in _ELISIONS:
+    if not line or len(line) > _LONGEST:
         return ""
+    words = _WORD.findall(line.lower())
+    if not words or not _VOCABULARY.issuperset(words) or _has_other_signs(line):
+        return ""
+    names_state = not _STATES.isdisjoint(words) or " ".join(words) in _PHRASES
     # A word or two may be a fact; between brackets or dots they stand for something else.
-    is_marked = line[0] in "[(<{/.…" or line[-1] in "])>}…" or line.endswith("...")
-    return line if is_marked or words.count(" ") > 1 else ""
+    if line.startswith(_OPENINGS) or line.endswith(_ENDINGS):
+        return line if names_state or not _PARTS.isdisjoint(words) else ""
+    return line if names_state and len(words) > 2 else ""
+
+
+def _has_other_signs(line: str) -> bool:
+    return bool(_WORD.sub("", line).strip(_SIGNS))

@@ -39,25 +39,35 @@ def tags(header: str) -> list[str]:
     return found
 
 
+def whole_header(headers: Headers, name: str) -> str | None:
+    """Give a header that may be sent in several lines as the one list that the lines mean."""
+    lines = headers.getlist(name)
+    return ", ".join(lines) if lines else None
+
+
 def unchanged(headers: Headers, version: str) -> bool:
     """Say whether the reader has this version already."""
-    told = headers.get("if-none-match")
-    if told is None:
+    header = whole_header(headers, "if-none-match")
+    if header is None:
         return False
-    named = tags(told)
-    return ANY_VERSION in named or version in named
+    versions = tags(header)
+    return ANY_VERSION in versions or version in versions
 
 
 def check_read(headers: Headers, version: str) -> None:
     """Refuse to give a page that is not the version the reader wants."""
-    told = headers.get("if-match")
-    if told is not None and ANY_VERSION not in (named := tags(told)) and version not in named:
-        raise precondition_failed(told, version)
+    header = whole_header(headers, "if-match")
+    if header is None:
+        return
+    versions = tags(header)
+    if ANY_VERSION not in versions and version not in versions:
+        raise precondition_failed(header, version)
 
 
 def precondition_of(headers: Headers) -> Precondition | None:
     """Give the versions that a change may replace; None where the headers name none."""
-    match, none_match = headers.get("if-match"), headers.get("if-none-match")
+    match = whole_header(headers, "if-match")
+    none_match = whole_header(headers, "if-none-match")
     if match is None and none_match is None:
         return None
     return Precondition(
