@@ -8,6 +8,8 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+import pytest
+
 from looseleaf import Workspace
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.run import invoke
@@ -100,6 +102,7 @@ def test_verifying_reads_every_version(workspace: Workspace) -> None:
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     for line in lines:
         line.pop("redo", None)
+        line.pop("sum")
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert faults(workspace) == []
     (folder / "1").write_text("eno\n")
@@ -149,3 +152,29 @@ def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:
         assert "a trial write failed" in found[0].detail
         assert not list(Path(workspace.root, ".looseleaf").glob("doctor-*"))
         workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "damage"),
+    [
+        ("agents/ada/agent.json", b"{"),
+        ("agents/register.json", b"{"),
+        (".looseleaf/history/agent-1/.pages", b"\xffSOUL.m`\n"),
+        (".looseleaf/history/agent-1/MEMORY.md/log", b'{"revision":"\xff'),
+        (".looseleaf/audit-end", b"\xff"),
+    ],
+)
+def test_one_damaged_file_stops_no_other_check(
+    workspace: Workspace, path: str, damage: bytes
+) -> None:
+    """What cannot be read is a fault, and the doctor goes on to the end."""
+    invoke(workspace.context, "looseleaf/create-user", {"login": "eve"})
+    invoke(
+        workspace.context, "datamachine/append-agent-file", {"file": "MEMORY.md", "content": "a"}
+    )
+    names = {finding.check for finding in check_workspace(workspace.context, verify=True)}
+    with open(f"{workspace.root}/{path}", "wb") as file:
+        file.write(damage + b"\n")
+    findings = check_workspace(workspace.context, verify=True)
+    assert names - {finding.check for finding in findings} <= {"hooks"}
+    assert any(one.status == "fault" for one in findings)

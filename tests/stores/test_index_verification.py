@@ -67,3 +67,45 @@ def test_a_flipped_bit_is_found(workspace: Workspace, index: SearchIndex, table:
         connection.execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", (changed, number))
         connection.commit()
     assert len(index.verify(ada)) == 1
+
+
+def test_a_damaged_index_gives_no_wrong_answer(workspace: Workspace, index: SearchIndex) -> None:
+    """Wherever the bit is; SQLite itself does not notice most of them."""
+    ada = workspace.agents.resolve("ada").shelf
+    path = file_of(workspace)
+
+    def ask() -> list[object]:
+        found: list[object] = [
+            sorted((index.matching(ada, "", word) or ([],))[0]) for word in WORDS
+        ]
+        found += [index.ranked(ada, (word,), 50) for word in WORDS]
+        index.close()
+        return found
+
+    expected, whole = ask(), path.read_bytes()
+    identity = path.stat().st_ino
+    assert ask() == expected
+    assert path.stat().st_ino == identity  # what is sound is not made anew
+    places = [place for place, byte in enumerate(whole) if byte]
+    for place in places[:: len(places) // 40]:
+        flipped = bytearray(path.read_bytes())
+        flipped[min(place, len(flipped) - 1)] ^= 0x04
+        path.write_bytes(flipped)
+        assert ask() == expected, place
+
+
+def test_an_index_without_a_seal_is_made_anew(workspace: Workspace, index: SearchIndex) -> None:
+    """Nothing says that it is what was written; the doctor has nothing against it."""
+    ada = workspace.agents.resolve("ada").shelf
+    path = file_of(workspace)
+    seal = Path(f"{path}-sum")
+    seal.unlink()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DELETE FROM texts")
+        connection.commit()
+    assert index.verify(ada) == []
+    answer = index.matching(ada, "", "harbor")
+    assert answer is not None
+    assert answer[0]
+    index.close()
+    assert seal.exists()

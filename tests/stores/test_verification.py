@@ -91,6 +91,35 @@ def test_a_flipped_bit_in_a_version_is_found(store: DiskStore, folder: Path, num
     assert fault.startswith(f"revision {number}: its file is damaged; its text can be made again")
 
 
+def test_every_flipped_bit_of_a_log_is_found(store: DiskStore, folder: Path) -> None:
+    """Wherever it is: who changed a page, when, why, and what the change put in."""
+    log = folder / "log"
+    whole = log.read_bytes()
+    for place in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        log.write_bytes(flipped)
+        assert verify(store).faults, (place, bytes(flipped[max(0, place - 20) : place + 20]))
+
+
+def test_a_log_of_before_there_were_checksums_is_sound(store: DiskStore, folder: Path) -> None:
+    """Its lines say nothing that could be compared."""
+    log = folder / "log"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    for line in lines:
+        del line["sum"]
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert verify(store).faults == ()
+    store.write(PAGE, b"more", change=Change())
+    assert verify(store).faults == ()
+
+
+def test_a_damaged_note_of_the_newest_change_is_found(store: DiskStore, folder: Path) -> None:
+    """Else an end that is cut off later would not be missed."""
+    (folder / ".head").write_bytes(b"0000000000000p000006\n")
+    assert verify(store).faults == ("its .head is damaged",)
+
+
 @pytest.mark.parametrize("number", [1, 3, 5])
 def test_a_version_that_is_gone_is_missed(store: DiskStore, folder: Path, number: int) -> None:
     """The others are still read."""

@@ -19,17 +19,100 @@ _LONGEST = 120  # characters of a line that can be a placeholder
 # The words of a line that models write in the place of text they were asked to repeat: which part
 # is meant, what is said of it, and words that add nothing. A line with another word says more.
 _PARTS = frozenset(
-    "rest remainder remaining existing previous original other everything else".split()
+    {
+        "else",
+        "everything",
+        "existing",
+        "original",
+        "other",
+        "previous",
+        "remainder",
+        "remaining",
+        "rest",
+    }
 )
 _STATES = frozenset(
-    "unchanged unmodified untouched omitted truncated snipped skipped elided abbreviated same"
-    " preserved".split()
+    {
+        "abbreviated",
+        "elided",
+        "omitted",
+        "preserved",
+        "same",
+        "skipped",
+        "snipped",
+        "truncated",
+        "unchanged",
+        "unmodified",
+        "untouched",
+    }
 )
 _FILLERS = frozenset(
-    "a all and any are as before below above brevity by changes changed code content contents"
-    " continue continues current document entries entry file for from further goes here in is it"
-    " items its keep kept left line lines memory more no not note notes of page part parts remain"
-    " remains section sections stay stays text that the these this to was were with your".split()
+    {
+        "a",
+        "above",
+        "all",
+        "and",
+        "any",
+        "are",
+        "as",
+        "before",
+        "below",
+        "brevity",
+        "by",
+        "changed",
+        "changes",
+        "code",
+        "content",
+        "contents",
+        "continue",
+        "continues",
+        "current",
+        "document",
+        "entries",
+        "entry",
+        "file",
+        "for",
+        "from",
+        "further",
+        "goes",
+        "here",
+        "in",
+        "is",
+        "it",
+        "items",
+        "its",
+        "keep",
+        "kept",
+        "left",
+        "line",
+        "lines",
+        "memory",
+        "more",
+        "no",
+        "not",
+        "note",
+        "notes",
+        "of",
+        "page",
+        "part",
+        "parts",
+        "remain",
+        "remains",
+        "section",
+        "sections",
+        "stay",
+        "stays",
+        "text",
+        "that",
+        "the",
+        "these",
+        "this",
+        "to",
+        "was",
+        "were",
+        "with",
+        "your",
+    }
 )
 _VOCABULARY = _PARTS | _STATES | _FILLERS
 _PHRASES = ("no changes below", "no further changes", "no more changes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 
 from looseleaf.agents.record import check_config
 from looseleaf.errors import AgentMissing, LooseleafError
@@ -10,7 +11,7 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.operations.audit import has_accounts
 from looseleaf.operations.catalog import operation
 from looseleaf.operations.hidden_text import check_hidden_text
-from looseleaf.operations.prompt_condition import check_core_pages, check_hooks
+from looseleaf.operations.prompt_condition import check_core_pages, check_hooks, readable_agents
 from looseleaf.stores import condition
 from looseleaf.stores.condition import Finding
 
@@ -18,10 +19,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from looseleaf.agents.accounts import Audit
     from looseleaf.memory.scope import Scope
     from looseleaf.operations.context import Context
 
 _MOST = 20
+# What reading damaged files can raise. A doctor that falls ill with the patient helps nobody.
+_DAMAGE = (LooseleafError, OSError, sqlite3.Error, ValueError, LookupError, TypeError)
 
 
 @operation(
@@ -31,19 +35,31 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
     """Check the folder, locks, index, database and configuration; to verify reads everything."""
     context.allow()
     root = os.path.realpath(context.settings.root)
-    found = [
-        *condition.python(),
-        *condition.file_system(root),
-        *condition.permissions(root, group_writable=context.settings.group_writable),
-        *condition.leftovers(root),
-        *condition.databases(root),
-        *_agents(context),
-        *check_core_pages(context),
-        *check_hidden_text(context, every_page=verify),
-        *check_hooks(context),
-        *_accounts(context, verify=verify),
-    ]
-    return [*found, *_pages(context, root)] if verify else found
+    is_shared = context.settings.group_writable
+    checks: dict[str, Iterator[Finding]] = {
+        "python": condition.python(),
+        "file system": condition.file_system(root),
+        "permissions": condition.permissions(root, group_writable=is_shared),
+        "leftovers": condition.leftovers(root),
+        "databases": condition.databases(root),
+        "agents": _agents(context),
+        "core pages": check_core_pages(context),
+        "hidden text": check_hidden_text(context, every_page=verify),
+        "hooks": check_hooks(context),
+        "accounts": _accounts(context, verify=verify),
+    }
+    if verify:
+        checks |= {"index": _indexes(context, root), "pages": _pages(context, root)}
+    return [finding for name, findings in checks.items() for finding in _report(name, findings)]
+
+
+def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Give the findings of a check; where damage stops it, say so and let the others go on."""
+    try:
+        yield from findings
+    except _DAMAGE as error:
+        detail = f"the check could not be finished: {error}"
+        yield Finding(name, "fault", detail, "Compare with a backup.")
 
 
 def _agents(context: Context) -> Iterator[Finding]:
@@ -83,19 +99,25 @@ def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:
         if not verify:
             yield Finding("accounts", "ok", "the database opens")
             return
-        checked, row_faults = accounts.audit.verify(), accounts.verify()
+        row_faults = accounts.verify()
     except LooseleafError as error:
         yield Finding("accounts", "fault", str(error), "See docs/database.md.")
         return
+    yield from _report("audit", _audit(accounts.audit))
+    for fault in row_faults:
+        yield Finding("accounts", "fault", fault, "Compare with a backup of the database.")
+    if not row_faults:
+        yield Finding("accounts", "ok", "users, rights and conversations are as they were written")
+
+
+def _audit(audit: Audit) -> Iterator[Finding]:
+    """Follow the chain of the audit."""
+    checked = audit.verify()
     if checked.fault:
         advice = "Compare with a backup. If you restored one on purpose: rm .looseleaf/audit-end"
         yield Finding("audit", "fault", checked.fault, advice)
     else:
         yield Finding("audit", "ok", f"{checked.entries} entries form one chain")
-    for fault in row_faults:
-        yield Finding("accounts", "fault", fault, "Compare with a backup of the database.")
-    if not row_faults:
-        yield Finding("accounts", "ok", "users, rights and conversations are as they were written")
 
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:
@@ -107,8 +129,7 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
         with_history = set(context.history.pages(shelf))
         scopes += [shelf.page(name) for name in sorted(present | with_history)]
         lost = context.history.missing(shelf)
-        faults += [(shelf.page(name).key, "its history is missing") for name in lost]
-    yield from _indexes(context, root)
+        faults += [(f"{shelf.name}:{name}", "its history is missing") for name in lost]
     edited, versions = [], 0
     for number, scope in enumerate(scopes, 1):
         context.progress("Verifying", number, len(scopes))
@@ -156,5 +177,4 @@ def _shelves(context: Context, root: str) -> Iterator[Shelf]:
     for name in sorted(os.listdir(users)) if os.path.isdir(users) else ():
         if name.isascii() and name.isdigit() and int(name) > 0:
             yield Shelf("user", int(name))
-    for record in context.agents.records():
-        yield record.shelf
+    yield from (record.shelf for record in readable_agents(context))

@@ -36,14 +36,15 @@ def check_core_pages(context: Context) -> Iterator[Finding]:
 
 def shelves_to_check(context: Context) -> Iterator[Shelf]:
     """List the shelves of everyone whose agents can be used."""
-    agents = list(_agents(context))
+    agents = list(readable_agents(context))
     yield from (Shelf("shared"), Shelf("network"))
     users = {context.settings.default_user, *(record.owner for record in agents)}
     yield from (Shelf("user", user) for user in sorted(users))
     yield from (record.shelf for record in agents)
 
 
-def _agents(context: Context) -> Iterator[AgentRecord]:
+def readable_agents(context: Context) -> Iterator[AgentRecord]:
+    """Give the agents whose records can be read; the others are a finding of their own."""
     for slug in context.agents.slugs():
         try:
             yield context.agents.resolve(slug)
@@ -60,7 +61,7 @@ def _owner(context: Context, shelf: Shelf) -> str:
 def check_hooks(context: Context) -> Iterator[Finding]:
     """Check that what agents are given when a coding agent starts fits into its hook's output."""
     count = 0
-    for record in _agents(context):
+    for record in readable_agents(context):
         if record.status != "active":
             continue
         try:

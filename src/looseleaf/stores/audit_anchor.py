@@ -11,6 +11,7 @@ import os
 import time
 
 from looseleaf import atomic
+from looseleaf.errors import Unavailable
 from looseleaf.folders import READ, Reporting, file_mode_below, read_all
 
 TYPE_CHECKING = False
@@ -42,7 +43,10 @@ class AuditAnchor:
         back nor covers up that the database did.
         """
         self._next = time.monotonic() + SECONDS
-        noted, expected = self.read()
+        try:
+            noted, expected = self.read()
+        except Unavailable:
+            return  # the doctor says so, and what was noted is not covered up
         if self._is_trusted is None:
             self._is_trusted = not noted or find_hash(noted) == expected
         if noted >= number or not self._is_trusted:
@@ -65,4 +69,6 @@ class AuditAnchor:
             number, _, digest = read_all(fd).decode("ascii", "replace").strip().partition(" ")
         finally:
             os.close(fd)
-        return (int(number), digest) if number.isdigit() else (0, "")
+        if number and not number.isdigit():
+            raise Unavailable("The end of the audit", f".looseleaf/{NAME} is damaged")
+        return (int(number), digest) if number else (0, "")

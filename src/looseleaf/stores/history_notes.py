@@ -68,3 +68,16 @@ def read_head(history_folder: int) -> int:
     finally:
         os.close(fd)
     return int(digits) if digits.isdigit() else 0
+
+
+def is_head_damaged(history_folder: int) -> bool:
+    """Say whether the note of the newest change is no number; a power cut may leave it empty."""
+    try:
+        fd = os.open(HEAD, READ, dir_fd=history_folder)
+    except FileNotFoundError:
+        return False
+    try:
+        digits = read_all(fd).strip(b"\0\n")
+    finally:
+        os.close(fd)
+    return bool(digits) and not digits.isdigit()

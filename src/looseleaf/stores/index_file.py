@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import unicodedata
+from contextlib import suppress
 
 from looseleaf.memory.calendar_words import MARK
 from looseleaf.memory.ranking import count_words
 from looseleaf.memory.words import stem_lines
+from looseleaf.stores.index_seal import SUFFIX, is_sealed, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.freshness import Signature
 
 IN_MEMORY = ":memory:"
-SUFFIXES = ("", "-wal", "-shm")
+SUFFIXES = ("", "-wal", "-shm", SUFFIX)
 _LAYOUT = 2
 # Texts are folded by the rules of one Unicode version; a file made by another is made anew.
 _VERSION = _LAYOUT * 100_000 + int(unicodedata.unidata_version.replace(".", ""))
@@ -74,15 +76,22 @@ class IndexFile:
 
     def __init__(self, path: str, *, modes: tuple[int, int] = (0o600, 0o700)) -> None:
         self.path = path
+        self._mode = modes[0]
+        self._is_sound = False  # whether the file was as it was sealed, or is new
         if path != IN_MEMORY:
             for folder in (os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
                 _make_folder(folder, modes[1])
+            is_as_sealed = is_sealed(path)
+            if is_as_sealed is False:
+                raise sqlite3.DatabaseError("the index is not what was written")
+            self._is_sound = is_as_sealed is True
         self._sql = sqlite3.connect(
             path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         try:
             if path != IN_MEMORY and os.stat(path).st_size == 0:
                 os.chmod(path, modes[0])
+                self._is_sound = True
             self._prepare()
         except BaseException:
             self._sql.close()
@@ -95,6 +104,9 @@ class IndexFile:
         if now[:1] == self._files[:1] and now != self._files:
             # Its log was deleted: SQLite would still write what it held into the file.
             remove(self.path)
+        elif self._is_sound and self._sql.total_changes and now == self._files:
+            with suppress(OSError, sqlite3.Error):  # unsealed, it is made anew
+                seal(self.path, self._sql, self._mode)
         self._sql.close()
 
     def stands(self) -> bool:

@@ -10,6 +10,7 @@ from looseleaf.memory.folding import fold
 from looseleaf.memory.store import Found
 from looseleaf.stores.freshness import Tree
 from looseleaf.stores.index_file import IN_MEMORY, IndexFile
+from looseleaf.stores.index_seal import is_abandoned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
     """Say what an index has that its pages have not; a page that changed since is passed over."""
+    if is_abandoned(path):
+        return []
     try:
         index = IndexFile(path)
     except sqlite3.DatabaseError as error:
@@ -29,7 +32,7 @@ def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
     try:
         index.begin()
         return [*_verify_texts(store, shelf, index, anew), *_verify_terms(index, anew)][:1]
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeError, TypeError) as error:
         return [str(error)]
     finally:
         index.close()

@@ -15,6 +15,7 @@ from looseleaf.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.history import Revision
 from looseleaf.memory.store import content_hash
 from looseleaf.stores.history_notes import note_head, note_page
+from looseleaf.stores.log_line import CHECKSUM, encode_line
 from looseleaf.stores.splice import is_whole, splice, unsplice
 
 TYPE_CHECKING = False
@@ -107,7 +108,7 @@ class PageLog:
 
     def _change_of(self, line: bytes) -> Line | None:
         """Read the last line; a purge is noted in the log without being a change of the page."""
-        found = self._parsed(line)
+        found = self.parse(line)
         if "revision" in found:
             return found
         return next((entry for entry in reversed(self.lines()) if "revision" in entry), None)
@@ -128,11 +129,11 @@ class PageLog:
     def first(self) -> int:
         """Give the number of the oldest change, or 0 where that is not seen at a glance."""
         line, whole, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
-        return int(self._parsed(line).get("revision", 0)) if whole else 0
+        return int(self.parse(line).get("revision", 0)) if whole else 0
 
     def add(self, entry: Line) -> None:
         """Append a change durably."""
-        line = _line(entry)
+        line = encode_line(entry)
         if not self._size:
             note_page(self.folder, self.what)
         atomic.append(self._fd, line, self._size)
@@ -154,11 +155,15 @@ class PageLog:
         self.close()
         self._last = None
         atomic.sync(self.folder)  # what the new log can no longer make again must lie here
-        content = b"".join(map(_line, lines))
+        content = b"".join(map(encode_line, lines))
         atomic.replace(self.folder, LOG, content, mode=mode, staging=self._staging)
 
     def lines(self) -> list[Line]:
         """Read every whole line, oldest first; works without the lock."""
+        return [self.parse(line) for line in self.raw_lines()]
+
+    def raw_lines(self) -> list[bytes]:
+        """Give every whole line as it was written, oldest first."""
         try:
             fd = os.open(LOG, READ, dir_fd=self.folder)
         except FileNotFoundError:
@@ -167,7 +172,7 @@ class PageLog:
             whole, _, _unfinished = read_all(fd).rpartition(b"\n")
         finally:
             os.close(fd)
-        return [self._parsed(line) for line in whole.split(b"\n") if line]
+        return [line for line in whole.split(b"\n") if line]
 
     def prior(self, number: int) -> bytes | None:
         """Read a prior version; None where it is not kept."""
@@ -274,7 +279,8 @@ class PageLog:
                 return tail[cut + 1 :]
             window *= 8
 
-    def _parsed(self, line: bytes) -> Line:
+    def parse(self, line: bytes) -> Line:
+        """Read a line."""
         import json
 
         try:
@@ -283,6 +289,7 @@ class PageLog:
             raise self._damaged(error) from error
         if not isinstance(found, dict) or not (found.keys() >= _CHANGE or "purged" in found):
             raise self._damaged("it tells of no change")
+        found.pop(CHECKSUM, None)
         return found
 
     def _damaged(self, why: object) -> Unavailable:
@@ -294,12 +301,6 @@ def stand_alone(lines: list[Line], present: bytes) -> None:
     newest = [line for line in lines if "revision" in line][-1]
     if "redo" in newest and content_hash(present) == newest["hash"]:
         newest["redo"] = splice(b"", present)
-
-
-def _line(entry: Line) -> bytes:
-    import json
-
-    return json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def revision_of(line: Line, *, kept: bool, purged: str = "") -> Revision:

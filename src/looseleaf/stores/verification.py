@@ -9,7 +9,8 @@ from looseleaf.folders import Reporting
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.store import Found, content_hash
-from looseleaf.stores.history_notes import known_pages, read_head
+from looseleaf.stores.history_notes import HEAD, is_head_damaged, known_pages, read_head
+from looseleaf.stores.log_line import is_intact
 from looseleaf.stores.revisions import LOG
 from looseleaf.stores.splice import is_whole, unsplice
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.stores.disk import DiskStore
     from looseleaf.stores.revisions import Line, PageLog
+
+_MOST_NAMED = 5
 
 
 def missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[str]:
@@ -41,7 +44,12 @@ def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict
         return PageVerdict(0, ("it has no history",) if is_core and present else ())
     try:
         with Reporting(f"The history of {scope.filename}"):
-            lines = log.lines()
+            written = log.raw_lines()
+            damaged = [at for at, line in enumerate(written, 1) if not is_intact(line)]
+            if damaged:
+                numbers = ", ".join(map(str, damaged[:_MOST_NAMED]))
+                return PageVerdict(0, (f"its {LOG} is damaged, line {numbers}",))
+            lines = [log.parse(line) for line in written]
             names = {name for name in os.listdir(log.folder) if name.isdigit()}
             return _verify_lines(log, lines, names, present, is_core=is_core)
     except LooseleafError as error:
@@ -60,6 +68,7 @@ def _verify_lines(
     purged = {line["purged"] for line in lines if "purged" in line}
     newest = changes[-1]
     faults = list(_missing_lines(log, changes, names))
+    faults += [f"its {HEAD} is damaged"] if is_head_damaged(log.folder) else []
     versions = 0
     for line, fault in _verify_versions(log, changes[:-1]):
         is_gone = not line["hash"] or line["revision"] in purged
