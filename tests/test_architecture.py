@@ -85,6 +85,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("agents/directory.py", "looseleaf.agents.*"): "only a change of the agents needs it",
     ("agents/*.py", "json"): "a fifth of a cold start; a plain record is read without it",
     ("stores/revisions.py", "json"): "the same: reading a page needs no history",
+    ("stores/log_line.py", "json"): "the same",
     ("stores/revisions.py", "datetime.*"): "the same: 2 ms that a time takes, and a page has none",
     ("operations/moment.py", "datetime.*"): "the same",
     ("plugins/defaults.py", "looseleaf.*"): "a plain read enters neither prompt/ nor the catalog",

@@ -69,6 +69,19 @@ def test_the_pages_that_a_deleted_agent_leaves_are_no_fault(workspace: Workspace
     assert "agents" in [one.check for one in faults(workspace, verify=False)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"active",', '"active"<'), ("active", "actiwe"), ('"created": "2', '"created": "r')],
+)
+def test_a_flipped_bit_in_a_record_is_a_fault(
+    workspace: Workspace, before: str, after: str
+) -> None:
+    """Also one that does not keep the agent from being found."""
+    record = Path(workspace.root, "agents/ada/agent.json")
+    record.write_text(record.read_text().replace(before, after))
+    assert "agents" in {one.check for one in faults(workspace, verify=False)}
+
+
 def test_an_agent_that_is_gone_is_missed(workspace: Workspace) -> None:
     """One that was deleted is not."""
     workspace.agents.create("bob")

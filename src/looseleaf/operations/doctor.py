@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from datetime import datetime
 
-from looseleaf.agents.record import check_config
+from looseleaf.agents.files import RECORD
+from looseleaf.agents.record import STATUSES, check_config
 from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.audit import has_accounts
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.agents.accounts import Audit
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.memory.scope import Scope
     from looseleaf.operations.context import Context
 
@@ -42,7 +46,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         "permissions": condition.permissions(root, group_writable=is_shared),
         "leftovers": condition.leftovers(root),
         "databases": condition.databases(root),
-        "agents": _agents(context),
+        "agents": _agents(context, root),
         "core pages": check_core_pages(context),
         "hidden text": check_hidden_text(context, every_page=verify),
         "hooks": check_hooks(context),
@@ -62,7 +66,7 @@ def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(name, "fault", detail, "Compare with a backup.")
 
 
-def _agents(context: Context) -> Iterator[Finding]:
+def _agents(context: Context, root: str) -> Iterator[Finding]:
     """Check that each folder of an agent has a record of its own that can be followed."""
     ids: dict[int, str] = {}
     fine = 0
@@ -72,7 +76,8 @@ def _agents(context: Context) -> Iterator[Finding]:
         try:
             record = context.agents.resolve(slug)
             check_config(slug, record.config)
-        except LooseleafError as error:
+            _check_record(root, record)
+        except (LooseleafError, ValueError) as error:
             if not (isinstance(error, AgentMissing) and slug in deleted):
                 advice = f"Mend agents/{slug}/agent.json."
                 yield Finding("agents", "fault", f"{slug}: {error}", advice)
@@ -88,6 +93,15 @@ def _agents(context: Context) -> Iterator[Finding]:
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
+
+
+def _check_record(root: str, record: AgentRecord) -> None:
+    """Read a record as strictly as other programs do; an agent is found by less than that."""
+    with open(os.path.join(root, "agents", record.slug, RECORD), "rb") as file:
+        json.loads(file.read())
+    datetime.fromisoformat(record.created)
+    if record.status not in STATUSES:
+        raise ValueError(f"the status is {record.status!r}, not one of {', '.join(STATUSES)}")
 
 
 def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:

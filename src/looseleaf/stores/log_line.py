@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from binascii import crc32
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -13,7 +15,6 @@ _SEPARATOR = b',"sum":"'
 def encode_line(entry: dict[str, Any]) -> bytes:
     """Write an entry as a line."""
     import json
-    from binascii import crc32
 
     content = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
     return content + _SEPARATOR + b'%08x"}\n' % crc32(content)
@@ -21,8 +22,6 @@ def encode_line(entry: dict[str, Any]) -> bytes:
 
 def is_intact(line: bytes) -> bool:
     """Say whether a line is what was written; a line of before there were checksums is."""
-    from binascii import crc32
-
     content, separator, end = line.rpartition(_SEPARATOR)
     return end == b'%08x"}' % crc32(content) if separator else not _ends_with_checksum(line)
 
