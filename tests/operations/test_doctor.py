@@ -191,3 +191,14 @@ def test_one_damaged_file_stops_no_other_check(
     findings = check_workspace(workspace.context, verify=True)
     assert names - {finding.check for finding in findings} <= {"hooks"}
     assert any(one.status == "fault" for one in findings)
+
+
+def test_a_database_that_is_gone_is_missed(workspace: Workspace) -> None:
+    """The end of its audit is noted outside it, so its loss is not taken for a beginning."""
+    invoke(workspace.context, "looseleaf/create-user", {"login": "eve"})
+    workspace.close()
+    assert faults(Workspace.open(workspace.root), verify=False) == []
+    for file in Path(workspace.root, ".looseleaf").glob("looseleaf.db*"):
+        file.unlink()
+    (fault,) = faults(Workspace.open(workspace.root), verify=False)
+    assert (fault.check, fault.status) == ("accounts", "fault")

@@ -165,3 +165,9 @@ def test_events_of_pages_are_noted_from_time_to_time(workspace: Workspace) -> No
     accounts.database.anchor._next = -1.0
     accounts.audit.add(event)
     assert accounts.database.anchor.read()[0] == noted + 2
+
+
+def test_an_end_of_the_audit_that_is_gone_is_found(home: Workspace) -> None:
+    """The doctor goes on, and says so."""
+    execute(home, tables.state.delete().where(tables.state.c.name == "audit"))
+    assert "nothing says" in home.accounts().audit.verify().fault

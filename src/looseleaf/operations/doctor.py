@@ -16,6 +16,8 @@ from looseleaf.operations.catalog import operation
 from looseleaf.operations.hidden_text import check_hidden_text
 from looseleaf.operations.prompt_condition import check_core_pages, check_hooks, readable_agents
 from looseleaf.stores import condition
+from looseleaf.stores.audit_anchor import HOME
+from looseleaf.stores.audit_anchor import NAME as AUDIT_END
 from looseleaf.stores.condition import Finding
 
 TYPE_CHECKING = False
@@ -50,7 +52,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         "core pages": check_core_pages(context),
         "hidden text": check_hidden_text(context, every_page=verify),
         "hooks": check_hooks(context),
-        "accounts": _accounts(context, verify=verify),
+        "accounts": _accounts(context, root, verify=verify),
     }
     if verify:
         checks |= {"index": _indexes(context, root), "pages": _pages(context, root)}
@@ -104,9 +106,12 @@ def _check_record(root: str, record: AgentRecord) -> None:
         raise ValueError(f"the status is {record.status!r}, not one of {', '.join(STATUSES)}")
 
 
-def _accounts(context: Context, *, verify: bool) -> Iterator[Finding]:
+def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
     """Check that the database opens, and the chain of its audit."""
     if context.accounts is None or not has_accounts(context):
+        if os.path.exists(os.path.join(root, HOME, AUDIT_END)):
+            advice = "Restore it from a backup: users, tokens and conversations are in it."
+            yield Finding("accounts", "fault", "the database was there and is gone", advice)
         return
     try:
         accounts = context.accounts()
