@@ -80,3 +80,10 @@ def test_what_no_hook_has_room_for_is_a_warning(workspace: Workspace) -> None:
     assert found.status == "warning"
     assert found.detail.startswith("ada: a hook may print 10,000 characters, so it gives in part")
     assert "prompt check --hook --agent ada" in found.advice
+
+
+def test_a_generated_page_that_no_hook_has_room_for_is_no_warning(workspace: Workspace) -> None:
+    """The list of many agents is long for each of them, and nobody wrote it."""
+    Path(workspace.root, "shared/SITE.md").write_text("# Site\n\n" + "- An agent.\n" * 900)
+    assert "SITE.md" in check_prompt(workspace.context, "chat", host="any").omitted
+    assert [one.status for one in findings(workspace, "hooks")] == ["ok"]

@@ -7,7 +7,7 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.operations.context import Where
 from looseleaf.operations.page_problems import page_problems
 from looseleaf.operations.prompt import assemble, host_limit
-from looseleaf.prompt.host_limit import fit_to_host
+from looseleaf.prompt.host_limit import concerns_person, fit_to_host
 from looseleaf.stores.condition import Finding
 
 TYPE_CHECKING = False
@@ -81,8 +81,8 @@ def _missing(context: Context, record: AgentRecord) -> str:
     assembly = assemble(context, "chat", where=Where(record.id))
     limit = host_limit(context, record, "any")
     given = fit_to_host(assembly, limit)
-    if given is assembly:
-        return ""
+    if given is assembly or not concerns_person(given):
+        return ""  # a generated page is left out without loss
     parts = [
         f"{what} {', '.join(names)}"
         for what, names in (("gives in part", given.truncated), ("leaves out", given.omitted))
