@@ -23,7 +23,7 @@ def test_the_log_is_not_read_again_after_a_write_of_ours(
 ) -> None:
     """A second write of the same process knows how the log ends."""
     put(store, MEMORY, b"one\n")
-    monkeypatch.setattr(revisions.PageLog, "_parsed", None)
+    monkeypatch.setattr(revisions.PageLog, "parse", None)
     put(store, MEMORY, b"two\n")
     monkeypatch.undo()
     assert operations(store) == [(1, "write"), (2, "write")]
