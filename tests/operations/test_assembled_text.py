@@ -59,6 +59,7 @@ def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> 
         "old": "one",
         "section": "Facts",
     }
+    samples["mode"] = "append"
     given = {key: one for key, one in samples.items() if key in shape}
     token = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
     context = workspace.acting(principal=token, surface="test")

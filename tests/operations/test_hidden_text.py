@@ -58,6 +58,7 @@ def test_every_write_tells_its_writer(name: str, workspace: Workspace) -> None:
     given: dict[str, object] = {"content": HIDDEN["an order of its own"]}
     given |= {"file": "notes.md"} if "file" in shape else {}
     given |= {"section": "Facts"} if "section" in shape else {}
+    given |= {"mode": "append"} if "mode" in shape else {}
     saved = invoke(workspace.context, name, given)
     assert any("U+202E" in warning for warning in saved["warnings"]), saved
 

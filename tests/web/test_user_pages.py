@@ -35,6 +35,7 @@ def replacing(name: str) -> dict[str, object]:
     """Give the arguments by which an operation replaces USER.md, or a part of it."""
     taken = CATALOG[name].run.__annotations__
     given = {key: SAMPLES[key] for key in ("content", "data", "section", "revision")}
+    given["mode"] = "set"
     return {"file": "USER.md", **{key: one for key, one in given.items() if key in taken}}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from binascii import crc32
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -17,13 +15,21 @@ def encode_line(entry: dict[str, Any]) -> bytes:
     import json
 
     content = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
-    return content + _SEPARATOR + b'%08x"}\n' % crc32(content)
+    return content + _SEPARATOR + _checksum(content) + b'"}\n'
 
 
 def is_intact(line: bytes) -> bool:
     """Say whether a line is what was written; a line of before there were checksums is."""
     content, separator, end = line.rpartition(_SEPARATOR)
-    return end == b'%08x"}' % crc32(content) if separator else not _ends_with_checksum(line)
+    if not separator:
+        return not _ends_with_checksum(line)
+    return end == _checksum(content) + b'"}'
+
+
+def _checksum(content: bytes) -> bytes:
+    from binascii import crc32
+
+    return b"%08x" % crc32(content)
 
 
 def _ends_with_checksum(line: bytes) -> bool:
