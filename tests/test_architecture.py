@@ -79,6 +79,7 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("memory/pages.py", "looseleaf.memory.characters.*"): "most pages are plain",
     ("memory/pages.py", "looseleaf.memory.replacement.*"): "reading a page replaces nothing",
     ("extras.py", "*"): "only where a part is missing: how this installation was made",
+    ("stores/history.py", "looseleaf.stores.verification.*"): "only the doctor verifies",
     ("stores/log_line.py", "binascii.*"): "a library to load, and reading a page needs no log",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     ("memory/scope.py", "looseleaf.memory.characters.*"): "only names that are not plain need it",

@@ -210,13 +210,14 @@ def check_regular(what: str, status: os.stat_result, device: int) -> None:
         raise Unsafe(what, "it lies on another file system than the workspace")
 
 
-def settled(status: os.stat_result, asked: int) -> bool:
-    """Say whether a file can no longer change without its time changing, as of `asked` (ns).
+def settled(changed: int, asked: int) -> bool:
+    """Say whether a file that changed at a time can change no more without a new time (both ns).
 
-    File systems count time in steps, some of them in whole seconds.
+    File systems count time in steps: up to 10 ms on Linux, one or two seconds on older ones. A file
+    that changes twice within a step looks the same both times ("racy", as git says).
     """
-    step = 50_000_000 if status.st_ctime_ns % 1_000_000_000 else 2_000_000_000
-    return asked - status.st_ctime_ns >= step
+    step = 50_000_000 if changed % 1_000_000_000 else 2_100_000_000
+    return asked - changed > step
 
 
 def file_mode_below(folder: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from looseleaf.prompt.sources import PresentSources
 from looseleaf.values import changed
 from tests.prompt.conftest import left_out, pages
 
+NOBODY = 65_534  # a user without rights
 PAGE = "# Memory\n\n<!-- Facts only. -->\n\n- Ada likes tea.\n"
 
 
@@ -94,11 +96,23 @@ def test_a_page_that_cannot_be_read_leaves_a_notice(workspace: Workspace) -> Non
     assert "MEMORY.md" in pages(workspace.compose("chat", "ada"))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_page_without_permission_leaves_a_notice(workspace: Workspace) -> None:
-    """As any other that cannot be read."""
-    page_of(workspace).chmod(0)
-    assert left_out(workspace.compose("chat", "ada"))["MEMORY.md"] == "unreadable"
+def test_a_page_without_permission_leaves_a_notice() -> None:
+    """As any other that cannot be read; root, who may read everything, is someone else for it."""
+    with tempfile.TemporaryDirectory(prefix="looseleaf-unreadable-") as folder:
+        workspace = Workspace.create(Path(folder, "memory"), agent="ada")
+        is_root = os.geteuid() == 0
+        if is_root:
+            for path in (Path(folder), *Path(folder).rglob("*")):
+                os.chown(path, NOBODY, -1)
+        page_of(workspace).chmod(0)
+        try:
+            if is_root:
+                os.seteuid(NOBODY)
+            with Workspace.open(workspace.root) as opened:
+                assert left_out(opened.compose("chat", "ada"))["MEMORY.md"] == "unreadable"
+        finally:
+            if is_root:
+                os.seteuid(0)
 
 
 def test_a_store_that_gives_no_page_at_all_is_an_error(workspace: Workspace) -> None:

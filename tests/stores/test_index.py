@@ -21,12 +21,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from looseleaf.folders import settled
 from looseleaf.memory.find import ranked
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.search import Query, Results, search
 from looseleaf.stores import index_file, watch
 from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.freshness import Tree, settled
+from looseleaf.stores.freshness import Tree
 from looseleaf.stores.index import SearchIndex
 from looseleaf.stores.watch import is_local
 from looseleaf.values import changed
@@ -231,10 +232,10 @@ def test_a_write_is_seen_before_its_file_is_closed(
 def test_a_file_is_trusted_when_its_clock_has_moved_on() -> None:
     """A file just changed, or dated in whole seconds, is read again until time has passed."""
     step = 1_000_000_000
-    assert not settled((1, 5 * step + 7, 0, 0), 5 * step + 8)
-    assert settled((1, 5 * step + 7, 0, 0), 5 * step + 60_000_000)
-    assert not settled((1, 5 * step, 0, 0), 7 * step)
-    assert settled((1, 5 * step, 0, 0), 8 * step)
+    assert not settled(5 * step + 7, 5 * step + 8)
+    assert settled(5 * step + 7, 5 * step + 60_000_000)
+    assert not settled(5 * step, 7 * step)
+    assert settled(5 * step, 8 * step)
 
 
 EDITOR = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from contextlib import closing
@@ -11,7 +12,10 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.memory.store import Change
+from looseleaf.stores import index_seal
 from looseleaf.stores.index import SearchIndex
+from looseleaf.stores.index_seal import is_sealed
+from tests.stores.test_cache import wait_until_settled
 
 WORDS = ("harbor", "violin", "lantern", "orchard", "granite")
 
@@ -109,3 +113,42 @@ def test_an_index_without_a_seal_is_made_anew(workspace: Workspace, index: Searc
     assert answer[0]
     index.close()
     assert seal.exists()
+
+
+def test_a_sealed_file_is_read_once_until_someone_writes_it(
+    workspace: Workspace, index: SearchIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its status says that nobody has; a writer who sets the time back is noticed, too."""
+    assert index is not None
+    file, compared = file_of(workspace), 0
+    really = index_seal._checksum
+
+    def counting(path: str) -> bytes:
+        nonlocal compared
+        compared += 1
+        return really(path)
+
+    monkeypatch.setattr(index_seal, "_checksum", counting)
+    wait_until_settled(file)
+    assert [is_sealed(str(file)) for _ in range(3)] == [True, True, True]
+    assert compared == (1 if Path(index_seal._BOOT).exists() else 3)
+    status, content = file.stat(), bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert is_sealed(str(file)) is False
+
+
+def test_a_seal_of_another_boot_is_compared(
+    workspace: Workspace, index: SearchIndex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A disk may have lost something meanwhile."""
+    assert index is not None
+    file, boot = file_of(workspace), tmp_path / "boot"
+    monkeypatch.setattr(index_seal, "_BOOT", str(boot))
+    boot.write_text("first\n")
+    wait_until_settled(file)
+    assert is_sealed(str(file)) is True
+    boot.write_text("second\n")
+    monkeypatch.setattr(index_seal, "_checksum", lambda _path: b"another")
+    assert is_sealed(str(file)) is False

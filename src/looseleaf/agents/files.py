@@ -103,7 +103,7 @@ class RecordFiles:
         record, status = found
         self._records.pop(slug, None)
         self._marks[slug] = (status.st_ino, status.st_ctime_ns, record.id)
-        if settled(status, asked):
+        if settled(status.st_ctime_ns, asked):
             self._records[slug] = record
         return record
 

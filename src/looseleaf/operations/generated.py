@@ -7,6 +7,7 @@ import time
 from _thread import allocate_lock
 
 from looseleaf.errors import LooseleafError
+from looseleaf.folders import settled
 from looseleaf.memory.composed import is_generated
 from looseleaf.memory.pages import decoded
 from looseleaf.memory.store import Change, Missing
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 _ACTOR = "looseleaf"
 _REASON = "what it is made from has changed"
-# A folder that has just changed may change again without a new time.
-_SETTLED = 1_000_000_000  # nanoseconds
 _FOLDERS = ("agents", "shared", "network")
 
 
@@ -65,12 +64,12 @@ class GeneratedPages:
 
     def check(self, agent: AgentRecord) -> None:
         """Look, before a prompt is composed, whether something was changed outside Looseleaf."""
-        stamp = self._stamp_now()
+        asked, stamp = time.time_ns(), self._stamp_now()
         if stamp != self._stamp:
             with self._lock:
                 self._follow_all()
-                is_settled = time.time_ns() - max(stamp[1:]) > _SETTLED
                 # As it was before: what changes meanwhile is found by the next check.
+                is_settled = all(settled(changed, asked) for changed in stamp[1:])
                 self._stamp = stamp if is_settled else []
         if self.of_agents:
             self._follow_agent(agent)

@@ -39,7 +39,7 @@ class PageCache:
     def remember(self, key: Key, page: Found, *, status: os.stat_result, asked: int) -> None:
         """Keep a page that was read, with the status its file had when it was asked for it."""
         # A file touched a moment ago may change again without its time changing.
-        if not settled(status, asked) or len(page.content) > _BYTES // 8:
+        if not settled(status.st_ctime_ns, asked) or len(page.content) > _BYTES // 8:
             return
         if self._bytes > _BYTES:
             self.pages.clear()

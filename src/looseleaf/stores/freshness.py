@@ -15,19 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     Signature = tuple[int, int, int, int]
 
-# File systems count time in steps: up to 10 ms on Linux, one or two seconds on older ones. A file
-# that changes twice within a step looks the same both times ("racy", as git says).
-_STEP_NS = 50_000_000
-_COARSE_STEP_NS = 2_100_000_000
-_SECOND_NS = 1_000_000_000
-
-
-def settled(signature: Signature, moment: int) -> bool:
-    """Say whether a file read at this moment shows any later change by its signature."""
-    changed = signature[1]
-    step = _STEP_NS if changed % _SECOND_NS else _COARSE_STEP_NS
-    return changed + step < moment
-
 
 def identity(folder: str) -> tuple[int, int] | None:
     """Give what tells this folder from another in its place; None where a link leads there."""

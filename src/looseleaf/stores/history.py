@@ -12,7 +12,6 @@ from looseleaf.memory.store import Change, Found
 from looseleaf.stores.page import HISTORY, HeldPage, scope_of_staged, shelf_named
 from looseleaf.stores.revisions import LOG, revision_of, stamp, stand_alone
 from looseleaf.stores.splice import is_whole
-from looseleaf.stores.verification import missing_histories, verify_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,10 +174,14 @@ class DiskHistory:
 
     def missing(self, shelf: Shelf) -> list[str]:
         """Name the pages of a shelf that had a history and have none now."""
+        from looseleaf.stores.verification import missing_histories
+
         return missing_histories(self.store, shelf, set(self.pages(shelf)))
 
     def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
         """Compare a page and each of its versions with the hashes that were written."""
+        from looseleaf.stores.verification import verify_page
+
         return verify_page(self.store, scope, is_core=is_core)
 
     def shelves(self) -> list[Shelf]:

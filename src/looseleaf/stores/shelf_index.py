@@ -7,10 +7,10 @@ import threading
 import time
 
 from looseleaf.errors import Unsafe
+from looseleaf.folders import settled
 from looseleaf.memory.folding import count_lines, fold
 from looseleaf.memory.ranking import rank
 from looseleaf.memory.store import Found
-from looseleaf.stores.freshness import settled
 from looseleaf.stores.indexed_words import IndexedWords
 
 TYPE_CHECKING = False
@@ -208,7 +208,7 @@ class ShelfIndex:
             number = self.file.add(name, text)
             self._numbers[name], self._names[number] = number, name
             self._keep_text(name, text)
-        trusted = signature if settled(signature, moment) else None
+        trusted = signature if settled(signature[1], moment) else None
         if fresh or trusted != self._signatures[name]:
             self.file.sign(number, trusted)
         self._signatures[name] = trusted

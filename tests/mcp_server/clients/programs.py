@@ -308,8 +308,7 @@ def _opencode_variables(url: str) -> dict[str, str]:
     off = {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
     off |= {"OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_SHARE": "1"}
     # It wants to fetch the library of plugins, which ours does not use.
-    off |= {"npm_config_offline": "true", "npm_config_registry": "http://127.0.0.1:9/"}
-    off |= {"npm_config_fetch_retries": "0"}
+    off |= {"npm_config_offline": "true", "npm_config_fetch_retries": "0"}
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), **off}
 
 
