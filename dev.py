@@ -52,7 +52,9 @@ ASTRAY = {
 ENV = {name: text for name, text in os.environ.items() if name not in ASTRAY}
 ENV["UV_PYTHON_DOWNLOADS"] = "never"
 
-TEST_TOOLS = {"strace": "strace", "rg": "ripgrep"}  # command: Debian package
+# Commands that tests drive, of which the first that is there is used, and the Debian package.
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+TEST_TOOLS = {("strace",): "strace", ("rg",): "ripgrep", CHROMIUM: "chromium"}
 
 TOUR = (["memory", "paths"], ["agents", "list"])
 NEXT = """
@@ -64,6 +66,7 @@ Then tell your coding agent, and what one session learns the next one knows:
 
   looseleaf mcp install --client claude-code
 
+See and edit what your agents know in a browser: python3 dev.py serve
 Or talk to it here: looseleaf chat --model echo. All commands: looseleaf --help
 To have the command in every terminal: docs/install.md"""
 
@@ -89,7 +92,7 @@ class Level(NamedTuple):
 
 
 USER = Level("looseleaf", VENV / "looseleaf-run-stamp", ())
-SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server",))
+SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server", "workflows"))
 DEVELOPER = Level("developers", STAMP)
 LEVELS = (USER, SERVER, DEVELOPER)  # each takes all that those before it take
 
@@ -106,8 +109,10 @@ def setup(*_arguments: str) -> int:
 
 
 def run(*arguments: str) -> int:
-    """Run looseleaf on ./my-memory, or a short tour when no arguments are given."""
-    if code := _set_up(SERVER if "serve" in arguments else USER):
+    """Run looseleaf on ./my-memory; without arguments a short tour, then its web page."""
+    # A program that runs the tour would wait for a server that never ends.
+    is_tour_of_person = not arguments and sys.stdout.isatty()
+    if code := _set_up(SERVER if "serve" in arguments or is_tour_of_person else USER):
         return code
     root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
     looseleaf = str(VENV / "bin" / "looseleaf")
@@ -119,7 +124,10 @@ def run(*arguments: str) -> int:
         if code := _call([looseleaf, *command]):
             return code
     print(NEXT.format(path=shlex.quote(str(VENV / "bin")), root=shlex.quote(root), tree=ROOT))
-    return 0
+    if not is_tour_of_person:
+        return 0
+    print("\n$ looseleaf serve --login-link", flush=True)
+    return _call([looseleaf, "serve", "--login-link"])
 
 
 def serve(*arguments: str) -> int:
@@ -134,8 +142,13 @@ def serve(*arguments: str) -> int:
 
 
 def test(*arguments: str) -> int:
-    """Format check, lint, types and tests; extra arguments go to pytest."""
-    return _quality(_pytest(*arguments))
+    """Format check, lint, types and tests; a file of tests alone is run at once."""
+    if not _names_tests(arguments):
+        return _quality(_pytest(*arguments))
+    if code := setup():
+        return code
+    _ensure_test_tools()
+    return _call([str(PYTHON), "-m", "pytest", *arguments])
 
 
 def full(*arguments: str) -> int:
@@ -152,6 +165,19 @@ def check(*_arguments: str) -> int:
 def bench(*arguments: str) -> int:
     """Run the benchmarks; extra arguments go to them."""
     return setup() or _call([str(PYTHON), "-m", "benchmarks", *arguments])
+
+
+def shape(*arguments: str) -> int:
+    """Print the figures of the code's shape; --list names every finding, a path another src."""
+    return _call([sys.executable, "-m", "tests.shape", *arguments])
+
+
+def pictures(*arguments: str) -> int:
+    """Draw every page of the admin site into docs/pictures: light, dark and on a phone."""
+    if code := setup():
+        return code
+    _ensure_test_tools()
+    return _call([str(PYTHON), "-m", "tests.web.admin.pictures", *arguments])
 
 
 def lock(*arguments: str) -> int:
@@ -337,15 +363,18 @@ def _make_venv(folder: str, *options: str) -> bool:
 
 
 def _ensure_test_tools() -> None:
-    """Get the programs some tests drive; where they cannot be had, those tests are left out."""
-    missing = [tool for tool in TEST_TOOLS if not shutil.which(tool)]
+    """Get the programs some tests drive; without Chromium the tests of the admin site fail."""
+    packages = [name for tools, name in TEST_TOOLS.items() if not any(map(shutil.which, tools))]
     if sys.platform == "darwin":
-        missing = [tool for tool in missing if tool != "strace"]  # Linux only
-    packages = [TEST_TOOLS[tool] for tool in missing]
+        packages = [name for name in packages if name != "strace"]  # Linux only
     if not packages or _apt_install(*packages):
         return
     how = "brew install" if sys.platform == "darwin" else "sudo apt install"
-    print(f"Optional: {how} {' '.join(packages)} (the tests that need them are left out).")
+    if "chromium" in packages:
+        print(f"Needed by the tests of the admin site: {how} chromium")
+        packages.remove("chromium")
+    if packages:
+        print(f"Optional: {how} {' '.join(packages)} (the tests that need them are left out).")
 
 
 def _apt_install(*packages: str) -> bool:
@@ -364,6 +393,11 @@ def _apt_install(*packages: str) -> bool:
     install = ("install", "-y", "--no-install-recommends", *packages)
     # A fresh container has no package lists yet.
     return apt(*install) or (apt("update") and apt(*install))
+
+
+def _names_tests(arguments: tuple[str, ...]) -> bool:
+    """Say whether arguments name files of tests, or tests in them."""
+    return any(Path(ROOT, argument.partition("::")[0]).is_file() for argument in arguments)
 
 
 def _pytest(*arguments: str) -> tuple[str, list[str]]:
@@ -397,7 +431,7 @@ def _call(command: list[str]) -> int:
         return 130
 
 
-COMMANDS = (setup, run, serve, test, check, full, bench, lock)
+COMMANDS = (setup, run, serve, test, check, full, bench, shape, pictures, lock)
 
 
 def main(arguments: list[str]) -> int:

@@ -16,6 +16,7 @@ from benchmarks import (
     connecting,
     crowding,
     growing,
+    keeping,
     reading,
     searching,
     serving,
@@ -37,6 +38,7 @@ MEASUREMENTS = {
     "chatting": chatting.measure,
     "growing": growing.measure,
     "crowding": crowding.measure,
+    "keeping": keeping.measure,
 }
 REPOSITORY = Path(__file__).parent.parent
 

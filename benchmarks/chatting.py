@@ -23,15 +23,15 @@ from benchmarks.bench import Bench, lay, settle
 from benchmarks.table import Row, compared, fact
 from benchmarks.timing import Runner, race, spread
 from looseleaf import Workspace
-from looseleaf.chat.session import Opening, Outcome
-from looseleaf.models.bridge import Bridge
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
+from looseleaf.chat.session import Opening, Outcome, Saying
 from looseleaf.models.model import Message, Usage
-from looseleaf.models.patient import PatientModel
-from looseleaf.models.provided import ProvidedLine
-from looseleaf.operations.chat import Saying, converse
-from looseleaf.operations.memory_tools import MODEL_TOOLS
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.models.pydantic_ai.event_loop import Bridge
+from looseleaf.models.pydantic_ai.model import ProvidedLine
+from looseleaf.models.retries import PatientModel
+from looseleaf.operations.chat import converse
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
 
 GROUP = "chat"
 PEER = "OpenAI Agents SDK, SQLiteSession"

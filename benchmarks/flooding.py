@@ -22,7 +22,7 @@ from typing import NamedTuple
 import httpx2
 
 from looseleaf import Workspace
-from looseleaf.operations.run import invoke
+from looseleaf.catalog.dispatch import invoke
 
 API = "/datamachine/v1"
 PASSWORDS, BODIES, DIFFS, SEARCHES = 100, 40, 40, 10
@@ -159,6 +159,8 @@ def serving(root: Path, token: str) -> Iterator[Target]:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
                 break
             time.sleep(0.05)
+        # The MCP server loads behind the first answers; what it takes is no growth.
+        httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=_READY_SECONDS)
         yield Target(port, token, process.pid)
     finally:
         process.terminate()

@@ -13,7 +13,7 @@ from benchmarks.bench import Bench, lay, settle
 from benchmarks.table import Row, compared
 from benchmarks.timing import Runner, race
 from looseleaf import Found, Scope, Where, Workspace
-from looseleaf.folders import MOMENT_SECONDS, stands_at
+from looseleaf.files.folders import MOMENT_SECONDS, stands_at
 from looseleaf.operations.memory import read_memory
 
 GROUP = "read"

@@ -18,9 +18,9 @@ from benchmarks.timing import Laps, Runner, middle, output, race
 from benchmarks.workload import QUERIES, Query
 from benchmarks.writing import line
 from looseleaf import Change, DailyMemory, Workspace
-from looseleaf.memory.bounds import Bounds
-from looseleaf.memory.find import ranked
-from looseleaf.stores.index import SearchIndex
+from looseleaf.memory.search.bounds import Bounds
+from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.stores.index.search_index import SearchIndex
 
 GROUP = "search"
 _PHRASE_PAGES = tuple(
@@ -110,11 +110,11 @@ def _ranked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
     """Ask questions in plain words, beside ripgrep looking for a single word."""
     shelf = workspace.agents.resolve("alpha").shelf
     for name, question, right in _QUESTIONS:
-        hits = ranked(workspace.store, shelf, question, index=workspace.index())
+        hits = rank_pages(workspace.store, shelf, question, index=workspace.index())
         first = [hit.filename for hit in hits[:5]]
         wrong = "" if all(one.startswith(right) for one in first) else f"{name}: {first}"
         ours, limit = race(
-            Runner(lambda: ranked(workspace.store, shelf, question, index=workspace.index())),  # noqa: B023 - raced at once
+            Runner(lambda: rank_pages(workspace.store, shelf, question, index=workspace.index())),  # noqa: B023 - raced at once
             Runner(lambda: _counts(folder, QUERIES[1].text)),
             rounds=bench.amount(20, 5),
             batch=3,
@@ -128,7 +128,7 @@ def _checked(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[Row]:
 
     Python takes a third to a half of ripgrep's time for that alone, so there is no target.
     """
-    index = SearchIndex(workspace.store, f"{workspace.root}/.looseleaf/index", watching=False)
+    index = SearchIndex(workspace.store, f"{workspace.root}/.looseleaf/index", may_watch=False)
     shelf = workspace.agents.resolve("alpha").shelf
     daily = DailyMemory(workspace.pages, shelf, clock=workspace.clock, index=index)
     try:

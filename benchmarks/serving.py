@@ -17,7 +17,7 @@ from benchmarks.table import Row, compared
 from benchmarks.timing import Laps
 from benchmarks.writing import LIMIT, replace_durably
 from looseleaf import Workspace
-from looseleaf.operations.run import invoke
+from looseleaf.catalog.dispatch import invoke
 
 GROUP = "serve"
 BARE = "bare Starlette, same bytes from memory"
@@ -180,8 +180,9 @@ def _wait_for(port: int) -> None:
     end = time.monotonic() + _READY_SECONDS
     while time.monotonic() < end:
         with contextlib.suppress(OSError), _connected(port) as one:
-            one.sendall(_request("GET", {}, "/health"))
-            one.settimeout(1)
+            # The MCP server loads last, and its requests wait for it.
+            one.sendall(_request("GET", {}, "/mcp"))
+            one.settimeout(_READY_SECONDS)
             if one.recv(12):
                 return
         time.sleep(0.05)

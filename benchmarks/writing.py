@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import workload
@@ -16,6 +17,8 @@ from looseleaf import Change, Scope, Workspace
 GROUP = "write"
 TARGET = 2.0
 LIMIT = "write, fsync, rename, fsync"
+PEER = "LangGraph's SqliteStore.put"
+PEER_TARGET = 1.0
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BATCH = 10
 
@@ -52,15 +55,40 @@ def _append(
         )
 
     same = start.encode() + line(0).encode()
-    ours, limit = race(
-        Runner(append, before),
-        Runner(lambda: replace_durably(folder, "bare", same)),
-        rounds=bench.amount(60, 12),
-        batch=_BATCH,
-    )
+    with ExitStack() as stack:
+        put = _peer(bench, stack, same.decode())
+        ours, limit, *peer = race(
+            Runner(append, before),
+            Runner(lambda: replace_durably(folder, "bare", same)),
+            *([Runner(put)] if put else []),
+            rounds=bench.amount(60, 12),
+            batch=_BATCH,
+        )
     text = content(workspace, scope).decode()
     wrong = "" if text.count(line(appended)) == 1 else "the last line is not there"
-    yield compared(GROUP, "append to a section", ours, LIMIT, limit, target=TARGET, wrong=wrong)
+    what = "append to a section"
+    yield compared(GROUP, what, ours, LIMIT, limit, target=TARGET, wrong=wrong)
+    for laps in peer:
+        yield compared(GROUP, what, ours, PEER, laps, target=PEER_TARGET)
+
+
+def _peer(bench: Bench, stack: ExitStack, text: str) -> Callable[[], object] | None:
+    """Give a call that keeps the same page in LangGraph's store; None where it is not installed."""
+    try:
+        from langgraph.store.sqlite import SqliteStore  # type: ignore[import-not-found]
+    except ImportError:
+        bench.say("  pip install langgraph-checkpoint-sqlite to see its store beside ours")
+        return None
+    store = stack.enter_context(SqliteStore.from_conn_string(str(bench.folder / "peer.sqlite")))
+    store.setup()
+    turn = 0
+
+    def put() -> object:
+        nonlocal turn
+        turn += 1
+        return store.put(("memory", "alpha"), "MEMORY.md", {"content": f"{text}{turn}"})
+
+    return put
 
 
 def _replace(bench: Bench, workspace: Workspace, scope: Scope, folder: Path) -> Iterator[Row]:

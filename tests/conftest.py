@@ -14,13 +14,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from looseleaf import Workspace
-from looseleaf.stores.accounts import SqlAccounts
-from looseleaf.stores.database import Database
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.plugins.core_operations import MODULES
+from looseleaf.stores.database.accounts import SqlAccounts
+from looseleaf.stores.database.database import Database
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 
 # Asserts in the suites that test files share explain themselves as those in test files do.
 pytest.register_assert_rewrite("tests.stores")
+
+# Importing them fills the catalog, from which tests are generated while they are collected.
+OPERATION_MODULES = MODULES
 
 FULL = os.environ.get("LOOSELEAF_FULL") == "1"
 AGENTS = {1: "ada", 2: "bob"}

@@ -31,12 +31,12 @@ sys.exit(pytest.main(sys.argv[1:]))
 # Tests of what compares times of that clock: held folders, the database's version, failed logins,
 # decisions that are remembered, recent trouble.
 COMPARING = (
-    "tests/stores/test_shelves.py::test_a_single_read_holds_nothing",
-    "tests/stores/test_shelves.py::test_a_folder_that_is_not_the_agents_is_not_held",
-    "tests/stores/test_shelves.py::test_what_is_let_go_of_while_it_is_taken_stays_so",
-    "tests/stores/test_accounts.py::test_another_process_sees_a_new_version",
-    "tests/web/test_reception.py::test_a_wrong_token_is_slowed_down_and_locks_out_nobody_else",
-    "tests/web/test_reception.py::test_a_page_is_read_anew_every_time",
+    "tests/stores/disk/test_shelf_folders.py::test_a_single_read_holds_nothing",
+    "tests/stores/disk/test_shelf_folders.py::test_a_folder_that_is_not_the_agents_is_not_held",
+    "tests/stores/disk/test_shelf_folders.py::test_what_is_let_go_of_while_it_is_taken_stays_so",
+    "tests/stores/database/test_accounts.py::test_another_process_sees_a_new_version",
+    "tests/web/http/test_authentication.py::test_a_wrong_token_is_slowed_down_and_locks_out_nobody_else",
+    "tests/web/http/test_authentication.py::test_a_page_is_read_anew_every_time",
     "tests/web/test_limits.py::test_a_degraded_server_says_so",
 )
 

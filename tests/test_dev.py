@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 
 import dev
@@ -41,3 +43,12 @@ def test_only_other_packages_mean_other_packages() -> None:
     assert first == dev._packages_fingerprint(dev._locked(dev.USER))
     assert first != dev._fingerprint(dev.DEVELOPER).split()[0]
     assert second == dev._fingerprint(dev.DEVELOPER).split()[1]
+
+
+def test_a_file_of_tests_is_run_at_once() -> None:
+    """Naming a file of tests spares the developer the checks of everything else."""
+    command = [sys.executable, "dev.py", "test", "tests/test_values.py", "-q", "-n", "0"]
+    run = subprocess.run(command, cwd=dev.ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert " passed" in run.stdout
+    assert "mypy" not in run.stdout

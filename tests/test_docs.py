@@ -147,10 +147,40 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert not broken, f"{page.name} links to what is not there: {broken}"
 
 
+def anchors(page: Path) -> set[str]:
+    """Give the anchors of a page: its headings as GitHub turns them into addresses."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in headings)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_anchors_of_a_page_are_headings(page: Path) -> None:
+    """Every link to a part of a page names a heading of that page."""
+    links = re.findall(r"\]\(([\w./-]*\.md)?#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    broken = [
+        f"{file}#{anchor}"
+        for file, anchor in links
+        if anchor not in anchors(page.parent / file if file else page)
+    ]
+    assert not broken, f"{page.name} links to headings that are not there: {broken}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_modules_that_a_page_names_exist(page: Path) -> None:
+    """A module is named by its path in the repository or in the package, as it is called now."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    names = re.findall(r"`([\w/]+\.py)`", text)
+    places = (ROOT, ROOT / "src", ROOT / "src" / "looseleaf")
+    lost = [name for name in names if not any((place / name).is_file() for place in places)]
+    assert not lost, f"{page.name} names modules that are not there: {lost}"
+
+
 def test_every_docs_page_can_be_found() -> None:
     """Each page of docs/ is linked from the README or from docs/index.md."""
-    doors = [page for page in (ROOT / "README.md", ROOT / "docs" / "index.md") if page.exists()]
-    reachable = {target for door in doors for target in linked(door)}
+    entrances = [page for page in (ROOT / "README.md", ROOT / "docs" / "index.md") if page.exists()]
+    reachable = {target for entrance in entrances for target in linked(entrance)}
     lost = [page.name for page in DOCS if page.resolve() not in reachable]
     assert not lost, f"link to {', '.join(lost)} from docs/index.md"
 

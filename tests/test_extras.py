@@ -16,7 +16,7 @@ import pytest
 
 from looseleaf import extras
 from looseleaf.errors import ExtraMissing
-from tests.test_architecture import Module, imports, package
+from tests.test_architecture import Module, imports, read_package
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -35,8 +35,12 @@ IMPORT_NAMES = {
     "psycopg": {"psycopg"},
     "pydantic-ai-slim": {"anthropic", "google", "openai", "pydantic", "pydantic_ai"},
 }
-# Rooms whose modules may need an extra when they are imported; every other import must ask first.
-ROOMS_OF_EXTRAS = {"server": {"web", "mcp_server"}, "models": {"models"}}
+# Packages whose modules may need an extra at import; every other import must ask first.
+PACKAGES_OF_EXTRAS = {
+    "server": {"web", "mcp_server"},
+    "models": {"models"},
+    "workflows": {"stores"},
+}
 
 # Stands in for an environment with the base alone: what only an extra brings cannot be imported.
 BASE_ALONE = """
@@ -186,7 +190,7 @@ def test_the_line_fits_how_it_was_installed(
     if file:
         (tmp_path / file).touch()
         monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    both = "models,postgres,server,tokens" if file else "models"
+    both = "models,postgres,server,tokens,workflows" if file else "models"
     assert extras.install_line("models").startswith(line)
     assert extras.install_line("models").endswith(f"--editable '{ROOT}[{both}]'")
 
@@ -212,7 +216,7 @@ def modules_of_extras() -> dict[str, str]:
     """Give each module of ours that cannot be imported without an extra, and the extra."""
     modules = {
         "looseleaf." + one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."): one
-        for one in package()
+        for one in read_package()
     }
     early = {name: list(early_imports(one)) for name, one in modules.items()}
     found: dict[str, str] = {}
@@ -227,10 +231,10 @@ def modules_of_extras() -> dict[str, str]:
     return found
 
 
-def test_only_few_rooms_need_an_extra() -> None:
+def test_only_few_packages_need_an_extra() -> None:
     """Whatever else is imported, the base is enough for it."""
     for name, extra in modules_of_extras().items():
-        assert name.split(".")[1] in ROOMS_OF_EXTRAS[extra], f"{name} needs the extra {extra}"
+        assert name.split(".")[1] in PACKAGES_OF_EXTRAS[extra], f"{name} needs the extra {extra}"
 
 
 def asked_first(module: Module) -> set[int]:
@@ -266,8 +270,8 @@ def test_every_import_of_an_extra_asks_for_it() -> None:
     """So no command can end in a traceback where a part is missing."""
     of_extras = modules_of_extras()
     assert of_extras["looseleaf.web.server"] == "server"
-    assert of_extras["looseleaf.models.providers"] == "models"
-    faults = [fault for module in package() for fault in unasked(module, of_extras)]
+    assert of_extras["looseleaf.models.pydantic_ai.providers"] == "models"
+    faults = [fault for module in read_package() for fault in unasked(module, of_extras)]
     assert not faults, "\n" + "\n".join(faults)
     wrong = Module(
         "cli/new.py", "def f():\n    from looseleaf.web import server\n    import tiktoken"

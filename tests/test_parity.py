@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.tools import NOT_OFFERED, operation_tools, tools_of, why_not
-from looseleaf.web.abilities import ABILITIES, all_operations
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.tools.operation_tools import NOT_OFFERED, operation_tools, tools_of, why_not
 from looseleaf.web.app import HANDLERS
+from looseleaf.web.rest.abilities import ABILITIES, all_operations
 
 CLI = Path(__file__).parent.parent / "src" / "looseleaf" / "cli"
 OPERATIONS = "looseleaf.operations"
@@ -60,7 +60,7 @@ def reached(source: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def commanded() -> set[str]:
     """Collect what the command line reaches."""
-    modules = sorted(CLI.glob("*.py"))
+    modules = sorted(CLI.rglob("*.py"))
     return {name for module in modules for name in reached(module.read_text(encoding="utf-8"))}
 
 

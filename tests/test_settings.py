@@ -11,21 +11,23 @@ from hypothesis import strategies as st
 
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
+from looseleaf.plain_toml import parse_plain_lines
+from looseleaf.stores.disk.create import settings_text
 
 
 def test_the_starter_file_sets_nothing_but_the_name(tmp_path: Path) -> None:
     """Every line of it is the default."""
-    (tmp_path / "looseleaf.toml").write_text(settings.starter(""))
+    (tmp_path / "looseleaf.toml").write_text(settings_text(""))
     assert settings.load(str(tmp_path), environ={}) == settings.Settings(
         root=str(tmp_path), actor="operator"
     )
-    (tmp_path / "looseleaf.toml").write_text(settings.starter('A "quoted" \\ näme'))
+    (tmp_path / "looseleaf.toml").write_text(settings_text('A "quoted" \\ näme'))
     assert settings.load(str(tmp_path), environ={}).name == 'A "quoted" \\ näme'
 
 
 def test_the_starter_file_names_only_real_settings(tmp_path: Path) -> None:
     """Uncommented, every line of it is taken, and each is the default it says it is."""
-    lines = settings.starter("").splitlines()[1:]
+    lines = settings_text("").splitlines()[1:]
     text = "\n".join(line.removeprefix("# ") for line in lines)
     (tmp_path / "looseleaf.toml").write_text(text)
     loaded = settings.load(str(tmp_path), environ={})
@@ -126,6 +128,45 @@ LINES = st.one_of(
 def test_plain_files_are_read_as_toml_reads_them(lines: list[str]) -> None:
     """The short way gives what the parser gives, or leaves the file to it."""
     text = "\n".join(lines)
-    plain = settings.plain_lines(text.encode("utf-8", "surrogatepass"))
+    plain = parse_plain_lines(text.encode("utf-8", "surrogatepass"))
     if plain is not None:
         assert plain == tomllib.loads(text)
+
+
+def test_folders_and_sites_are_tables(tmp_path: Path) -> None:
+    """Names of folders, and sites whose password the environment may have."""
+    (tmp_path / settings.FILE).write_text(
+        '[publish_folders]\nposts = "/srv/posts"\n'
+        '[wordpress_sites.my-blog]\nurl = "https://blog.test"\nuser = "bot"\npassword = "a"\n'
+    )
+    loaded = settings.load(str(tmp_path), environ={})
+    assert loaded.publish_folders == (("posts", "/srv/posts"),)
+    (site,) = loaded.wordpress_sites
+    assert (site.name, site.url, site.user) == ("my-blog", "https://blog.test", "bot")
+    assert site.password is not None
+    assert site.password.reveal() == "a"
+    (site,) = settings.load(
+        str(tmp_path), environ={"LOOSELEAF_PASSWORD_MY_BLOG": "b"}
+    ).wordpress_sites
+    assert site.password is not None
+    assert site.password.reveal() == "b"
+    assert "Secret(…)" in repr(site)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'publish_folders = "/srv"',
+        "[publish_folders]\nposts = 3",
+        '[wordpress_sites]\nblog = "https://blog.test"',
+        '[wordpress_sites.blog]\nuser = "x"',
+        '[wordpress_sites.blog]\nurl = "ftp://blog.test"',
+        '[wordpress_sites.blog]\nurl = "https://blog.test"\nkey = "hunter2"',
+    ],
+)
+def test_folders_and_sites_that_cannot_be_are_refused(tmp_path: Path, text: str) -> None:
+    """The error names the setting, and no secret."""
+    (tmp_path / settings.FILE).write_text(text)
+    with pytest.raises(InvalidSetting) as told:
+        settings.load(str(tmp_path), environ={})
+    assert "hunter2" not in str(told.value)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import pytest
 
-from looseleaf.values import as_dict, changed, value
+from looseleaf.values import FrozenDict, as_dict, changed, value
 
 
 @value
@@ -113,3 +115,83 @@ def test_making_values_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"dataclasses", "typing", "inspect", "re", "enum", "json", "pathlib"}
     assert not heavy & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("default", [[], {}, set(), bytearray(), ([],), FrozenDict(a=[])])
+def test_a_default_that_can_be_changed_is_refused(default: object) -> None:
+    """All instances would share it; also where it is inside something that cannot be changed."""
+    body = {"__annotations__": {"parts": "object"}, "parts": default}
+    with pytest.raises(
+        TypeError, match=r"^Order\.parts has a mutable default \(\w+\): use a tuple"
+    ):
+        value(type("Order", (), body))
+
+
+def test_a_value_with_an_immutable_default_is_made() -> None:
+    """Tuples, frozen sets, frozen dictionaries, None, functions and other values."""
+    for default in ((), frozenset({1}), FrozenDict(a=1), None, len, Point(1)):
+        body = {"__annotations__": {"parts": "object"}, "parts": default}
+        order: Any = value(type("Order", (), body))
+        assert order().parts is default
+
+
+def test_nothing_inherits_from_a_value() -> None:
+    """A subclass would have fields that its own body does not show, or lack those that it does."""
+    with pytest.raises(TypeError, match="Place inherits from the value Point: hold it"):
+
+        class Place(Point):
+            """With a third axis."""
+
+            z: int
+
+
+def test_a_field_of_a_base_class_is_declared_again() -> None:
+    """A value has the fields of its own body; methods come from where one likes."""
+
+    class NamedRegistry(Protocol):
+        """Something with a name."""
+
+        name: str
+
+        def greeting(self) -> str:
+            return f"Hello {self.name}"
+
+    with pytest.raises(TypeError, match="Silent inherits name of NamedRegistry: declare it"):
+
+        @value
+        class Silent(NamedRegistry):
+            """Without a field of its own."""
+
+    @value
+    class Spoken(NamedRegistry):
+        """With the field of the protocol."""
+
+        name: str
+
+    assert Spoken("Ada").greeting() == "Hello Ada"
+
+
+def test_a_frozen_dictionary_cannot_be_changed() -> None:
+    """By none of the ways in which a dictionary can be."""
+    table = FrozenDict(a=1)
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: table.__setitem__("a", 2),
+        lambda: table.__delitem__("a"),
+        lambda: table.__ior__({"b": 2}),
+        lambda: table.update(b=2),
+        lambda: table.setdefault("b", 2),
+        lambda: table.pop("a"),
+        table.popitem,
+        table.clear,
+    )
+    for change in ways:
+        with pytest.raises(TypeError, match="make a new one"):
+            change()
+    assert table == {"a": 1}
+    assert hash(table) == hash(FrozenDict(a=1))
+    assert pickle.loads(pickle.dumps(table)) == table
+    assert type(pickle.loads(pickle.dumps(table))) is FrozenDict
+    assert {name for name in vars(dict) if name not in vars(object)} - set(vars(FrozenDict)) == {
+        "__class_getitem__", "__contains__", "__getitem__", "__iter__", "__len__", "__or__",
+        "__reversed__", "__ror__", "copy", "fromkeys", "get", "items", "keys", "values",
+    }  # fmt: skip

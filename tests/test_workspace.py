@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Found, Workspace
-from looseleaf.memory.search import Query, search
+from looseleaf.memory.search.substring import Query, search
 from looseleaf.models.echo import EchoModel
-from looseleaf.stores import shelves
+from looseleaf.stores.disk import shelf_folders
 
 
 def open_files() -> int:
@@ -38,8 +38,8 @@ def test_a_closed_workspace_has_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Folders, index and database are closed, however often; and it goes on when it is used."""
-    monkeypatch.setattr(shelves, "_reads", shelves._MANY_READS)
-    monkeypatch.setattr(shelves, "_loaded", shelves._load())
+    monkeypatch.setattr(shelf_folders, "_reads", shelf_folders._MANY_READS)
+    monkeypatch.setattr(shelf_folders, "_openers", shelf_folders._load_openers())
     workspace = Workspace.create(tmp_path / "memory", agent="ada")
     workspace.close()
     before = open_files()

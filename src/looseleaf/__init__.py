@@ -12,22 +12,24 @@ if TYPE_CHECKING:
     from looseleaf.memory.history import Retention as Retention
     from looseleaf.memory.history import Revision as Revision
     from looseleaf.memory.pages import MemoryPages as MemoryPages
+    from looseleaf.memory.provenance import Activity as Activity
+    from looseleaf.memory.provenance import Provenance as Provenance
     from looseleaf.memory.registry import FileRegistry as FileRegistry
     from looseleaf.memory.scope import Scope as Scope
     from looseleaf.memory.scope import Shelf as Shelf
+    from looseleaf.memory.scope import Where as Where
     from looseleaf.memory.store import ABSENT as ABSENT
     from looseleaf.memory.store import Change as Change
     from looseleaf.memory.store import Conflict as Conflict
     from looseleaf.memory.store import Found as Found
     from looseleaf.memory.store import Missing as Missing
     from looseleaf.memory.store import Store as Store
-    from looseleaf.operations.context import Where as Where
     from looseleaf.plugins.hooks import hookimpl as hookimpl
     from looseleaf.prompt.assembly import Assembly as Assembly
-    from looseleaf.prompt.outputs import Data as Data
-    from looseleaf.prompt.outputs import File as File
-    from looseleaf.prompt.outputs import LeftOut as LeftOut
-    from looseleaf.prompt.outputs import Text as Text
+    from looseleaf.prompt.directives.outputs import Data as Data
+    from looseleaf.prompt.directives.outputs import File as File
+    from looseleaf.prompt.directives.outputs import LeftOut as LeftOut
+    from looseleaf.prompt.directives.outputs import Text as Text
     from looseleaf.prompt.request import ContextFile as ContextFile
     from looseleaf.prompt.request import Flow as Flow
     from looseleaf.prompt.request import Pipeline as Pipeline
@@ -37,31 +39,33 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ABSENT": "memory.store",
+    "Activity": "memory.provenance",
     "Assembly": "prompt.assembly",
     "Budget": "agents.budget",
     "Change": "memory.store",
     "Conflict": "memory.store",
     "ContextFile": "prompt.request",
     "DailyMemory": "memory.daily",
-    "Data": "prompt.outputs",
-    "File": "prompt.outputs",
+    "Data": "prompt.directives.outputs",
+    "File": "prompt.directives.outputs",
     "FileRegistry": "memory.registry",
     "Flow": "prompt.request",
     "Found": "memory.store",
-    "LeftOut": "prompt.outputs",
+    "LeftOut": "prompt.directives.outputs",
     "LooseleafError": "errors",
     "MemoryPages": "memory.pages",
     "Missing": "memory.store",
     "Pipeline": "prompt.request",
+    "Provenance": "memory.provenance",
     "Retention": "memory.history",
     "Revision": "memory.history",
     "Scope": "memory.scope",
     "Settings": "settings",
     "Shelf": "memory.scope",
     "Store": "memory.store",
-    "Text": "prompt.outputs",
+    "Text": "prompt.directives.outputs",
     "Tool": "prompt.request",
-    "Where": "operations.context",
+    "Where": "memory.scope",
     "Workspace": "workspace",
     "hookimpl": "plugins.hooks",
 }
@@ -78,6 +82,6 @@ def __getattr__(name: str) -> object:
     if home is None:
         raise AttributeError(f"module 'looseleaf' has no attribute {name!r}")
     module = __import__(f"looseleaf.{home}", fromlist=[name])
-    found: object = getattr(module, name)
-    globals()[name] = found
-    return found
+    attribute: object = getattr(module, name)
+    globals()[name] = attribute
+    return attribute

@@ -21,12 +21,22 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── BrokenPlugin                the same; found while the workspace opens
     │   ├── InvalidOperation            one that no surface could offer
     │   ├── InvalidSchedule
+    │   ├── InvalidPacket               data that does not fit the schema of its type
+    │   ├── InvalidStep                 a type of step, or its settings, that cannot be
+    │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
+    │   ├── InvalidWorkflow             a pipeline or flow that could not be run
+    │   ├── InvalidSource               a feed or document that has no items one could read
+    │   ├── InvalidTask                 a system task that could not run
+    │   ├── InvalidTaskParameters       a task takes no such parameters, or not these values
+    │   ├── TaskNotRunnable             a task that only its schedule runs
+    │   ├── InvalidPrompt               a prompt without a placeholder or marker that it needs
     │   ├── UnclosedBlock               a fence or comment would swallow the new section
     │   ├── NotText                     the bytes are not UTF-8
     │   ├── LossRefused                 a replacement that loses most of a page by mistake
     │   ├── PreconditionUnsupported     the operation replaces no single version of a page
     │   ├── VersionRequired             the settings ask a replacement for the version it replaces
     │   └── TooLarge
+    │       └── UploadTooLarge
     ├── NotFound (LookupError)          what was named is not there
     │   ├── PageMissing
     │   ├── SectionMissing              names the sections there are
@@ -37,10 +47,20 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── UserMissing
     │   ├── CredentialMissing           a token, application password or session
     │   ├── SessionMissing              a conversation, or it is someone else's
+    │   ├── JobMissing                  a job, or it is someone else's
+    │   ├── ScheduleMissing
+    │   ├── PipelineMissing
+    │   ├── FlowMissing
+    │   ├── ArtifactMissing             an artifact of a job
+    │   ├── FileMissing                 an uploaded file
+    │   ├── TaskMissing                 names the system tasks there are
+    │   ├── TaskRunMissing              a run of a system task
+    │   ├── TaskPromptMissing           names the prompts of the task
     │   └── WorkspaceMissing
     ├── Ambiguous (LookupError)         several things answer to the name
     │   ├── SectionAmbiguous
     │   ├── SessionAmbiguous            a shortened id that several conversations begin with
+    │   ├── WorkflowAmbiguous           a slug that several pipelines or flows have
     │   └── AgentAmbiguous
     ├── Refused                         understood, and not allowed
     │   ├── Protected                   a core page: clear it instead
@@ -49,17 +69,21 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   │   └── SectionTaken            another section differs only in case
     │   ├── AgentExists
     │   ├── UserExists
+    │   ├── SlugTaken                   a sibling of the pipeline or flow has the slug
     │   ├── Forbidden                   someone else may; the message says what it takes
+    │   │   └── PageDenied              the agent's memory policy binds access and denies the page
     │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
     │   │   └── LoginLinkInvalid        used before, expired or incomplete
     │   ├── ToolDenied                  the agent's policy or the call leaves the tool out
     │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
+    │   ├── RequestRefused              another server that may not be asked, or not so
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
     ├── Conflicted                      the page is not the version the writer had read
     ├── SessionBusy                     a turn of the conversation is running
     ├── TurnLost                        the turn was taken over by another; nothing was written
+    ├── JobLost                         the job was taken over by another worker
     └── Unavailable                     the store cannot answer; never "not found"
         ├── WorkspaceUnavailable        its folder is gone, unmounted, or another one
         ├── Locked                      another process holds the page too long
@@ -67,6 +91,8 @@ LooseleafError is never raised itself; catch it to catch everything::
         ├── TooBusy                     too many wait for the same already
         ├── TookTooLong                 reading that was given up
         ├── DiskFull
+        ├── ArtifactBroken              an artifact that is not what the job left
+        ├── RequestFailed               another server did not answer, or not as it should
         └── ModelFailed                 the provider did not answer, and says why
 """
 
@@ -138,7 +164,7 @@ class InvalidAgent(_InvalidThing):
     """A slug or configuration that no agent can have."""
 
     code = "invalid_agent"
-    template = "The agent {name!r} cannot be so: {why}."
+    template = "Invalid agent {name!r}: {why}."
 
 
 class InvalidQuery(_InvalidThing):
@@ -159,7 +185,7 @@ class InvalidUser(_InvalidThing):
     """A login, role, capability or label that nobody can have."""
 
     code = "invalid_user"
-    template = "{name!r} cannot be: {why}."
+    template = "{name!r} is invalid: {why}."
 
 
 class BrokenPlugin(_InvalidThing):
@@ -176,14 +202,77 @@ class InvalidOperation(_InvalidThing):
     """An operation that no surface could offer."""
 
     code = "invalid_operation"
-    template = "The operation {name!r} cannot be: {why}."
+    template = "Invalid operation {name!r}: {why}."
 
 
 class InvalidSchedule(_InvalidThing):
     """A schedule that could not be kept."""
 
     code = "invalid_schedule"
-    template = "The schedule {name!r} cannot be kept: {why}."
+    template = "Invalid schedule {name!r}: {why}."
+
+
+class InvalidPacket(_InvalidThing):
+    """A packet, or a type of packets, that no step could use."""
+
+    code = "invalid_packet"
+    template = "Invalid packet of type {name!r}: {why}."
+
+
+class InvalidStep(_InvalidThing):
+    """A step that could not run: an unknown type, or settings that do not fit it."""
+
+    code = "invalid_step"
+    template = "Invalid step {name!r}: {why}."
+
+
+class InvalidUpload(_InvalidThing):
+    """An upload that is not taken: its type is not allowed, or the folder is full."""
+
+    code = "invalid_upload"
+    template = "The file {name!r} is not taken: {why}."
+
+
+class InvalidWorkflow(_InvalidThing):
+    """A pipeline or flow that could not be run: its steps, files, schedule or names."""
+
+    code = "invalid_workflow"
+    template = "The {name} cannot be saved: {why}."
+
+
+class InvalidSource(_InvalidThing):
+    """A document that came from a source, and has no items one could read."""
+
+    code = "invalid_source"
+    template = "The {name} cannot be read: {why}."
+
+
+class InvalidTask(_InvalidThing):
+    """A system task that could not run."""
+
+    code = "invalid_task"
+    template = "The system task {name!r} cannot be registered: {why}."
+
+
+class InvalidTaskParameters(_InvalidThing):
+    """Parameters that a system task does not take, or cannot use."""
+
+    code = "task_params_invalid"
+    template = "The parameters of the task {name!r} cannot be used: {why}."
+
+
+class TaskNotRunnable(_InvalidThing):
+    """A system task that people cannot run."""
+
+    code = "task_manual_run_unsupported"
+    template = "The task {name!r} cannot be run by hand: {why}."
+
+
+class InvalidPrompt(_InvalidThing):
+    """A prompt of a system task that could not work."""
+
+    code = "invalid_prompt"
+    template = "The prompt {name!r} cannot be used: {why}."
 
 
 class InvalidArgument(_InvalidThing):
@@ -314,8 +403,18 @@ class TooLarge(Invalid):
         )
 
 
+class UploadTooLarge(TooLarge):
+    """More bytes than an upload may have."""
+
+    code = "upload_too_large"
+
+    def __init__(self, filename: str, size: int, limit: int) -> None:
+        super().__init__(filename, size, limit)
+        self.args = (f"{filename} has more than {limit} bytes (max_upload_bytes).",)
+
+
 class NotFound(LooseleafError, LookupError):
-    """What was named is not there."""
+    """There is nothing of this name."""
 
     code = "not_found"
 
@@ -325,9 +424,9 @@ class PageMissing(NotFound):
 
     code = "page_missing"
 
-    def __init__(self, filename: str, where: str = "") -> None:
+    def __init__(self, filename: str, place: str = "") -> None:
         self.filename = filename
-        super().__init__(f"There is no page {filename}{' in ' + where if where else ''}.")
+        super().__init__(f"There is no page {filename}{' in ' + place if place else ''}.")
 
 
 class SectionMissing(NotFound):
@@ -337,8 +436,8 @@ class SectionMissing(NotFound):
 
     def __init__(self, name: object, available: tuple[str, ...]) -> None:
         self.name, self.available = name, available
-        there = ", ".join(available) if available else "none"
-        super().__init__(f"There is no section {name!r}. Sections there are: {there}.")
+        names = ", ".join(available) if available else "none"
+        super().__init__(f"There is no section {name!r}. Available sections: {names}.")
 
 
 class RevisionMissing(NotFound):
@@ -362,13 +461,13 @@ class AgentMissing(NotFound):
         self, agent: object, candidates: tuple[str, ...], hint: str = "", *, user: int = 0
     ) -> None:
         self.agent, self.candidates = agent, candidates
-        there = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
-        missing = f"User {user} has no active agent" if user else f"There is no agent {agent!r}"
-        super().__init__(f"{missing}. Agents there are: {there}.{hint}")
+        names = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
+        problem = f"User {user} has no active agent" if user else f"There is no agent {agent!r}"
+        super().__init__(f"{problem}. Available agents: {names}.{hint}")
 
 
 class OperationMissing(NotFound):
-    """Nothing one can do has that name."""
+    """No operation has that name."""
 
     code = "operation_missing"
 
@@ -384,7 +483,41 @@ class ToolMissing(NotFound):
 
     def __init__(self, name: str, available: tuple[str, ...]) -> None:
         self.name, self.available = name, available
-        super().__init__(f"There is no tool {name!r}. Tools there are: {', '.join(available)}.")
+        super().__init__(f"There is no tool {name!r}. Available tools: {', '.join(available)}.")
+
+
+class TaskMissing(NotFound):
+    """No system task has that type; `available` names the types there are."""
+
+    code = "task_type_not_found"
+
+    def __init__(self, name: str, available: tuple[str, ...]) -> None:
+        self.name, self.available = name, available
+        types = ", ".join(available) or "none"
+        super().__init__(f"There is no system task {name!r}. Available tasks: {types}.")
+
+
+class TaskRunMissing(NotFound):
+    """No run of a system task has that id."""
+
+    code = "task_run_missing"
+
+    def __init__(self, run: str, agent: str) -> None:
+        self.run, self.agent = run, agent
+        super().__init__(
+            f"There is no run {run!r} of {agent}. looseleaf upkeep log lists the runs."
+        )
+
+
+class TaskPromptMissing(NotFound):
+    """A system task has no prompt of that key; `available` names the keys there are."""
+
+    code = "invalid_prompt_key"
+
+    def __init__(self, task: str, key: str, available: tuple[str, ...]) -> None:
+        self.task, self.key, self.available = task, key, available
+        keys = ", ".join(available) or "none"
+        super().__init__(f"The task {task} has no prompt {key!r}. Available prompts: {keys}.")
 
 
 class UserMissing(NotFound):
@@ -417,6 +550,66 @@ class SessionMissing(NotFound):
         super().__init__(f"There is no chat session {session}.")
 
 
+class JobMissing(NotFound):
+    """No job has that number, or it belongs to an agent that one may not see."""
+
+    code = "job_not_found"
+
+    def __init__(self, job_id: int) -> None:
+        self.job_id = job_id
+        super().__init__(f"There is no job {job_id}.")
+
+
+class PipelineMissing(NotFound):
+    """No pipeline has that id or slug, or it is another agent's."""
+
+    code = "pipeline_not_found"
+
+    def __init__(self, pipeline: object) -> None:
+        self.pipeline = pipeline
+        super().__init__(f"There is no pipeline {pipeline!r}. Show them: looseleaf pipelines list")
+
+
+class FlowMissing(NotFound):
+    """No flow has that id or slug, or it is another agent's."""
+
+    code = "flow_not_found"
+
+    def __init__(self, flow: object) -> None:
+        self.flow = flow
+        super().__init__(f"There is no flow {flow!r}. Show them: looseleaf flows list")
+
+
+class ArtifactMissing(NotFound):
+    """A job has no such artifact, or it is no longer kept."""
+
+    code = "artifact_missing"
+
+    def __init__(self, reference: str) -> None:
+        self.reference = reference
+        super().__init__(f"There is no artifact {reference}; jobs artifacts lists those there are.")
+
+
+class FileMissing(NotFound):
+    """There is no uploaded file of that name."""
+
+    code = "file_missing"
+
+    def __init__(self, filename: str, place: str) -> None:
+        self.filename, self.place = filename, place
+        super().__init__(f"There is no file {filename} of {place}.")
+
+
+class ScheduleMissing(NotFound):
+    """No schedule has that id, or it is another agent's."""
+
+    code = "schedule_not_found"
+
+    def __init__(self, schedule: str) -> None:
+        self.schedule = schedule
+        super().__init__(f"There is no schedule {schedule!r}. Show them: looseleaf schedules list")
+
+
 class WorkspaceMissing(NotFound):
     """The folder is not a workspace."""
 
@@ -442,9 +635,9 @@ class SectionAmbiguous(Ambiguous):
 
     def __init__(self, name: str, positions: tuple[int, ...]) -> None:
         self.name, self.positions = name, positions
-        listed = ", ".join(map(str, positions))
+        numbers = ", ".join(map(str, positions))
         super().__init__(
-            f"There are {len(positions)} sections {name!r}, at positions {listed}. "
+            f"There are {len(positions)} sections {name!r}, at positions {numbers}. "
             "Say which one by its position."
         )
 
@@ -472,6 +665,16 @@ class AgentAmbiguous(Ambiguous):
             f"Which agent? Name one of: {', '.join(candidates)} (--agent, or LOOSELEAF_AGENT, "
             "or default_agent in looseleaf.toml)."
         )
+
+
+class WorkflowAmbiguous(Ambiguous):
+    """Several pipelines or flows have that slug; `candidates` name them exactly."""
+
+    code = "workflow_ambiguous"
+
+    def __init__(self, noun: str, slug: str, candidates: tuple[str, ...]) -> None:
+        self.noun, self.slug, self.candidates = noun, slug, candidates
+        super().__init__(f"Which {noun} {slug}? Name one of: {', '.join(candidates)}.")
 
 
 class Refused(LooseleafError):
@@ -547,6 +750,16 @@ class UserExists(Refused):
         super().__init__(f"There is a user {login} already, or one with that id.")
 
 
+class SlugTaken(Refused):
+    """Another pipeline of the agent, or another flow of the pipeline, has the slug."""
+
+    code = "slug_taken"
+
+    def __init__(self, noun: str, slug: str) -> None:
+        self.noun, self.slug = noun, slug
+        super().__init__(f"There is a {noun} {slug} already. Choose another slug.")
+
+
 class Forbidden(Refused):
     """The one who acts lacks a role or a capability; nothing was done."""
 
@@ -578,9 +791,9 @@ class Unauthenticated(Refused):
 
     def __init__(
         self,
-        why: str = "You are not signed in: send a token, an application password or a session",
+        reason: str = "You are not signed in: send a token, an application password or a session",
     ) -> None:
-        super().__init__(f"{why}.")
+        super().__init__(f"{reason}.")
 
 
 class LoginLinkInvalid(Unauthenticated):
@@ -630,6 +843,16 @@ class DailyMemoryOff(Refused):
             "Agents may not write the daily journal here. Switch it on: daily_memory_enabled = "
             "true in looseleaf.toml, or: looseleaf settings set daily_memory_enabled true"
         )
+
+
+class RequestRefused(Refused):
+    """Another server that may not be asked, or not in this way; nothing was sent to it."""
+
+    code = "request_refused"
+
+    def __init__(self, host: str, why: str) -> None:
+        self.host, self.why = host, why
+        super().__init__(f"The server {host} was not asked: {why}.")
 
 
 class Unsafe(Refused):
@@ -689,6 +912,16 @@ class TurnLost(LooseleafError):
         )
 
 
+class JobLost(LooseleafError):
+    """Another worker has the job, or it is gone; this one writes nothing more."""
+
+    code = "job_lost"
+
+    def __init__(self, job_id: int) -> None:
+        self.job_id = job_id
+        super().__init__(f"The job {job_id} was taken over by another worker, or it is gone.")
+
+
 class Unavailable(LooseleafError):
     """The store cannot answer now; nothing was written."""
 
@@ -704,8 +937,8 @@ class WorkspaceUnavailable(Unavailable):
 
     code = "workspace_unavailable"
 
-    def __init__(self, why: object) -> None:
-        super().__init__("The workspace", why)
+    def __init__(self, reason: object) -> None:
+        super().__init__("The workspace", reason)
 
 
 class Locked(Unavailable):
@@ -713,9 +946,9 @@ class Locked(Unavailable):
 
     code = "locked"
 
-    def __init__(self, what: str, seconds: float) -> None:
+    def __init__(self, subject: str, seconds: float) -> None:
         self.seconds = seconds
-        super().__init__(what, f"another process has held it for {seconds:g} seconds; try again")
+        super().__init__(subject, f"another process has held it for {seconds:g} seconds; try again")
 
 
 class HistoryMissing(Unavailable):
@@ -723,9 +956,9 @@ class HistoryMissing(Unavailable):
 
     code = "no_history"
 
-    def __init__(self, filename: str, why: str) -> None:
+    def __init__(self, filename: str, reason: str) -> None:
         self.filename = filename
-        super().__init__(f"The history of {filename}", why)
+        super().__init__(f"The history of {filename}", reason)
 
 
 class TooBusy(Unavailable):
@@ -733,8 +966,8 @@ class TooBusy(Unavailable):
 
     code = "too_busy"
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what, "too many requests wait for it already; try again in a moment")
+    def __init__(self, subject: str) -> None:
+        super().__init__(subject, "too many requests wait for it already; try again in a moment")
 
 
 class TookTooLong(Unavailable):
@@ -752,8 +985,28 @@ class DiskFull(Unavailable):
 
     code = "disk_full"
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what, "there is no room left on the disk; the old bytes are intact")
+    def __init__(self, subject: str) -> None:
+        super().__init__(subject, "there is no room left on the disk; the old bytes are intact")
+
+
+class ArtifactBroken(Unavailable):
+    """The content of an artifact is not what the job left."""
+
+    code = "artifact_broken"
+
+    def __init__(self, reference: str, why: str) -> None:
+        self.reference = reference
+        super().__init__(f"The artifact {reference}", why)
+
+
+class RequestFailed(Unavailable):
+    """Another server did not answer, or not as it should; asking again later may help."""
+
+    code = "request_failed"
+
+    def __init__(self, host: str, why: str) -> None:
+        self.host = host
+        super().__init__(f"The server {host}", why)
 
 
 class ModelFailed(Unavailable):
@@ -761,6 +1014,6 @@ class ModelFailed(Unavailable):
 
     code = "model_failed"
 
-    def __init__(self, model: str, why: str) -> None:
+    def __init__(self, model: str, reason: str) -> None:
         self.model = model
-        super().__init__(f"The model {model}", why)
+        super().__init__(f"The model {model}", reason)

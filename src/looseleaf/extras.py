@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import Distribution
 
-MODELS, POSTGRES, SERVER, TOKENS = EXTRAS = ("models", "postgres", "server", "tokens")
+MODELS, POSTGRES, SERVER, TOKENS, WORKFLOWS = EXTRAS = (
+    "models",
+    "postgres",
+    "server",
+    "tokens",
+    "workflows",
+)
 NAME = "looseleaf"
 
 
 @contextmanager
-def require_extra(extra: str, what: str) -> Iterator[None]:
+def require_extra(extra: str, feature: str) -> Iterator[None]:
     """Import inside of this what an extra brings; where it is missing, say how to add it.
 
     A package that is there in an older version than the extra asks for is missing, too: other
@@ -32,7 +38,7 @@ def require_extra(extra: str, what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package == NAME:
             raise  # a fault of ours, which no installation mends
-        raise ExtraMissing(what, extra, package or str(error), install_line(extra)) from error
+        raise ExtraMissing(feature, extra, package or str(error), install_line(extra)) from error
 
 
 def install_line(extra: str) -> str:
@@ -40,23 +46,23 @@ def install_line(extra: str) -> str:
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        found: Distribution | None = distribution(NAME)
+        installation: Distribution | None = distribution(NAME)
     except PackageNotFoundError:
-        found = None  # a folder on the path, without an installation
-    source, options = _source(found)
+        installation = None  # a folder on the path, without an installation
+    source, options = _find_source(installation)
     # A tool's environment is made anew, so the line names what is there already as well.
-    both = ",".join(sorted({extra, *_present_extras(found)}))
+    extras = ",".join(sorted({extra, *_find_extras(installation)}))
     tools = {
         "uv-receipt.toml": "uv tool install --force",
         "pipx_metadata.json": "pipx install --force",
     }
     for file, command in tools.items():
         if os.path.isfile(os.path.join(sys.prefix, file)):
-            return f"{command} {options}{shlex.quote(f'{source}[{both}]')}"
-    return f"{_installer()} {options}{shlex.quote(f'{source}[{extra}]')}"
+            return f"{command} {options}{shlex.quote(f'{source}[{extras}]')}"
+    return f"{_install_command()} {options}{shlex.quote(f'{source}[{extra}]')}"
 
 
-def _installer() -> str:
+def _install_command() -> str:
     """Give the words that install into the environment of this process."""
     from importlib.util import find_spec
     from shutil import which
@@ -70,11 +76,11 @@ def _installer() -> str:
     return f"{base} -m pip --python {python} install"
 
 
-def _source(found: Distribution | None) -> tuple[str, str]:
+def _find_source(installation: Distribution | None) -> tuple[str, str]:
     """Say where this installation came from, and the options that installing it so takes."""
     import json
 
-    text = found.read_text("direct_url.json") if found else None
+    text = installation.read_text("direct_url.json") if installation else None
     origin = json.loads(text) if text else {}
     folder = str(origin.get("url", "")).removeprefix("file://")
     if not os.path.isdir(folder):
@@ -82,17 +88,21 @@ def _source(found: Distribution | None) -> tuple[str, str]:
     return folder, "--editable " if origin.get("dir_info", {}).get("editable") else ""
 
 
-def _present_extras(found: Distribution | None) -> Iterator[str]:
+def _find_extras(installation: Distribution | None) -> Iterator[str]:
     """Name the extras of which every package is installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
-    requirements = (found.requires if found else None) or ()
+    requirements = (installation.requires if installation else None) or ()
     for extra in EXTRAS:
-        needed = [one for one in requirements if re.search(rf"extra == ['\"]{extra}['\"]", one)]
+        packages = [
+            package
+            for package in requirements
+            if re.search(rf"extra == ['\"]{extra}['\"]", package)
+        ]
         try:
-            for one in needed:
-                distribution(re.split(r"[^\w.-]", one)[0])
+            for package in packages:
+                distribution(re.split(r"[^\w.-]", package)[0])
         except PackageNotFoundError:
             continue
-        if needed:
+        if packages:
             yield extra

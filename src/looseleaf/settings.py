@@ -6,7 +6,9 @@ import os
 import sys
 
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.values import Secret, value
+from looseleaf.plain_toml import parse_plain_lines
+from looseleaf.setting_tables import Provider, WordPressSite, add_keys, add_passwords, read_tables
+from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +17,10 @@ if TYPE_CHECKING:
 FILE = "looseleaf.toml"
 TOOL_SETS = ("small", "full")
 INCLUDES = ("inline", "imports")
+_IMAGES = (".gif", ".jpeg", ".jpg", ".png", ".webp")
+_DATA = (".csv", ".html", ".json", ".jsonl", ".tsv", ".xml", ".yaml", ".yml")
+UPLOAD_TYPES = (".md", ".txt", ".pdf", *_DATA, *_IMAGES)
 REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to ask
-_KEY = "LOOSELEAF_KEY_"  # and the name of a provider
-
-
-@value
-class Provider:
-    """How to reach a provider of models, as far as that is not known anyway."""
-
-    name: str = ""
-    base_url: str = ""
-    key: Secret | None = None
 
 
 @value
@@ -45,6 +40,12 @@ class Settings:
     retention_versions: int = 200
     max_page_bytes: int = 10_000_000
     daily_memory_enabled: bool = False
+    daily_memory_overflow_threshold: int = 32_768  # bytes; a larger MEMORY.md is split; 0: never
+    daily_memory_overflow_target_size: int = 8192  # bytes that such a split leaves, at least 1024
+    daily_memory_conservation_threshold: float = 0.85  # of the page, in both parts; 0: no gate
+    daily_memory_max_combined_ratio: float = 1.15  # of the page, in both parts; 0: no gate
+    daily_memory_overflow_progress_ratio: float = 0.75  # of a page over its budget, that may stay
+    daily_memory_max_turns: int = 3  # how often the model is asked for one compaction
     network: bool = False  # whether NETWORK.md is composed
     agents_md: bool = False  # whether AGENTS.md is composed and projected
     agents_md_include: str = "inline"
@@ -70,6 +71,10 @@ class Settings:
     project_folder: str = "."  # where convention paths such as AGENTS.md start, from the root
     database_url: str = ""  # of PostgreSQL; else SQLite inside .looseleaf
     require_if_match: bool = False  # whether a replacement over REST or MCP names its version
+    jobs_at_once: int = 4  # jobs that one worker runs at a time
+    jobs_per_agent: int = 2  # in all workers together; 0 is no limit
+    jobs_per_model: int = 3
+    serve_jobs: bool = True  # whether the server runs jobs and schedules
     host: str = "127.0.0.1"  # where the server listens
     port: int = 8765
     workers: int = 1  # processes of the server
@@ -77,62 +82,35 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()  # names the server answers to, besides this machine's own
     trusted_proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded-For and -Proto are believed
     max_request_bytes: int = 20_000_000
+    max_upload_bytes: int = 20_000_000  # of one uploaded file of a pipeline or flow
+    max_uploads: int = 100  # files of one pipeline, and of one flow
+    upload_types: tuple[str, ...] = UPLOAD_TYPES  # endings of the names of uploaded files
     request_seconds: float = 30.0  # within which the body of a request must arrive
+    outgoing_hosts: tuple[str, ...] = ()  # servers that may be asked; none by default
+    outgoing_private_hosts: tuple[str, ...] = ()  # those that may have a private address
+    publish_folders: tuple[tuple[str, str], ...] = ()  # (name, path): where steps may write files
+    wordpress_sites: tuple[WordPressSite, ...] = ()  # where steps may publish posts
+    pipeline_transcripts: bool = False  # whether jobs keep what was said to models and by them
+    cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
 
 
-# What can be set while running, in the database; the rest is fixed when a workspace opens.
+# Settings that can be made while running, in the database; the rest is fixed on opening.
 RUNTIME = ("daily_memory_enabled", "prompt_page_bytes", "prompt_total_bytes", "require_if_match")
-
-
-_STARTER = """\
-# Settings of this Looseleaf workspace. Every line is optional; what stands here is the default.
-{name}# what people call this workspace
-# default_agent = ""            # the agent that is meant when none is named
-# default_user = 1
-# group_writable = false        # files 0660 and folders 0770 instead of 0600 and 0700
-# retention_days = 90           # prior versions stay this long after they were replaced
-# retention_versions = 200      # and at most this many of them, once they are a day old
-{journal}# whether agents may write their journal
-# agents_md = false             # compose AGENTS.md for coding agents
-# agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
-# project_folder = "."          # where AGENTS.md goes, seen from here
-# database_url = ""             # postgresql://… instead of SQLite inside .looseleaf
-# prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
-# allowed_hosts = []            # names the server answers to, needed where others can reach it
-# workers = 1                   # processes of the server
-# mcp_tools = "small"           # or "full": which tools the server offers over MCP
-# default_model = ""            # who answers: provider:model, or "echo" to try it out
-"""
-
-
-def starter(name: str, *, journal: bool = False) -> str:
-    """Give the text of a new settings file, with the journal switched on or as by default."""
-    set_name = f"name = {_quoted(name)}" if name else '# name = ""'
-    set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
-    text = _STARTER.replace("{journal}", f"{set_journal:<31} ")
-    return text.replace("{name}", f"{set_name:<31} ")
-
-
-def _quoted(text: str) -> str:
-    # A JSON string without surrogate escapes is a TOML string too.
-    import json
-
-    return json.dumps(text, ensure_ascii=False)
 
 
 def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.environ) -> str:
     """Find the workspace: as told, by LOOSELEAF_ROOT, the nearest one above, or the user's own."""
-    told = explicit or environ.get("LOOSELEAF_ROOT")
-    if told:
-        return os.path.abspath(os.path.expanduser(told))
-    here = os.getcwd()
+    root = explicit or environ.get("LOOSELEAF_ROOT")
+    if root:
+        return os.path.abspath(os.path.expanduser(root))
+    folder = os.getcwd()
     while True:
-        if os.path.isfile(os.path.join(here, FILE)):
-            return here
-        above = os.path.dirname(here)
-        if above == here:
+        if os.path.isfile(os.path.join(folder, FILE)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
             return _data_folder(environ)
-        here = above
+        folder = parent
 
 
 def _data_folder(environ: Mapping[str, str]) -> str:
@@ -148,9 +126,9 @@ def variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
     return environ.get(name, "")
 
 
-def folder_of(variable: str, otherwise: str, *, environ: Mapping[str, str] = os.environ) -> str:
+def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.environ) -> str:
     """Give the folder that a variable of another program names, or its usual one."""
-    return os.path.expanduser(environ.get(variable) or otherwise)
+    return os.path.expanduser(environ.get(variable) or default)
 
 
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -162,41 +140,39 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
         raise WorkspaceMissing(root) from None
     except OSError as error:
         raise InvalidSetting(FILE, f"it cannot be read ({error.strerror})") from error
-    chosen = _checked(_parsed(text)) if _says_something(text) else {}
-    agent = environ.get("LOOSELEAF_AGENT")
-    if agent:
-        chosen["default_agent"] = agent
-    database = environ.get("LOOSELEAF_DATABASE_URL")
-    if database:
-        chosen["database_url"] = database
+    fields = _check_fields(_parse(text)) if _has_content(text) else {}
+    if agent := environ.get("LOOSELEAF_AGENT"):
+        fields["default_agent"] = agent
+    if database := environ.get("LOOSELEAF_DATABASE_URL"):
+        fields["database_url"] = database
     actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
-    model = environ.get("LOOSELEAF_MODEL")
-    if model:
-        chosen["default_model"] = model
-    chosen["providers"] = _with_keys(chosen.get("providers", ()), environ)  # type: ignore[arg-type]
-    chosen.setdefault("actor", actor or "operator")
-    chosen.setdefault("tokenizer_folder", environ.get("TIKTOKEN_CACHE_DIR", ""))
-    return Settings(root=root, **chosen)  # type: ignore[arg-type]
+    if model := environ.get("LOOSELEAF_MODEL"):
+        fields["default_model"] = model
+    fields["providers"] = add_keys(fields.get("providers", ()), environ)  # type: ignore[arg-type]
+    fields["wordpress_sites"] = add_passwords(fields.get("wordpress_sites", ()), environ)  # type: ignore[arg-type]
+    fields.setdefault("actor", actor or "operator")
+    fields.setdefault("tokenizer_folder", environ.get("TIKTOKEN_CACHE_DIR", ""))
+    return Settings(root=root, **fields)  # type: ignore[arg-type]
 
 
-def check_runtime(name: str, given: object) -> object:
+def check_runtime(name: str, setting: object) -> object:
     """Give a setting back that can be made while running, or raise `InvalidSetting`."""
     if name not in RUNTIME:
-        known = name in Settings.__match_args__ and name != "root"
-        where = "there is no such setting"
-        if known:
-            where = f"it is set in {FILE} and applies after a restart of the server"
-        raise InvalidSetting(name, f"{where}; while running one can set {', '.join(RUNTIME)}")
-    return _checked({name: given})[name]
+        is_setting = name in Settings.__match_args__ and name != "root"
+        reason = "there is no such setting"
+        if is_setting:
+            reason = f"it is set in {FILE} and applies after a restart of the server"
+        raise InvalidSetting(name, f"{reason}; while running one can set {', '.join(RUNTIME)}")
+    return _check_fields({name: setting})[name]
 
 
-def _says_something(text: bytes) -> bool:
+def _has_content(text: bytes) -> bool:
     # A file of comments needs no parser, and tomllib is as large as the rest of a cold start.
     return any(line.strip() and not line.lstrip().startswith(b"#") for line in text.split(b"\n"))
 
 
-def _parsed(text: bytes) -> dict[str, object]:
-    plain = plain_lines(text)
+def _parse(text: bytes) -> dict[str, object]:
+    plain = parse_plain_lines(text)
     if plain is not None:
         return plain
     import tomllib
@@ -207,112 +183,35 @@ def _parsed(text: bytes) -> dict[str, object]:
         raise InvalidSetting(FILE, f"it is not TOML ({error})") from error
 
 
-def plain_lines(text: bytes) -> dict[str, object] | None:
-    """Read `key = value` lines whose values are plain; None for what needs a TOML parser."""
-    found: dict[str, object] = {}
-    for line in text.decode("utf-8", "replace").split("\n"):
-        key, equals, rest = line.partition("=")
-        if not line.isprintable() or "\ufffd" in line:
-            return None
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        plain = _plain_value(rest.strip()) if equals else None
-        name = key.strip()
-        if plain is None or not (name.isascii() and name.isidentifier()) or name in found:
-            return None
-        found[name] = plain
-    return found
+def _check_fields(fields: dict[str, object]) -> dict[str, object]:
+    tables = read_tables(fields)
+    fields = {name: setting for name, setting in fields.items() if name not in tables}
+    return {**_check_plain_fields(fields), **tables}
 
 
-def _plain_value(text: str) -> object:
-    if text.startswith('"'):
-        inner, quote, rest = text[1:].partition('"')
-        plain = quote and "\\" not in inner
-        return inner if plain and rest.strip()[:1] in ("", "#") else None
-    if text.startswith("["):
-        return _plain_list(text)
-    word = text.partition("#")[0].strip()
-    if word in ("true", "false"):
-        return word == "true"
-    number = word.isascii() and word.isdigit() and (word == "0" or word[0] != "0")
-    return int(word) if number else None
-
-
-def _plain_list(text: str) -> list[str] | None:
-    inside, bracket, rest = text[1:].partition("]")
-    if not bracket or rest.strip()[:1] not in ("", "#"):
-        return None
-    items = [item.strip() for item in inside.split(",")]
-    if not items[-1]:
-        items.pop()  # of an empty list, or after a last comma
-    plain = [
-        item[1:-1]
-        for item in items
-        if len(item) > 1 and item[0] == item[-1] == '"' and item.count('"') == 2
-    ]
-    return plain if len(plain) == len(items) and "\\" not in inside else None
-
-
-def _with_keys(told: tuple[Provider, ...], environ: Mapping[str, str]) -> tuple[Provider, ...]:
-    """Add the keys that the environment has; they win over those of the file."""
-    known = {one.name: one for one in told}
-    for variable in [name for name in environ if name.startswith(_KEY) and environ[name]]:
-        name = variable[len(_KEY) :].lower().replace("_", "-")
-        known[name] = Provider(
-            name, known.get(name, Provider()).base_url, Secret(environ[variable])
-        )
-    return tuple(known.values())
-
-
-def _tables(found: dict[str, object]) -> dict[str, object]:
-    """Read what is a table in the file: the models of modes, and how to reach providers."""
-    models = found.get("mode_models", {})
-    if not isinstance(models, dict) or not all(isinstance(one, str) for one in models.values()):
-        raise InvalidSetting("mode_models", "it maps a mode to provider:model")
-    providers = found.get("providers", {})
-    fields = [*providers.values()] if isinstance(providers, dict) else [None]
-    if not all(
-        isinstance(one, dict)
-        and one.keys() <= {"base_url", "key"}
-        and all(isinstance(text, str) for text in one.values())
-        for one in fields
-    ):
-        # Without what was told, which may be a key.
-        raise InvalidSetting("providers", "each is a table that takes base_url and key, both text")
-    listed = tuple(
-        Provider(name, one.get("base_url", ""), Secret(one["key"]) if one.get("key") else None)
-        for name, one in (providers.items() if isinstance(providers, dict) else ())
-    )
-    return {"mode_models": tuple(models.items()), "providers": listed}
-
-
-def _checked(found: dict[str, object]) -> dict[str, object]:
-    tables = _tables(found) if {"mode_models", "providers"} & found.keys() else {}
-    found = {name: given for name, given in found.items() if name not in tables}
-    return {**_checked_plain(found), **tables}
-
-
-def _checked_plain(found: dict[str, object]) -> dict[str, object]:
+def _check_plain_fields(fields: dict[str, object]) -> dict[str, object]:
     defaults = Settings(root="")
-    for name, given in found.items():
+    for name, setting in fields.items():
         if name == "root" or name not in Settings.__match_args__:
             raise InvalidSetting(name, f"{FILE} has no such setting")
         default = getattr(defaults, name)
-        if isinstance(default, tuple) and isinstance(given, list):
-            given = found[name] = tuple(given)  # noqa: PLW2901 - as a value has it
-            if not all(isinstance(item, str) for item in given):
-                raise InvalidSetting(name, f"it must be {_kind(default)}, not {list(given)!r}")
-        number = type(default) is float and type(given) is int
-        if type(given) is not type(default) and not number:
-            raise InvalidSetting(name, f"it must be {_kind(default)}, not {given!r}")
-        if isinstance(given, int | float) and given < 0:
+        if isinstance(default, tuple) and isinstance(setting, list):
+            setting = fields[name] = tuple(setting)  # noqa: PLW2901 - as a value has it
+            if not all(isinstance(item, str) for item in setting):
+                raise InvalidSetting(
+                    name, f"it must be {_describe_kind(default)}, not {list(setting)!r}"
+                )
+        is_number = type(default) is float and type(setting) is int
+        if type(setting) is not type(default) and not is_number:
+            raise InvalidSetting(name, f"it must be {_describe_kind(default)}, not {setting!r}")
+        if isinstance(setting, int | float) and setting < 0:
             raise InvalidSetting(name, "it cannot be negative")
     for name, choices in (("agents_md_include", INCLUDES), ("mcp_tools", TOOL_SETS)):
-        if found.get(name, choices[0]) not in choices:
+        if fields.get(name, choices[0]) not in choices:
             raise InvalidSetting(name, f"it is one of {', '.join(choices)}")
-    return found
+    return fields
 
 
-def _kind(default: object) -> str:
+def _describe_kind(default: object) -> str:
     kinds = {bool: "true or false", int: "a whole number", float: "a number"}
     return {**kinds, tuple: 'a list of texts, ["like", "this"]'}.get(type(default), "text")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar, dataclass_transform
+    from typing import Any, NoReturn, TypeVar, dataclass_transform
 
     T = TypeVar("T")
+    _AnyDict = dict[Any, Any]
 else:
+    _AnyDict = dict
 
     def dataclass_transform(**_options: object) -> object:
         """Stand in for typing's marker, which only a type checker reads."""
@@ -25,21 +27,45 @@ _OFTEN = 16
 def value(cls: type[T]) -> type[T]:
     """Turn a class of annotated fields into an immutable value with slots, `==`, hash and repr.
 
-    Where the class has a static method `normal`, the fields pass through it on their way in.
+    Where the class has a static method `normal`, the fields pass through it on their way in. A
+    default that can be changed is refused, since all instances would share it. A value has the
+    fields of its own body: a field of a base class is declared again, and a value is no base class.
     """
-    own = cls.__dict__.get("__annotations__", {})
-    fields = tuple(own)
+    fields = tuple(cls.__dict__.get("__annotations__", ()))
+    if cls.__bases__ != (object,):
+        _require_own_fields(cls, fields)
     defaults = {name: cls.__dict__[name] for name in fields if name in cls.__dict__}
-    keep = {
+    _require_immutable(cls.__name__, defaults)
+    namespace = {
         name: attribute
         for name, attribute in cls.__dict__.items()
         if name not in defaults and name not in ("__dict__", "__weakref__")
     }
-    keep.update(_SHARED, __slots__=fields, __match_args__=fields)
-    keep.update(_defaults=defaults, _normal="normal" in keep, _made=0)
-    made: type[T] = type(cls)(cls.__name__, cls.__bases__, keep)  # type: ignore[misc]
-    made.__qualname__ = cls.__qualname__
-    return made
+    namespace.update(_SHARED, __slots__=fields, __match_args__=fields)
+    namespace.update(_defaults=defaults, _normal="normal" in namespace, _made=0)
+    new_class: type[T] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
+    new_class.__qualname__ = cls.__qualname__
+    return new_class
+
+
+def _require_own_fields(cls: type, fields: tuple[str, ...]) -> None:
+    """Raise `TypeError` where a base class has a field that the class does not declare itself."""
+    for base in cls.__mro__[1:]:
+        foreign = [name for name in base.__dict__.get("__annotations__", ()) if name not in fields]
+        if foreign:
+            names = ", ".join(foreign)
+            raise TypeError(f"{cls.__name__} inherits {names} of {base.__name__}: declare it again")
+
+
+def _require_immutable(name: str, defaults: dict[str, object]) -> None:
+    """Raise `TypeError` where a default, or something in it, has no hash: it can be changed."""
+    for field, default in defaults.items():
+        try:
+            hash(default)
+        except TypeError:
+            kind = type(default).__name__
+            advice = "use a tuple, a frozenset, a FrozenDict or None"
+            raise TypeError(f"{name}.{field} has a mutable default ({kind}): {advice}") from None
 
 
 def changed(instance: T, **changes: object) -> T:
@@ -54,7 +80,7 @@ def as_dict(instance: object) -> dict[str, object]:
     return {name: getattr(instance, name) for name in fields}
 
 
-def _init(self: object, *given: object, **named: object) -> None:
+def _init(self: object, *positional: object, **keywords: object) -> None:
     """Set the fields one by one; a class that turns out to be made often gets a compiled version.
 
     A cold command makes a few instances of many classes, and compiling an `__init__` for each would
@@ -63,22 +89,24 @@ def _init(self: object, *given: object, **named: object) -> None:
     cls: Any = type(self)
     cls._made += 1
     if cls._made > _OFTEN:
-        cls.__init__ = _compiled(cls)
-        cls.__init__(self, *given, **named)
+        cls.__init__ = _compile_init(cls)
+        cls.__init__(self, *positional, **keywords)
         return
     fields = cls.__match_args__
-    if len(given) > len(fields) or not named.keys() <= set(fields[len(given) :]):
-        raise TypeError(f"{cls.__name__} takes {', '.join(fields)}: given {given}, {named}")
-    state = {**cls._defaults, **dict(zip(fields, given, strict=False)), **named}
+    if len(positional) > len(fields) or not keywords.keys() <= set(fields[len(positional) :]):
+        raise TypeError(f"{cls.__name__} takes {', '.join(fields)}: given {positional}, {keywords}")
+    state = {**cls._defaults, **dict(zip(fields, positional, strict=False)), **keywords}
     if len(state) < len(fields):
         missing = [name for name in fields if name not in state]
         raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
-    ordered = tuple([state[name] for name in fields])
-    for name, field in zip(fields, cls.normal(*ordered) if cls._normal else ordered, strict=True):
+    arguments = tuple([state[name] for name in fields])
+    for name, field in zip(
+        fields, cls.normal(*arguments) if cls._normal else arguments, strict=True
+    ):
         object.__setattr__(self, name, field)
 
 
-def _compiled(cls: Any) -> object:  # noqa: ANN401 - any class made by `value`
+def _compile_init(cls: Any) -> object:  # noqa: ANN401 - any class made by `value`
     fields, defaults = cls.__match_args__, cls._defaults
     parameters = ", ".join(f"{f}=_defaults[{f!r}]" if f in defaults else f for f in fields)
     names = "".join(f"{f}, " for f in fields)
@@ -100,14 +128,14 @@ def _state(self: object) -> tuple[object, ...]:
 
 
 def _repr(self: object) -> str:
-    shown = ", ".join(f"{name}={given!r}" for name, given in as_dict(self).items())
-    return f"{type(self).__name__}({shown})"
+    pairs = ", ".join(f"{name}={field!r}" for name, field in as_dict(self).items())
+    return f"{type(self).__name__}({pairs})"
 
 
-def _equal(self: object, other: object) -> object:
-    if type(other) is not type(self):
+def _equal(self: object, operand: object) -> object:
+    if type(operand) is not type(self):
         return NotImplemented
-    return _state(self) == _state(other)
+    return _state(self) == _state(operand)
 
 
 def _hash(self: object) -> int:
@@ -116,6 +144,11 @@ def _hash(self: object) -> int:
 
 def _reduce(self: object) -> tuple[type, tuple[object, ...]]:
     return type(self), _state(self)
+
+
+def _refuse_subclass(cls: type, **_options: object) -> None:
+    base = next(parent for parent in cls.__mro__[1:] if "__match_args__" in parent.__dict__)
+    raise TypeError(f"{cls.__name__} inherits from the value {base.__name__}: hold it in a field")
 
 
 def _refuse(self: object, name: str, *_value: object) -> None:
@@ -130,7 +163,27 @@ _SHARED = {
     "__setattr__": _refuse,
     "__delattr__": _refuse,
     "__reduce__": _reduce,
+    "__init_subclass__": _refuse_subclass,
 }
+
+
+def _refuse_entry(self: object, *_arguments: object, **_keywords: object) -> NoReturn:
+    raise TypeError(f"a {type(self).__name__} cannot be changed: make a new one")
+
+
+class FrozenDict(_AnyDict):
+    """A dictionary that cannot be changed, and that has a hash where its values have one."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type, tuple[dict[Any, Any]]]:
+        return type(self), (dict(self),)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse_entry
+    clear = pop = popitem = setdefault = update = _refuse_entry
 
 
 class Secret:
@@ -154,8 +207,8 @@ class Secret:
     def __repr__(self) -> str:
         return "Secret(…)"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Secret) and other._text == self._text
+    def __eq__(self, operand: object) -> bool:
+        return isinstance(operand, Secret) and operand._text == self._text
 
     def __hash__(self) -> int:
         return hash(self._text)

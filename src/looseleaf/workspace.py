@@ -1,4 +1,4 @@
-"""Opening a folder and wiring everything together; the one place where the rooms meet."""
+"""The workspace: it opens a folder and connects all packages (composition root)."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ import sys
 import time
 from _thread import allocate_lock
 
-from looseleaf import settings
-from looseleaf.agents.directory import Agents
 from looseleaf.agents.record import check_slug
-from looseleaf.folders import Reporting
-from looseleaf.memory.history import Retention
+from looseleaf.catalog.context import Context
+from looseleaf.files.folders import OsErrorContext
+from looseleaf.files.root_folder import RootFolder
 from looseleaf.memory.pages import MemoryPages
 from looseleaf.memory.registry import FileRegistry
-from looseleaf.memory.scope import Shelf
-from looseleaf.operations.context import Context, Where
+from looseleaf.memory.scope import Shelf, Where
 from looseleaf.plugins.defaults import Defaults
-from looseleaf.plugins.opening import open_hooks
-from looseleaf.plugins.rooms import Rooms
-from looseleaf.root import RootFolder
-from looseleaf.stores.discard import discard_agent
-from looseleaf.stores.disk import GROUP, PRIVATE, DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.plugins.discovery import open_hooks
+from looseleaf.plugins.registries import Registries
+from looseleaf.settings import find_root, load
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.open_disk import open_disk
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
@@ -30,124 +27,101 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.agents.access import Principal
-    from looseleaf.agents.accounts import Accounts, Event
-    from looseleaf.agents.authentication import Authentication
+    from looseleaf.access.accounts import Accounts, Event
+    from looseleaf.access.authentication import Authentication
+    from looseleaf.access.principals import Principal
+    from looseleaf.catalog.registry import Operations
     from looseleaf.chat.session import Chats
+    from looseleaf.job_runtime import JobRuntime
+    from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.daily import DailyMemory
-    from looseleaf.memory.elsewhere import Shelves
-    from looseleaf.memory.find import Index
     from looseleaf.memory.history import History
+    from looseleaf.memory.provenance import Activity
+    from looseleaf.memory.routing import Shelves
     from looseleaf.memory.scope import Scope
+    from looseleaf.memory.search.ranked import Index
     from looseleaf.memory.store import Store
-    from looseleaf.models.opening import Models
-    from looseleaf.operations.registry import Operations
-    from looseleaf.plugins.hooks import Plugin
+    from looseleaf.memory.templates import PageStarters
+    from looseleaf.models.by_name import Models
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
-    from looseleaf.stores.open_database import OpenDatabase
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.stores.database.open_database import OpenDatabase
+    from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.upkeep.generated_pages import GeneratedPages
+    from looseleaf.workflows.definitions import Definitions
 
-FIRST_AGENT = "main"
+    Clock = Callable[[], float]
+    FolderPath = str | os.PathLike[str]
 
 
 class Workspace:
     """A folder of pages, opened: its agents, pages, history and journal."""
 
     def __init__(
-        self, chosen: Settings, *, clock: Callable[[], float] = time.time, surface: str = "library"
+        self, settings: Settings, *, clock: Clock = time.time, surface: str = "library"
     ) -> None:
-        self.settings = chosen
-        place = self.root_folder = RootFolder(chosen.root)
+        self.settings = settings
+        place = self.root_folder = RootFolder(settings.root)
         self.root = place.path
-        modes = GROUP if chosen.group_writable else PRIVATE
-        self.agents = Agents(place, default=chosen.default_agent, modes=modes, clock=clock)
-        self.store = DiskStore(
-            place,
-            agent_folder=self.agents.folder,
-            is_folder_of=self.agents.is_folder_of,
-            group_writable=chosen.group_writable,
-            retention=Retention(chosen.retention_days, chosen.retention_versions),
-            clock=clock,
-        )
-        self.agents.on_move(self.store.release)
-        self.agents.on_discard(lambda agent, slug: discard_agent(self.store, agent, slug))
-        self._hooks = open_hooks(chosen, Defaults(self.store))
+        self.agents, self.store = open_disk(place, settings, clock)
+        self._hooks = open_hooks(settings, Defaults(self.store))
         self.registry = self._hooks.fill("register_files", files=FileRegistry())
         self.pages = MemoryPages(
-            self._store_for, self.registry, report=report, max_bytes=chosen.max_page_bytes
+            self._store_for, self.registry, report=self.report, max_bytes=settings.max_page_bytes
         )
-        for plugin, told in self._hooks.listeners("on_memory_changed", "event"):
-            self.pages.on_change(told, owner=f"The plugin {plugin}")
+        for plugin, listener in self._hooks.listeners("on_memory_changed", "event"):
+            self.pages.on_change(listener, owner=f"The plugin {plugin}")
         self.history: History = DiskHistory(self.store)
         self._shelves: Shelves | None = None
-        if not self._hooks.is_ours_alone("pick_store"):
+        if not self._hooks.has_only_defaults("pick_store"):
             self._ask_for_stores()
-        self.rooms = Rooms(self._hooks, self, clock=clock, report=report)
-        self.pages.on_change(self.rooms.follow_page, owner="Looseleaf")
+        self.registries = Registries(self._hooks, self, clock=clock, report=self.report)
+        self.schedules, self.step_types = self.registries.schedules, self.registries.step_types
+        self.system_tasks = self.registries.system_tasks
+        self.pages.on_change(self.registries.follow_page, owner="Looseleaf")
+        self.agents.on_configure(self.registries.check_config)
         self.clock = clock
-        self.progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
+        self.show_progress: Callable[[str, int, int], None] = lambda *_step: None
         self._database: OpenDatabase | None = None
         self._index: Index | None = None
         self._models: Models | None = None
+        self._resources: WorkflowResources | None = None
+        self._job_runtime: JobRuntime | None = None
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
         self.context = Context(
-            settings=chosen,
-            agents=self.agents,
-            pages=self.pages,
-            history=self.history,
-            composed=self.rooms.composed,
-            starters=self.rooms.starters,
-            index=self.index,
-            clock=clock,
-            chain=self.rooms.chain,
-            generated=self.rooms.generated,
-            operations=self.rooms.operations,
-            accounts=self.accounts,
-            add_event=self.add_event,
-            chats=self.chats,
-            models=self.models,
-            model_for=self.model_for,
-            report=report,
-            progress=self._tell_progress,
-            actor=chosen.actor,
-            surface=surface,
+            self, settings, self.pages, self.history, actor=settings.actor, surface=surface
         )
         self.agents.recover()
         self.store.recover()
 
     @classmethod
     def open(
-        cls,
-        root: str | os.PathLike[str] | None = None,
-        *,
-        clock: Callable[[], float] = time.time,
-        surface: str = "library",
+        cls, root: FolderPath | None = None, *, clock: Clock = time.time, surface: str = "library"
     ) -> Workspace:
         """Open the workspace at a folder, or the one that is found from here."""
-        found = settings.find_root(os.fspath(root) if root is not None else None)
-        return cls(settings.load(found), clock=clock, surface=surface)
+        root_path = find_root(os.fspath(root) if root is not None else None)
+        return cls(load(root_path), clock=clock, surface=surface)
 
     @classmethod
     def create(
         cls,
-        root: str | os.PathLike[str],
+        root: FolderPath,
         *,
         name: str = "",
         agent: str = "",
         journal: bool = False,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = time.time,
         surface: str = "library",
     ) -> Workspace:
         """Make a folder a workspace, or complete one; nothing that is there is overwritten."""
-        from looseleaf.stores.home import make_home
+        from looseleaf.stores.disk.create import make_home
 
         folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
         if agent:
             check_slug(agent)
-        with Reporting(folder):
+        with OsErrorContext(folder):
             make_home(folder, name, journal=journal)
         workspace = cls.open(folder, clock=clock, surface=surface)
         workspace.start(agent)
@@ -163,27 +137,15 @@ class Workspace:
         """Let go of every folder, file and connection; used again, it opens what it needs."""
         self._authentication = None
         self.store.release()
-        for opened in (self._index, self._models, self._database):
-            if opened is not None:
-                opened.close()
+        for part in (self._job_runtime, self._index, self._models, self._database):
+            if part is not None:
+                part.close()
 
     def start(self, agent: str = "") -> None:
         """Give every folder of an agent a record, make a first agent, start the core pages."""
-        from looseleaf.operations.agents import create_agent, start_pages
-        from looseleaf.operations.composed import compose
+        from looseleaf.operations.first_pages import start_workspace
 
-        known = {record.slug for record in self.agents.records()}
-        new = [slug for slug in self.agents.slugs() if slug not in known]
-        first = agent or ("" if known or new else FIRST_AGENT)
-        if first and first not in known and first not in new:
-            new.append(first)
-        for slug in new:
-            create_agent(self.context, slug)
-        start_pages(self.context, Shelf("shared"))
-        latest = self.history.latest(Shelf("shared").page("SITE.md"))
-        # A page from elsewhere, such as the original plugin's, is replaced only when asked.
-        if latest is None or not latest.hash or latest.operation == "compose":
-            compose(self.context, "SITE.md")
+        start_workspace(self.context, self.agents.slugs(), agent)
 
     def acting(
         self,
@@ -192,16 +154,18 @@ class Workspace:
         surface: str = "",
         reason: str = "",
         principal: Principal | None = None,
+        activity: Activity | None = None,
     ) -> Context:
-        """Give the rooms to someone else: another actor, another surface, a reason, other rights.
+        """Return a context for another actor, another surface, a reason or other rights.
 
-        Who is not the local administrator is called by their own name.
+        Only the local administrator chooses `actor`; another principal acts under its own name.
         """
-        given: dict[str, object] = {"actor": actor, "surface": surface, "reason": reason}
+        fields: dict[str, object] = {"actor": actor, "surface": surface, "reason": reason}
+        fields["activity"] = activity
         if principal is not None and not principal.is_local:
-            given |= {"principal": principal, "actor": principal.name}
-            given |= {"settings": self.database.settings(), "configured": self.settings}
-        return changed(self.context, **{key: one for key, one in given.items() if one})
+            fields |= {"principal": principal, "actor": principal.name}
+            fields |= {"settings": self.database.settings()}
+        return changed(self.context, **{key: field for key, field in fields.items() if field})
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
         """Open the journal of an agent."""
@@ -216,51 +180,55 @@ class Workspace:
         agent: str | int | None = None,
         *,
         user: int | None = None,
-        **more: Any,  # noqa: ANN401 - as in `assemble`
+        **fields: Any,  # noqa: ANN401 - as in `assemble`
     ) -> Assembly:
-        """Assemble what an agent is given in a mode; `more` are fields of a request, or `as_of`."""
-        from looseleaf.operations.prompt import assemble
+        """Assemble what an agent is given in a mode; `fields` are a request's, or `as_of`."""
+        from looseleaf.operations.prompt_assembly import compose
 
-        return assemble(self.context, mode, where=Where(agent, user), **more)
+        return compose(self.context, mode, where=Where(agent, user), **fields)
+
+    def require_available(self) -> None:
+        """Raise `Unavailable` where the folder is not there, such as on a disk not mounted."""
+        self.root_folder.glance()
 
     def chain(self) -> Chain:
         """Give the chain of directives, put together when it is first needed."""
-        return self.rooms.chain()
+        return self.registries.chain()
+
+    def composed(self) -> ComposedSections:
+        """Give the sections of generated pages."""
+        return self.registries.composed_sections()
+
+    def starters(self) -> PageStarters:
+        """Give the texts that new pages start with."""
+        return self.registries.starters()
+
+    def generated(self) -> GeneratedPages:
+        """Give the generated pages, which are kept up to date with their sources."""
+        return self.registries.generated_pages()
 
     def operations(self) -> Operations:
         """Give everything one can do here, plugins' operations too."""
-        return self.rooms.operations()
-
-    def schedules(self) -> Schedules:
-        """Give what is to be run when; nothing runs it yet."""
-        return self.rooms.schedules()
+        return self.registries.operations()
 
     def model_for(self, agent: str | int | None, mode: str) -> str | None:
         """Choose the model that answers for an agent in a mode; None where nothing names one."""
         record = self.agents.resolve(agent)
         return self._hooks.pick("pick_model", "a name", agent=record, mode=mode)  # type: ignore[no-any-return]
 
-    def plugins(self) -> tuple[Plugin, ...]:
-        """List the plugins, ours first, each with what it registered."""
-        return self.rooms.plugins()
-
     def index(self) -> Index | None:
         """Give the search index, made when it is first needed."""
         if self._index is None:
-            from looseleaf.memory.elsewhere import IndexByShelf
-            from looseleaf.stores.index import SearchIndex
+            from looseleaf.stores.index.open_index import open_index
 
-            path, modes = f"{self.root}/.looseleaf/index", self.store.modes
-            index = SearchIndex(self.store, path, modes=modes, progress=self._tell_progress)
-            shelves = self._shelves
-            self._index = IndexByShelf(index, shelves.lies_here) if shelves else index
+            self._index = open_index(self.store, self.root, self._shelves, self.show_progress)
         return self._index
 
     @property
     def database(self) -> OpenDatabase:
-        """The database, of which only as much is opened as is asked for."""
+        """The database, opened only as far as it is needed."""
         if self._database is None:
-            from looseleaf.stores.open_database import OpenDatabase
+            from looseleaf.stores.database.open_database import OpenDatabase
 
             with self._opening:
                 if self._database is None:
@@ -271,6 +239,10 @@ class Workspace:
         """Add an event to the audit."""
         self.database.add_event(event)
 
+    def has_accounts(self) -> bool:
+        """Say whether there is a database already; asking makes none."""
+        return self.database.exists()
+
     def accounts(self) -> Accounts:
         """Open the database, made and brought up to date when it is first needed."""
         return self.database.accounts()
@@ -279,10 +251,33 @@ class Workspace:
         """Give the conversations, which lie beside the accounts."""
         return self.database.chats()
 
+    def definitions(self) -> Definitions:
+        """Give the pipelines and flows, which lie beside the accounts."""
+        return self.database.definitions()
+
+    def workflow_resources(self) -> WorkflowResources:
+        """Give what workflows use besides memory: other servers, files, items taken before."""
+        if self._resources is None:
+            from looseleaf.stores.workflow_resources import WorkflowResources
+
+            self._resources = WorkflowResources(self.settings, self.root_folder, self.database)
+        return self._resources
+
+    def workflow_jobs(self) -> JobRuntime:
+        """Give the jobs at work: their list, schedules, and the worker of this process."""
+        if self._job_runtime is None:
+            from looseleaf.job_runtime import JobRuntime
+
+            runtime = JobRuntime(self.context, self.root, self.database)
+            with self._opening:
+                if self._job_runtime is None:
+                    self._job_runtime = runtime
+        return self._job_runtime
+
     def models(self) -> Models:
         """Give the models, each opened when it is first asked."""
         if self._models is None:
-            from looseleaf.models.opening import open_models
+            from looseleaf.models.by_name import open_models
 
             with self._opening:
                 if self._models is None:
@@ -290,19 +285,16 @@ class Workspace:
         return self._models
 
     def authentication(self) -> Authentication:
-        """Give the one who knows credentials, and remembers those it has seen."""
+        """Give the authentication, which remembers the credentials it has seen."""
         if self._authentication is None:
-            from looseleaf.agents.authentication import Authentication
+            from looseleaf.access.authentication import Authentication
 
             self._authentication = Authentication(self.accounts(), self.agents, clock=self.clock)
         return self._authentication
 
-    def _tell_progress(self, what: str, done: int, total: int) -> None:
-        self.progress(what, done, total)
-
     def _ask_for_stores(self) -> None:
-        """Let plugins say where shelves lie; without one that does, nobody needs to be asked."""
-        from looseleaf.memory.elsewhere import HistoryByShelf, Shelves
+        """Let plugins pick the stores of shelves."""
+        from looseleaf.memory.routing import HistoryByShelf, Shelves
 
         def pick(shelf: Shelf) -> Store:
             return self._hooks.pick("pick_store", "a store", shelf=shelf)  # type: ignore[no-any-return]
@@ -313,7 +305,7 @@ class Workspace:
     def _store_for(self, place: Scope | Shelf) -> Store:
         return self.store if self._shelves is None else self._shelves.store_for(place)
 
-
-def report(what: str, error: Exception) -> None:
-    """Tell the operator about a failure that must not undo what was done."""
-    sys.stderr.write(f"looseleaf: {what}: {type(error).__name__}: {error}\n")
+    @staticmethod
+    def report(failure: str, error: Exception) -> None:
+        """Tell the operator about a failure that must not undo what was done."""
+        sys.stderr.write(f"looseleaf: {failure}: {type(error).__name__}: {error}\n")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from looseleaf import Change, Workspace
+from looseleaf.memory.provenance import Provenance
 from looseleaf.operations import agents as operations
 
-BY = Change("prepare", "ada", "library")
+BY = Change("prepare", Provenance("ada"))
 
 
 class Scene(NamedTuple):

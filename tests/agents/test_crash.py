@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.directory import Agents
 from looseleaf.errors import AgentExists, AgentMissing
+from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from tests.agents.scenes import SCENES, perform, prepare
 from tests.stores.tracing import CHANGING, Call, Tracer, copy_of
 
@@ -48,7 +48,7 @@ def state_of(root: Path) -> dict[str, Any]:
     pages = {
         slug: sorted(path.name for path in (root / "agents" / slug).iterdir()) for slug in folders
     }
-    deleted = [one.slug for one in workspace.agents.deleted()]
+    deleted = [one.slug for one in workspace.agents.deleted_records()]
     return {"agents": agents, "folders": pages, "deleted": deleted}
 
 
@@ -59,8 +59,8 @@ def strays(root: Path) -> list[str]:
         for path in root.rglob("*")
         if path.name.startswith((".new", ".agent", ":")) or path.name.endswith(":making")
     ]
-    agents = Agents(str(root))
-    known = {f"agent-{one.id}" for one in [*agents.records(), *agents.deleted()]}
+    agents = DiskAgents(str(root))
+    known = {f"agent-{one.id}" for one in [*agents.records(), *agents.deleted_records()]}
     histories = (root / ".looseleaf/history").glob("agent-*")
     return [*found, *(path.name for path in histories if path.name not in known)]
 
@@ -100,7 +100,7 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(
         ending = tracer.act(name, root, f"{call.name}:signal=KILL:when={call.number}")
         try:
             assert ending.killed
-            seen = {one.slug: one.name for one in Agents(str(root)).records()}
+            seen = {one.slug: one.name for one in DiskAgents(str(root)).records()}
             states = [
                 {slug: one[0][0] for slug, one in state["agents"].items()}
                 for state in (whole.before, whole.after)

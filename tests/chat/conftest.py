@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.chat.session import Begun, Lease, Opening
+from looseleaf.chat.session import BegunTurn, Lease, Opening
 from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, Usage
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
 from tests.conftest import Clock
 
 ME = 1
@@ -73,7 +73,7 @@ def opening(
     return Opening(session, ME, 1, "chat", message, title or (text or ""), request, "script")
 
 
-def lease_of(begun: Begun) -> Lease:
+def lease_of(begun: BegunTurn) -> Lease:
     """Give the lease of a turn that has begun."""
     assert begun.lease is not None
     return begun.lease

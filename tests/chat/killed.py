@@ -13,11 +13,11 @@ import sys
 
 import sqlalchemy as sa
 
-from looseleaf.chat.events import told
+from looseleaf.chat.events import event_document
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.models.model import ToolCall
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
 from tests.chat.conftest import Script, lease_of, opening
 
 CALLS = (ToolCall("c1", "agent_memory", "{}"), ToolCall("c2", "agent_memory", '{"n": 2}'))
@@ -46,7 +46,7 @@ def take_turn(url: str, root: str, statements: int, out: int) -> None:
     script = Script(("Let me see.", *CALLS), ("All", " done."))
     party = Party(script, lambda: (), (), lambda call: Result(call.arguments), 9)
     for event in TurnTaker(chats, begun, lease_of(begun), party).take():
-        os.write(out, json.dumps(told(event)).encode() + b"\n")
+        os.write(out, json.dumps(event_document(event)).encode() + b"\n")
     database.close()
 
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from looseleaf.chat.session import Outcome
 from looseleaf.models.model import Message, Usage
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
 from tests.chat.conftest import lease_of, opening
 
 

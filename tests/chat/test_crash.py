@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from looseleaf.chat.turn import Party, Result, TurnTaker
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
 from tests.chat.conftest import Script, lease_of, opening
 from tests.conftest import Clock
 

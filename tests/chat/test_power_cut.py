@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
-from looseleaf.stores.open_database import FILE
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
+from looseleaf.stores.database.sqlite_file import FILE
 from tests.chat.conftest import lease_of, opening
 from tests.conftest import FULL, Clock
 from tests.stores.test_power_cut import Disk, PlainDisk, hold_still

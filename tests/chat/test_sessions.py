@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from looseleaf.chat.session import Outcome, Written
 from looseleaf.errors import SessionBusy, SessionMissing, TurnLost
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
-from looseleaf.stores import tables
-from looseleaf.stores.beginnings import LEASE_SECONDS
-from looseleaf.stores.chat import SqlChats
-from looseleaf.stores.database import Database
+from looseleaf.stores.database import tables
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
+from looseleaf.stores.database.database import Database
 from tests.chat.conftest import ME, lease_of, opening
 from tests.conftest import Clock
 

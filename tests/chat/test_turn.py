@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from looseleaf.chat.compaction import Compaction
+from looseleaf.agents.config import Compaction
 from looseleaf.chat.events import (
     Began,
     Called,
@@ -15,15 +15,15 @@ from looseleaf.chat.events import (
     Event,
     Returned,
     Said,
-    told,
+    event_document,
 )
 from looseleaf.chat.session import Written
-from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, whole
+from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, pair_calls
 from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
 from looseleaf.errors import ModelFailed, TurnLost
 from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, never
-from looseleaf.stores.beginnings import LEASE_SECONDS
-from looseleaf.stores.chat import SqlChats
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
 from looseleaf.values import changed
 from tests.chat.conftest import Script, lease_of, opening
 from tests.conftest import Clock
@@ -91,7 +91,9 @@ def test_an_answer_that_was_cut_off_says_so(chats: SqlChats) -> None:
             self, question: Question, stopped: Callable[[], bool]
         ) -> Iterator[Delta | Retry | Answer]:
             for said in super().ask(question, stopped):
-                yield changed(said, cut="It was too long.") if isinstance(said, Answer) else said
+                yield (
+                    changed(said, warning="It was too long.") if isinstance(said, Answer) else said
+                )
 
     end = ended(turn(chats, Cut("Once upon")))
     assert (end.status, end.text, end.warning) == ("completed", "Once upon", "It was too long.")
@@ -131,7 +133,7 @@ def test_what_was_written_is_listed_with_the_turn(chats: SqlChats) -> None:
     assert end.written == (Written("MEMORY.md", 3, "agent_memory", "c1"),)
     (kept,) = chats.turns.list(end.session)
     assert kept.written == end.written
-    assert told(end)["written"] == [
+    assert event_document(end)["written"] == [
         {"file": "MEMORY.md", "revision": 3, "tool": "agent_memory", "call": "c1"}
     ]
 
@@ -205,7 +207,7 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
         stop.append(True)
         return run(call)
 
-    party = Party(model, lambda: (), (), run_and_stop, 9, stopped=lambda: bool(stop))
+    party = Party(model, lambda: (), (), run_and_stop, 9, should_stop=lambda: bool(stop))
     events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
     # The model itself looks once after it has spoken.
     assert ended(events).status == "cancelled"
@@ -312,7 +314,7 @@ def test_a_tool_pair_is_never_cut() -> None:
 def test_every_call_has_its_result_and_every_result_its_call() -> None:
     """As providers insist, also after a crash."""
     orphan = Message("tool", "r", call="c9", name="x")
-    said = whole(
+    said = pair_calls(
         [orphan, Message("assistant", "", (LOOK,)), Message("user", "q"), Message("assistant")]
     )
     assert [(one.role, one.call) for one in said] == [

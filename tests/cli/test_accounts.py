@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.cli.tokens import seconds
+from looseleaf.cli.commands.tokens import seconds
 from looseleaf.errors import Invalid
 from tests.cli.conftest import Run
 
@@ -145,6 +145,11 @@ def test_the_audit_is_listed_and_verified(run: Run, root: Path) -> None:
         "tester",
         "a new colleague",
     )
+    assert (last["actor_kind"], last["origin"], last["activity"]) == ("person", "user", "")
+    tasks = run("audit", "list", "--actor-kind", "task").text.splitlines()
+    assert len(tasks) == 2
+    assert "- (task)" in tasks[1]
+    assert run("audit", "list", "--actor-kind", "nobody").code == 2
     assert "create-user" in run("audit", "list", "--limit", "1").text
     assert "first start" in run("audit", "list", "--before", "2").text
     assert run("audit", "verify").text == "The audit is whole, from entry 1 to entry 2.\n"

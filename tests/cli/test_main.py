@@ -13,17 +13,26 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from looseleaf import __version__
-from looseleaf.cli import hot
-from looseleaf.cli.commands import run as through_click
-from looseleaf.cli.words import arranged
+from looseleaf.cli import fast_read
+from looseleaf.cli.argv import arrange_options
+from looseleaf.cli.command_table import run as through_click
 from tests.cli.conftest import COMMAND, Run
-from tests.cli.test_commands import EVERY
+from tests.cli.test_command_table import EVERY
 
 # What a plain read may import besides Looseleaf: all of it built in or small.
 ALLOWED = {"__future__", "_operator", "errno", "fcntl", "itertools"}
-ALLOWED |= {"math", "operator", "unicodedata"}
+ALLOWED |= {"gc", "math", "operator", "unicodedata"}
 FORBIDDEN = {"argparse", "click", "dataclasses", "hashlib", "json", "logging", "pathlib", "re"}
 FORBIDDEN |= {"datetime", "importlib.metadata", "pluggy", "sqlite3", "tomllib", "typing"}
+# What changes pages or knows their history; reading a page needs none of it.
+CHANGING = {
+    "locked_page",
+    "page_changes",
+    "discard",
+    "splice",
+    "history.revisions",
+    "history.notes",
+}
 
 NAMES = ["State", "Lessons", "State"]
 SAME = (
@@ -83,16 +92,16 @@ def test_the_hot_way_and_click_give_the_same_answer(line: str, run: Run, page: P
     """The same bytes, the same message, the same exit code."""
     assert page.exists()
     words = line.split(" ")
-    assert run(*words) == run(*arranged(words), way=through_click)
+    assert run(*words) == run(*arrange_options(words), way=through_click)
 
 
 def test_plain_reads_take_the_hot_way(page: Path) -> None:
     """And what is not plain does not."""
     assert page.exists()
     plain = ["", "MEMORY.md", "x.md Y", "--agent main", "--as-of 1", "--raw --user=1 --layer agent"]
-    assert [hot.read(line.split()) is not None for line in plain] == [True] * len(plain)
+    assert [fast_read.read(line.split()) is not None for line in plain] == [True] * len(plain)
     other = ["--help", "-h", "--format json", "--bogus", "a b c", "--position x", "--agent"]
-    assert [hot.read(line.split()) for line in other] == [None] * len(other)
+    assert [fast_read.read(line.split()) for line in other] == [None] * len(other)
 
 
 def test_a_plain_read_imports_next_to_nothing(root: Path) -> None:
@@ -107,6 +116,8 @@ def test_a_plain_read_imports_next_to_nothing(root: Path) -> None:
     loaded = {name for name in done.stdout.splitlines()[-1].split() if "looseleaf" not in name}
     assert not loaded & FORBIDDEN
     assert loaded <= ALLOWED, f"new in a cold start: {loaded - ALLOWED}"
+    ours = set(done.stdout.splitlines()[-1].split()) - loaded
+    assert not ours & {f"looseleaf.stores.disk.{name}" for name in CHANGING}
 
 
 @pytest.mark.parametrize(
@@ -124,8 +135,9 @@ def test_the_help_of_a_group_imports_no_command(words: list[str], root: Path) ->
     assert not {
         name for name in loaded if name.startswith(("looseleaf.operations", "looseleaf.stores"))
     }
+    tables = ("command_table", "commands", "commands.workflow_entries")
     assert {name for name in loaded if name.startswith("looseleaf.cli.")} == {
-        f"looseleaf.cli.{name}" for name in ("commands", "groups", "output", "words")
+        f"looseleaf.cli.{name}" for name in ("argv", "escapes", "groups", "output", *tables)
     }
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import errors
+from looseleaf.cli.escapes import escape, escape_line, is_hidden
 from looseleaf.cli.formats import display_width, print_table
-from looseleaf.cli.output import escaped, escaped_line, exit_code, hides
+from looseleaf.cli.output import exit_code
 from tests.cli.conftest import Run
 
 CODES = {
@@ -57,21 +58,21 @@ def test_each_kind_of_error_has_its_exit_code(error: errors.LooseleafError, code
 )  # fmt: skip
 def test_what_a_terminal_would_obey_or_hide_is_shown(text: str, shown: str) -> None:
     """Controls, bidi and invisible signs come as codes; joiners stay where scripts need them."""
-    assert escaped(text) == shown
+    assert escape(text) == shown
 
 
 @given(st.text())
 def test_nothing_that_hides_is_left(text: str) -> None:
     """Whatever a page says, the only controls on the terminal are line ends and tabs."""
-    left = {sign for sign in escaped(text) if hides(sign)} - {"\u200c", "\u200d", "\r"}
+    left = {sign for sign in escape(text) if is_hidden(sign)} - {"\u200c", "\u200d", "\r"}
     assert not left
-    assert "\r" not in escaped(text).replace("\r\n", "")
+    assert "\r" not in escape(text).replace("\r\n", "")
 
 
 @given(st.text())
 def test_a_message_is_one_line(text: str) -> None:
     """Nothing in an error or a table can begin a line of its own."""
-    line = escaped_line(text)
+    line = escape_line(text)
     assert not any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in line)
 
 
@@ -135,7 +136,7 @@ def test_names_in_messages_cannot_reach_the_terminal(run: Run, page: Path) -> No
     """An error names sections and pages with their escape sequences made visible."""
     page.write_text("## \x1b[2JGone\n")
     assert run("memory", "read", "None").err == (
-        "looseleaf: There is no section 'None'. Sections there are: \\x1b[2JGone.\n"
+        "looseleaf: There is no section 'None'. Available sections: \\x1b[2JGone.\n"
     )
     assert run("memory", "read", "a\nb.md").err.count("\n") == 1
     assert "\\x1b[2JGone" in run("memory", "sections").text
@@ -147,5 +148,5 @@ def test_json_holds_nothing_that_a_terminal_would_obey(run: Run, page: Path) -> 
     page.write_text(content)
     answer = run("memory", "read", "--format", "json")
     assert answer.json["content"] == content
-    assert not [sign for sign in answer.text.replace("\n", "") if hides(sign)]
+    assert not [sign for sign in answer.text.replace("\n", "") if is_hidden(sign)]
     assert "Grüße" in answer.text

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ResourceUpdatedNotification
 
 from looseleaf import Workspace
-from looseleaf.agents.access import CAPABILITIES, Principal
+from looseleaf.access.principals import CAPABILITIES, Principal
 from looseleaf.mcp_server.http import HttpServer
 from tests.mcp_server.conftest import ERAS
 
@@ -106,7 +106,10 @@ def test_a_token_of_an_agent_reaches_its_memory(url: str, root: Path, era: str) 
     anyio.run(run)
     workspace = Workspace.open(root)
     last = workspace.history.revisions(workspace.agents.resolve("ada").shelf.page("MEMORY.md"))[-1]
-    assert (last.actor, last.surface) == ("ann", "mcp")
+    assert (last.actor, last.surface, last.actor_kind) == ("ann", "mcp", "agent")
+    # The newer protocol has no sessions, and this server gives its requests no ids.
+    assert last.activity == ("session" if era == "legacy" else "")
+    assert bool(last.activity_id) == bool(last.activity)
 
 
 def test_nobody_is_let_in_without_a_token(url: str) -> None:

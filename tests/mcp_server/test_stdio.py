@@ -16,8 +16,8 @@ from mcp import Client
 from mcp_types import ResourceUpdatedNotification, TextContent
 
 from looseleaf import Workspace
+from looseleaf.catalog.tools.operation_tools import SMALL
 from looseleaf.mcp_server.connection import HANDSHAKE_VERSIONS
-from looseleaf.operations.tools import SMALL
 from tests.mcp_server.conftest import ERAS, started, talk
 
 MEMORY = "looseleaf://agents/ada/MEMORY.md"
@@ -65,13 +65,21 @@ def test_the_history_names_the_client_and_the_surface(root: Path) -> None:
     """A page changed by a model says by which program."""
 
     async def session(client: Client) -> None:
-        await client.call_tool("append_agent_memory", {"section": "Facts", "content": "- one"})
+        for fact in ("- one", "- two"):
+            given = {"section": "Facts", "content": fact, "origin": "user"}
+            assert not (await client.call_tool("append_agent_memory", given)).is_error
 
-    talk(started(root), session)
+    for _ in range(2):
+        talk(started(root), session)
     workspace = Workspace.open(root)
     page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     last = workspace.history.revisions(page)[-1]
     assert (last.actor, last.surface) == ("mcp", "mcp")
+    assert (last.actor_kind, last.origin, last.activity) == ("agent", "user", "session")
+    # What one process changed belongs to one session.
+    ids = [one.activity_id for one in workspace.history.revisions(page)[-4:]]
+    assert ids == [ids[0], ids[0], ids[2], ids[2]]
+    assert len(set(ids)) == 2
 
 
 def test_twenty_and_twenty_writes_through_two_servers_are_forty(root: Path) -> None:
@@ -227,7 +235,7 @@ def test_nothing_but_the_protocol_reaches_standard_output(root: Path, tmp_path: 
 ALLOWED = """
 __future__ _collections _datetime _functools _heapq _json _operator _queue
 _sre _weakrefset collections collections.abc copyreg datetime enum errno fcntl functools
-heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
+gc heapq itertools json json.decoder json.encoder json.scanner keyword math operator queue
 re re._casefix re._compiler re._constants re._parser reprlib threading types unicodedata
 """
 WITH_A_DATABASE = {"_sqlite3", "sqlite3", "sqlite3.dbapi2", "warnings"}
@@ -382,7 +390,7 @@ WAITING = """
 import os, time
 from looseleaf import hookimpl
 
-def wait(context, file: str):
+def wait(context, file: str) -> None:
     "Wait until a file is there."
     while not os.path.exists(file):
         time.sleep(0.01)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from looseleaf import Change, Found, Missing, Workspace
 from looseleaf.errors import InvalidDate, PageMissing
 from looseleaf.memory.day import Day, day_of, parse_date
+from looseleaf.memory.provenance import Provenance
 from tests.conftest import Clock
 
-BY = Change(actor="ada")
+BY = Change(provenance=Provenance("ada"))
 
 
 def text(workspace: Workspace, day: str) -> str:

@@ -16,9 +16,10 @@ from looseleaf.errors import (
     TooLarge,
 )
 from looseleaf.memory.pages import Changed, MemoryPages, Saved
+from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.registry import FileRegistry, register_core_files
 
-BY = Change(actor="ada", surface="test", reason="because")
+BY = Change(provenance=Provenance("ada", surface="test", reason="because"))
 MEMORY = Scope("agent", 0, 1, "MEMORY.md")
 NOTES = Scope("agent", 0, 1, "notes.md")
 
@@ -125,7 +126,7 @@ def test_sections_are_edited_on_any_page(workspace: Workspace) -> None:
     assert [section.name for section in pages.sections(NOTES)] == ["A", "B"]
     assert pages.read_section(NOTES, "A") == "one\ntwo"
     pages.delete_section(NOTES, "A", change=BY)
-    with pytest.raises(SectionMissing, match="Sections there are: B"):
+    with pytest.raises(SectionMissing, match="Available sections: B"):
         pages.read_section(NOTES, "A")
     with pytest.raises(PageMissing):
         pages.delete_section(Scope("agent", 0, 1, "none.md"), "A", change=BY)
@@ -147,7 +148,7 @@ def test_listeners_are_told_afterwards_and_cannot_undo(
     workspace.pages.delete(NOTES, change=BY)
     assert (told[0].hash, told[0].revision) == (saved.hash, 1)
     assert [event.change.operation for event in told] == ["append", "append", "delete"]
-    assert told[0].change.actor == "ada"
+    assert told[0].change.provenance.actor == "ada"
     assert "a plugin failed" in capsys.readouterr().err
 
 

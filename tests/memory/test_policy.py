@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName, InvalidPolicy
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.policy import (
     Decision,
     MemoryPolicy,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName, InvalidSetting, NameTaken, Refused
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode, register_core_files
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from looseleaf import LooseleafError, Scope, Shelf
 from looseleaf.errors import InvalidName
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.scope import MAX_NAME_BYTES, check_filename, check_folder
 
 HOSTILE = [

@@ -18,6 +18,7 @@ from looseleaf.errors import (
     SectionMissing,
     UnclosedBlock,
 )
+from looseleaf.memory.search.matches import section_at
 from looseleaf.memory.sections import (
     Section,
     append_lines,
@@ -26,7 +27,6 @@ from looseleaf.memory.sections import (
     is_body_marker,
     list_sections,
     read_section,
-    section_at,
     set_section,
 )
 
@@ -167,9 +167,9 @@ def test_a_line_belongs_to_the_section_above() -> None:
     """A search can say where it found something; the preamble is nowhere."""
     sections = list_sections("pre\n\n## A\nx\n## B\n## A\ny\n")
     assert [section_at(sections, line) for line in range(1, 9)] == [
-        *(None, None, "A", "A", "B", "A", "A", "A"),
+        *("", "", "A", "A", "B", "A", "A", "A"),
     ]
-    assert section_at((), 1) is None
+    assert section_at((), 1) == ""
 
 
 def test_marker_lines_can_be_told() -> None:

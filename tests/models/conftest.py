@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from looseleaf.models.opening import Models
-from looseleaf.settings import Provider
+from looseleaf.models.by_name import Models
+from looseleaf.setting_tables import Provider
 from looseleaf.values import Secret
 from tests.models.scripted import Scripted, serving
 

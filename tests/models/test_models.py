@@ -14,7 +14,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from looseleaf.errors import InvalidModel, InvalidSetting, ModelFailed
-from looseleaf.models.bridge import Bridge
+from looseleaf.models.by_name import Models
 from looseleaf.models.model import (
     Answer,
     Attachment,
@@ -28,10 +28,11 @@ from looseleaf.models.model import (
     answer,
     never,
 )
-from looseleaf.models.opening import Models
-from looseleaf.models.patient import PatientModel
-from looseleaf.models.provided import ProvidedLine
-from looseleaf.settings import Provider, Settings, load
+from looseleaf.models.pydantic_ai.event_loop import Bridge
+from looseleaf.models.pydantic_ai.model import ProvidedLine
+from looseleaf.models.retries import PatientModel
+from looseleaf.setting_tables import Provider
+from looseleaf.settings import Settings, load
 from looseleaf.values import Secret
 from tests.models.conftest import KEY
 from tests.models.scripted import Reply, Scripted
@@ -91,7 +92,7 @@ def test_a_busy_provider_is_asked_again(models: Models, server: Scripted) -> Non
     server.script(busy, Reply(status=503, headers=(("retry-after-ms", "10"),)), Reply("Now"))
     first, second, *_, last = models.open("local:m").ask(HELLO, never)
     assert isinstance(first, Retry)
-    assert (first.attempt, first.seconds, first.why) == (1, 0.02, "status 429: scripted 429")
+    assert (first.attempt, first.seconds, first.reason) == (1, 0.02, "status 429: scripted 429")
     assert isinstance(second, Retry)
     assert isinstance(last, Answer)
 

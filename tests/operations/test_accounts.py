@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.access import Principal
+from looseleaf.access.principals import Principal
+from looseleaf.catalog.context import Context
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import (
     AgentMissing,
     CredentialMissing,
@@ -24,8 +26,7 @@ from looseleaf.errors import (
     UserExists,
     UserMissing,
 )
-from looseleaf.operations.context import Context
-from looseleaf.operations.run import invoke
+from looseleaf.times import format_date
 from looseleaf.values import changed
 from tests.conftest import Clock
 
@@ -301,6 +302,7 @@ def test_settings_are_listed_with_where_they_come_from(home: Workspace) -> None:
         "restart_needed": False,
     }
     assert listed["require_if_match"]["source"] == "database"
+    assert listed["actor"]["source"] == "process"
     assert listed["database_url"]["setting"] in ("(not set)", "(set)")
     assert listed["project_folder"]["setting"] == "(set)"
     assert "root" not in listed
@@ -355,6 +357,10 @@ def test_changes_and_refusals_are_in_the_audit(home: Workspace) -> None:
         "outcome": "done",
         "reason": "",
         "detail": "",
+        "actor_kind": "agent",
+        "origin": "agent",
+        "activity": "",
+        "activity_id": "",
     }
     assert refused["event"]["outcome"] == "refused"
     assert "secret words" not in str(home.accounts().audit.list())
@@ -392,4 +398,41 @@ def test_the_audit_is_for_those_who_may_view_logs(home: Workspace) -> None:
 def test_pages_need_no_database(workspace: Workspace) -> None:
     """The operator's commands open none."""
     invoke(workspace.context, "datamachine/append-agent-file", {"file": "a.md", "content": "x"})
-    assert workspace._database is None
+    assert not workspace.database.exists()
+    assert "database" not in {path.stem for path in Path(workspace.root, ".looseleaf").iterdir()}
+
+
+def test_the_audit_is_filtered(home: Workspace, clock: Clock) -> None:
+    """By actor, by a part of the action and by time; a wrong time is refused."""
+    clock.advance(days=3)
+    invoke(home.acting(actor="zoe"), "looseleaf/create-user", {"login": "zoe"})
+    day = format_date(clock())
+
+    def numbers(**chosen: str) -> list[int]:
+        found = invoke(home.context, "looseleaf/list-audit", chosen)
+        return [one["number"] for one in found]
+
+    newest, *_older = numbers()
+    assert numbers(actor="zoe") == numbers(since=day) == [newest]
+    assert numbers(action="create-user")[0] == newest
+    assert len(numbers(action="create-user")) == 3
+    assert numbers(action="create%user") == numbers(actor="zo") == []
+    assert numbers(until=day, since=day) == [newest]
+    assert newest not in numbers(until="2000-01-01T00:00Z")
+    with pytest.raises(Invalid, match="write a day such as"):
+        numbers(since="yesterday")
+
+
+def test_the_roles_of_a_user_are_listed(home: Workspace) -> None:
+    """On the agents whose roles one may list, and to nobody else."""
+    invoke(home.context, "looseleaf/grant-role", {"agent": "ada", "user": "bob", "role": "viewer"})
+
+    def roles(context: Context, user: str) -> list[tuple[str, str]]:
+        found = invoke(context, "looseleaf/list-grants", {"user": user})
+        return [(one["agent"], one["role"]) for one in found]
+
+    assert roles(home.context, "bob") == [("ada", "viewer"), ("bobs", "admin")]
+    assert roles(person(home, BOB), "bob") == [("bobs", "admin")]
+    assert roles(person(home, BOB), "nobody") == []
+    with pytest.raises(Forbidden):
+        roles(person(home, EVE), "bob")

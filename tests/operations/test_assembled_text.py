@@ -7,13 +7,13 @@ from base64 import b64encode
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.access import Principal
+from looseleaf.access.principals import Principal
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.errors import AssembledText
-from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.run import invoke
-from looseleaf.operations.schema import schema
 from looseleaf.prompt.blocks import block, holds_block
-from looseleaf.prompt.outputs import Source
+from looseleaf.prompt.directives.outputs import Source
 
 BLOCK = block(Source("MEMORY.md", "agent", 15), "## Facts\n\n- one")
 VARIANTS = {
@@ -29,7 +29,7 @@ VARIANTS = {
 WRITES = sorted(
     name
     for name, one in CATALOG.items()
-    if one.versioned and {"content", "data", "new"} & set(schema(one)["properties"])
+    if one.changes_page and {"content", "data", "new"} & set(schema(one)["properties"])
 )
 
 

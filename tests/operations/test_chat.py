@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.access import Principal
+from looseleaf.access.principals import Principal
+from looseleaf.catalog.context import Context
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.chat.events import Ended, Titled
+from looseleaf.chat.session import Saying
 from looseleaf.errors import (
     AssembledText,
     DailyMemoryOff,
@@ -23,9 +26,7 @@ from looseleaf.errors import (
     SessionMissing,
 )
 from looseleaf.models.model import ToolCall
-from looseleaf.operations.chat import Saying, converse
-from looseleaf.operations.context import Context
-from looseleaf.operations.run import invoke
+from looseleaf.operations.chat import converse
 from looseleaf.values import changed
 from tests.chat.conftest import Reply, Script
 from tests.conftest import Clock
@@ -111,7 +112,9 @@ def test_what_the_agent_writes_is_in_its_memory_and_linked(talk: Talk) -> None:
     history = invoke(talk.local, "looseleaf/page-history", {"file": "MEMORY.md"})
     revision = next(one for one in history if one["number"] == written["revision"])
     assert (revision["actor"], revision["surface"]) == ("ada", "chat")
-    assert revision["reason"] == f"chat session {reply['session_id']}, turn 1"
+    assert (revision["actor_kind"], revision["origin"]) == ("agent", "agent")
+    assert (revision["activity"], revision["activity_id"]) == ("session", reply["session_id"])
+    assert revision["reason"] == ""
     assert "- likes tea" in "".join(talk.model.questions[1].system)
     (turn,) = invoke(talk.local, SHOW, {"session": reply["session_id"]})["turns"]
     assert turn["written"] == [written]
@@ -370,7 +373,27 @@ def test_a_finished_session_is_told_in_the_journal_of_an_agent_that_wants_it(tal
     assert again["revision"] == 0
     assert invoke(talk.local, "datamachine/daily-memory-read")["content"] == page
     history = invoke(talk.local, "looseleaf/page-history", {"file": done["file"]})
-    assert history[0]["reason"] == f"summary of chat session {session}"
+    assert history[0]["reason"] == "summary of the session"
+    assert (history[0]["activity"], history[0]["activity_id"]) == ("session", session)
+    assert (history[0]["actor_kind"], history[0]["origin"]) == ("agent", "agent")
+
+
+def test_a_model_states_where_a_fact_is_from(talk: Talk) -> None:
+    """As far as that is its own to state; who acts, and through what, stays as it is."""
+    talk.says(
+        memory("append", section="Facts", content="- likes tea", origin="user"),
+        memory("append", section="Facts", content="- likes rain", origin="system"),
+        memory("append", section="Facts", content="- likes snow", actor_kind="person"),
+        "Noted.",
+    )
+    talk.send("I like tea")
+    history = invoke(talk.local, "looseleaf/page-history", {"file": "MEMORY.md"})
+    last = history[-1]
+    assert (last["actor_kind"], last["surface"], last["origin"]) == ("agent", "chat", "user")
+    page = invoke(talk.local, "datamachine/get-agent-memory")["content"]
+    assert "- likes tea" in page
+    assert "rain" not in page
+    assert "snow" not in page
 
 
 def test_a_summary_that_repeats_a_page_of_the_prompt_is_refused(talk: Talk) -> None:
@@ -413,3 +436,58 @@ def test_a_configuration_that_cannot_be_followed_is_refused(talk: Talk, wrong: o
     """When it is set, not when someone talks."""
     with pytest.raises(LooseleafError, match="chat"):
         talk.configure(chat=wrong)
+
+
+def test_a_prompt_is_composed_once_for_each_time_the_model_is_asked(talk: Talk) -> None:
+    """With tools in between; nothing else that a turn or the end of a session does composes one."""
+    prompts: list[tuple[str, ...]] = []
+    talk.workspace.chain().on_compose(lambda assembly: prompts.append(assembly.messages))
+    talk.says(memory("list_sections"), memory("get"), "Two sections.")
+    session = talk.send("What do you know?")["session_id"]
+    assert len(prompts) == 3
+    assert prompts == [question.system for question in talk.model.questions]
+    talk.configure(chat={"journal": True})
+    invoke(talk.local, "looseleaf/set-settings", {"settings": {"daily_memory_enabled": True}})
+    assert invoke(talk.local, FINISH, {"session": session})["revision"] == 1
+    assert talk.workspace.compose("chat", as_of="2026-04-17").messages
+    assert len(prompts) == 3
+
+
+@pytest.mark.parametrize(
+    ("policy", "tools"),
+    [
+        ({}, {"agent_memory": "given", "agent_daily_memory": "given"}),
+        (
+            {"mode": "deny", "tools": ["agent_daily_memory"]},
+            {"agent_memory": "given", "agent_daily_memory": "policy_deny"},
+        ),
+        (
+            {"mode": "allow", "tools": ["agent_memory", "get_agent_memory"]},
+            {
+                "agent_memory": "given",
+                "agent_daily_memory": "policy_allow_only",
+                "get_agent_memory": "given",
+            },
+        ),
+    ],
+)
+def test_explain_shows_the_tools_that_a_chat_gets(
+    talk: Talk, policy: dict[str, Any], tools: dict[str, str]
+) -> None:
+    """Each tool with the rule that decided, and the actions that its policy leaves."""
+    talk.configure(tool_policy=policy or None)
+    explained = invoke(talk.local, "looseleaf/explain-prompt", {"mode": "chat"})["tools"]
+    assert {one["name"]: one["rule"] for one in explained} == tools
+    talk.send("Hello")
+    given = {one["name"]: one["actions"] for one in explained if one["rule"] == "given"}
+    offers = {
+        one.name: json.loads(one.parameters)["properties"].get("action", {}).get("enum", [])
+        for one in talk.model.questions[-1].tools
+    }
+    assert offers == given
+
+
+def test_the_tools_of_our_own_tasks_are_left_out_by_their_mode(talk: Talk) -> None:
+    """A system task has none, and explain says why."""
+    explained = invoke(talk.local, "looseleaf/explain-prompt", {"mode": "system"})["tools"]
+    assert {one["rule"] for one in explained} == {"mode"}

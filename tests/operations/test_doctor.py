@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.operations.doctor import check_workspace
-from looseleaf.operations.run import invoke
-from looseleaf.stores.condition import Finding
+from looseleaf.upkeep.finding import Finding
 from tests.stores.mounts import mounted
 
 

@@ -7,6 +7,7 @@ each permission allows is written down once more in `ALLOWED`, by hand and apart
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +16,21 @@ from typing import Any, NamedTuple
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.agents.access import Principal
-from looseleaf.errors import AgentMissing, CredentialMissing, Forbidden, LooseleafError
-from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.run import ROOMS, invoke
-from looseleaf.operations.schema import schema
+from looseleaf.access.principals import Principal
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.errors import (
+    AgentMissing,
+    CredentialMissing,
+    FlowMissing,
+    Forbidden,
+    JobMissing,
+    LooseleafError,
+    PipelineMissing,
+    ScheduleMissing,
+)
+from looseleaf.plugins.core_operations import MODULES
 
 OWNER, OTHER, SOMEONE = 2, 3, 4  # users; the agent ada is the owner's, bobs is the other's
 ADA, BOBS = 1, 2
@@ -39,6 +50,9 @@ PEOPLE = {
     "operator": _granted("operator"),
     "admin": _granted("admin"),
     "owner": Principal("session", OWNER, "owner"),
+    "builder": Principal(
+        "session", SOMEONE, "someone", frozenset(("manage_flows",)), {ADA: "operator"}
+    ),
     "chatter": _can("chat"),
     "setter": _can("manage_settings"),
     "auditor": _can("view_logs"),
@@ -65,7 +79,7 @@ MANAGERS = frozenset(("manager", "everything"))
 ADMINS = MANAGERS | {"admin", "owner"}
 AGENTS = frozenset(("token", "writer", "present"))
 PERSONS = EVERYONE - AGENTS - {"reading"}
-OPERATORS = ADMINS | {"operator"} | AGENTS
+OPERATORS = ADMINS | {"operator", "builder"} | AGENTS
 VIEWERS = OPERATORS | {"viewer", "reading"}
 ALL_POWER = frozenset(("everything",))
 NOBODY: frozenset[str] = frozenset()
@@ -108,10 +122,11 @@ ALLOWED: dict[str, dict[str, frozenset[str]]] = {
         "workspace": ALL_POWER,
     },
     "users": {"workspace": ALL_POWER},
-    "settings": {"workspace": ALL_POWER | {"setter"}},
+    "settings": {"own": ALL_POWER, "other": ALL_POWER, "workspace": ALL_POWER | {"setter"}},
     "audit": {"workspace": ALL_POWER | {"auditor", "reading"}},
 }
 ALLOWED["append"] = {**ALLOWED["write"], "mine": PERSONS | {"writer", "present"}}
+ALLOWED["flows"] = {"own": ALL_POWER | {"builder"}, "other": ALL_POWER}
 ALLOWED["history"] = ALLOWED["read"]
 ALLOWED["chat"] = {
     "own": ALL_POWER | {"token"},
@@ -133,6 +148,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "datamachine/delete-agent-file": PAGE,
     "datamachine/delete-agent-memory-section": PAGE,
     "datamachine/delete-chat-session": WORKSPACE,
+    "datamachine/delete-flow-file": AGENT,
     "datamachine/generate-session-title": WORKSPACE,
     "datamachine/get-agent-file": PAGE,
     "datamachine/get-agent-memory": PAGE,
@@ -140,6 +156,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "datamachine/list-agent-files": tuple(one for one in PAGE if one != "identity"),
     "datamachine/list-agent-memory-sections": PAGE,
     "datamachine/list-chat-sessions": (*AGENT, *WORKSPACE),
+    "datamachine/list-flow-files": AGENT,
     "datamachine/list-injectable-memory-files": AGENT,
     "datamachine/mark-session-read": WORKSPACE,
     "datamachine/scaffold-memory-file": PAGE,
@@ -148,8 +165,28 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "datamachine/send-message": AGENT,
     "datamachine/update-agent-memory": PAGE,
     "datamachine/upload-agent-file": PAGE,
+    "datamachine/upload-flow-file": AGENT,
     "datamachine/write-agent-file": PAGE,
+    "datamachine/run-task": WORKSPACE,
+    "datamachine/execute-workflow": AGENT,
+    "datamachine/get-job": AGENT,
+    "datamachine/get-run-artifacts": AGENT,
+    "datamachine/hydrate-job-artifact": AGENT,
+    "looseleaf/prune-job-data": WORKSPACE,
+    "looseleaf/show-gate-address": AGENT,
+    "looseleaf/show-job-transcript": AGENT,
+    "datamachine/get-jobs": (*AGENT, *WORKSPACE),
     "looseleaf/cancel-chat": WORKSPACE,
+    "looseleaf/cancel-job": AGENT,
+    "looseleaf/delete-job": AGENT,
+    "looseleaf/list-schedules": WORKSPACE,
+    "looseleaf/pause-job": AGENT,
+    "looseleaf/pause-schedule": AGENT,
+    "looseleaf/resume-job": AGENT,
+    "looseleaf/resume-schedule": AGENT,
+    "looseleaf/retry-job": AGENT,
+    "looseleaf/run-schedule": AGENT,
+    "looseleaf/show-job-packets": AGENT,
     "looseleaf/check-prompt": AGENT,
     "looseleaf/check-workspace": WORKSPACE,
     "looseleaf/compose-files": WORKSPACE,
@@ -157,30 +194,51 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/configure-agent": AGENT,
     "looseleaf/continue-chat": WORKSPACE,
     "looseleaf/create-agent": WORKSPACE,
+    "looseleaf/copy-flow": AGENT,
+    "looseleaf/copy-pipeline": AGENT,
     "looseleaf/create-application-password": WORKSPACE,
+    "looseleaf/create-flow": AGENT,
     "looseleaf/create-login-link": WORKSPACE,
+    "looseleaf/create-pipeline": AGENT,
     "looseleaf/create-token": (*AGENT, *WORKSPACE),
     "looseleaf/create-user": WORKSPACE,
     "looseleaf/delete-agent": AGENT,
+    "looseleaf/delete-flow": AGENT,
+    "looseleaf/delete-pipeline": AGENT,
     "looseleaf/diff-prompts": AGENT,
     "looseleaf/explain-prompt": AGENT,
     "looseleaf/export-chat-session": WORKSPACE,
+    "looseleaf/export-pipeline": AGENT,
     "looseleaf/find-pages": tuple(one for one in PAGE if one != "identity"),
     "looseleaf/finish-chat-session": WORKSPACE,
+    "looseleaf/fix-memory": AGENT,
     "looseleaf/grant-role": AGENT,
+    "looseleaf/import-pipeline": AGENT,
+    "looseleaf/lint-memory": AGENT,
     "looseleaf/list-agents": WORKSPACE,
     "looseleaf/list-deleted-agents": WORKSPACE,
     "looseleaf/list-audit": WORKSPACE,
+    "looseleaf/list-flow-memory-files": AGENT,
+    "looseleaf/list-flows": (*AGENT, *WORKSPACE),
     "looseleaf/list-grants": AGENT,
+    "looseleaf/list-pipeline-memory-files": AGENT,
+    "looseleaf/list-pipelines": (*AGENT, *WORKSPACE),
     "looseleaf/list-settings": WORKSPACE,
+    "looseleaf/list-system-tasks": WORKSPACE,
+    "looseleaf/list-task-prompts": WORKSPACE,
+    "looseleaf/list-task-runs": WORKSPACE,
     "looseleaf/list-tokens": (*AGENT, *WORKSPACE),
     "looseleaf/list-users": WORKSPACE,
     "looseleaf/page-diff": PAGE,
     "looseleaf/page-history": PAGE,
+    "looseleaf/preview-agent-config": AGENT,
+    "looseleaf/preview-upkeep": AGENT,
     "looseleaf/prune-chat-sessions": WORKSPACE,
     "looseleaf/prune-history": WORKSPACE,
     "looseleaf/purge-revision": PAGE,
+    "looseleaf/queue-prompt": AGENT,
     "looseleaf/rename-agent": AGENT,
+    "looseleaf/reset-task-prompt": WORKSPACE,
     "looseleaf/restore-agent": WORKSPACE,
     "looseleaf/rename-chat-session": WORKSPACE,
     "looseleaf/restore-page": PAGE,
@@ -188,11 +246,23 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/revoke-token": ("own", "other"),
     "looseleaf/search-chat-sessions": (*AGENT, *WORKSPACE),
     "looseleaf/set-agent-status": AGENT,
+    "looseleaf/set-flow-memory-files": AGENT,
+    "looseleaf/set-pipeline-memory-files": AGENT,
     "looseleaf/set-setting": WORKSPACE,
     "looseleaf/set-settings": WORKSPACE,
+    "looseleaf/set-task-prompt": WORKSPACE,
     "looseleaf/show-agent": AGENT,
+    "looseleaf/show-flow": AGENT,
+    "looseleaf/show-pipeline": AGENT,
     "looseleaf/show-status": (*AGENT, *WORKSPACE),
+    "looseleaf/show-system-status": WORKSPACE,
+    "looseleaf/show-task-prompt": WORKSPACE,
+    "looseleaf/show-upkeep-run": AGENT,
     "looseleaf/show-user": WORKSPACE,
+    "looseleaf/summarize-agents": WORKSPACE,
+    "looseleaf/update-flow": AGENT,
+    "looseleaf/update-pipeline": AGENT,
+    "looseleaf/undo-upkeep": AGENT,
     "looseleaf/update-user": WORKSPACE,
     "looseleaf/verify-audit": WORKSPACE,
     "memory_long_term_add": AGENT,
@@ -206,7 +276,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
 }
 
 # What is done with these changes who may do what afterwards; a changed page does not.
-SPOILS = ("agents", "grants", "tokens", "users")
+SPOILS = ("agents", "flows", "grants", "tokens", "users")
 
 # What to give for an argument that is needed.
 SAMPLES: dict[str, object] = {
@@ -214,6 +284,7 @@ SAMPLES: dict[str, object] = {
     "content": "- a fact",
     "data": "eA==",
     "date": "2026-04-17",
+    "document": {"schema_version": 1, "slug": "p", "name": "P"},
     "file": "notes.md",
     "login": "newcomer",
     "message": "Hello",
@@ -221,6 +292,8 @@ SAMPLES: dict[str, object] = {
     "name": "require_if_match",
     "new": "b",
     "old": "a",
+    "prompt": "Go",
+    "prompt_key": "daily_memory",
     "query": "fact",
     "revision": "1",
     "role": "viewer",
@@ -230,11 +303,23 @@ SAMPLES: dict[str, object] = {
     "settings": {"require_if_match": True},
     "slug": "fresh",
     "status": "inactive",
+    "task_type": "daily_memory_generation",
     "title": "A title",
     "user": SOMEONE,
     "words": "fact",
 }
+REFUSALS = (
+    Forbidden,
+    AgentMissing,
+    CredentialMissing,
+    FlowMissing,
+    JobMissing,
+    PipelineMissing,
+    ScheduleMissing,
+)
+JOBS = {"ada": 1, "bobs": 2, "nobody": 99}  # of each agent, and of their flows
 SPECIAL: dict[str, dict[str, object]] = {
+    "looseleaf/set-task-prompt": {"prompt": "{{memory_content}} ===PERSISTENT=== ===ARCHIVED==="},
     "looseleaf/purge-revision": {"revision": 1},
     "looseleaf/restore-agent": {"agent": "gone"},
 }
@@ -251,7 +336,8 @@ class World(NamedTuple):
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """Make the workspace that every attempt begins with."""
     root = tmp_path_factory.mktemp("matrix") / "template"
-    local = Workspace.create(root, agent="ada").context
+    workspace = Workspace.create(root, agent="ada")
+    local = workspace.context
     for login in ("owner", "other", "someone"):
         invoke(local, "looseleaf/create-user", {"login": login})
     record = root / "agents" / "ada" / "agent.json"
@@ -264,10 +350,16 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     for where in places:
         content = {"file": "notes.md", "content": "## Facts\n\n- a fact\n"}
         invoke(local, "datamachine/write-agent-file", {**content, **where})
+    for slug in ("ada", "bobs"):
+        invoke(local, "looseleaf/create-pipeline", {"name": "News", "agent": slug})
+        flow = {"pipeline": f"{slug}/news", "name": "Morning", "schedule": {"interval": "daily"}}
+        invoke(local, "looseleaf/create-flow", flow)
+        invoke(local, "datamachine/execute-workflow", {"flow": f"{slug}/news/morning"})
     tokens = {
         slug: invoke(local, "looseleaf/create-token", {"agent": slug})["id"]
         for slug in ("ada", "bobs")
     }
+    workspace.close()  # so that no file of its database vanishes while it is copied
     return root, tokens
 
 
@@ -293,14 +385,21 @@ def arguments(name: str, target: str, world: World) -> dict[str, object]:
     if name == "looseleaf/revoke-token":
         return {"id": world.tokens[agent or ""]}
     made = schema(CATALOG[name])
-    given = {one: SAMPLES[one] for one in made["required"] if one != "agent"}
+    named = {"agent": agent, "pipeline": f"{agent}/news", "flow": f"{agent}/news/morning"}
+    number = JOBS.get(agent or "", 0)
+    named |= {"job": number, "schedule": f"flow:{number}"}  # type: ignore[dict-item]
+    named["ref"] = f"datamachine://jobs/{number}/artifacts/transcript"
+    required = [one for one in made["required"] if one != "agent" or agent is not None]
+    given = {one: named.get(one) or SAMPLES[one] for one in required}
+    if name.endswith(("flow-file", "flow-files", "execute-workflow")):
+        given["flow"] = named["flow"]
     given |= SPECIAL.get(name, {})
     enum = made["properties"].get("mode", {}).get("enum")
     if enum:
         given["mode"] = enum[0]
     if "file" in made["properties"] and target != "workspace":
         given["file"] = _file(name, target)
-    if agent is not None:
+    if agent is not None and not given.keys() & {"pipeline", "flow", "job", "schedule", "ref"}:
         given["agent"] = agent
     layers: dict[str, dict[str, object]] = {
         "shared": {"layer": "shared"},
@@ -328,7 +427,7 @@ def attempt(world: World, who: str, name: str, target: str) -> LooseleafError | 
         assert given["user"] != OWNER
     try:
         invoke(context, name, given)
-    except (Forbidden, AgentMissing, CredentialMissing) as refusal:
+    except REFUSALS as refusal:
         return refusal
     except LooseleafError:
         return None
@@ -347,7 +446,7 @@ def state(world: World) -> dict[str, str]:
 
 def test_every_operation_stands_in_the_matrix() -> None:
     """A new one is not forgotten, and one that is gone leaves no row."""
-    assert ROOMS
+    assert MODULES
     ours = {name for name, one in CATALOG.items() if one.run.__module__.startswith("looseleaf.")}
     assert ours == ABOUT.keys(), "say in ABOUT what the new operation is about"
     for name in ours:
@@ -381,7 +480,8 @@ def test_what_one_may_not_see_is_as_what_is_not_there(name: str, fresh: Any) -> 
     for who in sorted(EVERYONE - MANAGERS - {"reading"}):
         hidden, absent = (attempt(world, who, name, target) for target in ("other", "absent"))
         assert type(hidden) is type(absent), who
-        assert str(hidden).replace("bobs", "X") == str(absent).replace("nobody", "X"), who
+        hidden_text = re.sub(r"bobs|job 2|flow:2", "X", str(hidden))
+        assert hidden_text == re.sub(r"nobody|job 99|flow:99", "X", str(absent)), who
 
 
 def test_no_listing_names_what_is_hidden(fresh: Any) -> None:  # noqa: ANN401

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace, settings
-from looseleaf.agents.access import PERMISSIONS
+from looseleaf.access.principals import PERMISSIONS
+from looseleaf.catalog.context import Context
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import (
     Conflicted,
     Invalid,
@@ -21,13 +25,11 @@ from looseleaf.errors import (
     RevisionMissing,
     SectionTaken,
 )
-from looseleaf.memory.history import PastPages
-from looseleaf.memory.scope import Shelf
+from looseleaf.memory.history import PastPages, parse_moment
+from looseleaf.memory.scope import Shelf, Where
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
-from looseleaf.operations.catalog import CATALOG, operation
-from looseleaf.operations.context import Context, Where
-from looseleaf.operations.moment import parse_moment
-from looseleaf.operations.run import ROOMS, invoke
+from looseleaf.plugins.core_operations import MODULES
+from looseleaf.times import format_time
 from looseleaf.values import changed
 from tests.conftest import Clock
 
@@ -64,7 +66,7 @@ def context(workspace: Workspace) -> Context:
 
 def test_the_abilities_of_the_seeds_are_in_the_catalog() -> None:
     """By the names agents already know; each room has entered its own."""
-    assert ROOMS
+    assert MODULES
     assert not SEEDS - CATALOG.keys()
 
 
@@ -276,6 +278,17 @@ def test_search_as_of_a_time_finds_what_was_there_then(context: Context, clock: 
     assert search.find(context, "needle", as_of=moment)[0].filename == "old.md"
     with pytest.raises(Invalid, match="give a time"):
         search.search(context, "needle", as_of="3")
+
+
+def test_search_as_of_a_time_that_is_not_past_asks_the_index(
+    context: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the history is read: the pages are what they are."""
+    memory.write_page(context, "notes.md", "a needle\n")
+    moment = format_time(clock.now + 1)
+    monkeypatch.setattr(search, "PastPages", None)
+    assert search.find(context, "needle", as_of=moment) == search.find(context, "needle")
+    assert search.search(context, "needle", as_of=moment).matches[0].filename == "notes.md"
 
 
 def test_the_past_cannot_be_changed(workspace: Workspace, clock: Clock) -> None:

@@ -26,9 +26,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     yield folder
-    ours = (str(folder), str(EXAMPLE))
+    describe_defaults = (str(folder), str(EXAMPLE))
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(ours):
+        if (getattr(module, "__file__", None) or "").startswith(describe_defaults):
             del sys.modules[name]
 
 

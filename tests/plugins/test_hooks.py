@@ -8,10 +8,11 @@ import pytest
 
 from looseleaf import Change, Shelf, Workspace
 from looseleaf.errors import BrokenPlugin, Refused, Unavailable
+from looseleaf.memory.provenance import Provenance
 from tests.plugins.conftest import Open, Write
 
 MEMORY = Shelf("agent", 0, 1).page("MEMORY.md")
-BY = Change(actor="test")
+BY = Change(provenance=Provenance("test"))
 LATE = (
     ("register_directives", "directives", "compose"),
     ("register_content_filters", "filters", "compose"),
@@ -20,6 +21,8 @@ LATE = (
     ("register_site_context", "filters", "compose"),
     ("register_operations", "operations", "operations"),
     ("register_schedules", "schedules", "schedules"),
+    ("register_steps", "steps", "step_types"),
+    ("register_system_tasks", "tasks", "system_tasks"),
 )
 
 

@@ -11,19 +11,22 @@ from types import ModuleType
 import pytest
 
 from looseleaf import Change, Scope, Shelf, Workspace
-from looseleaf.agents.access import Principal
-from looseleaf.errors import OperationMissing, Refused, Unavailable
+from looseleaf.access.principals import Principal
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.errors import InvalidPolicy, OperationMissing, Refused, Unavailable
+from looseleaf.memory.provenance import Provenance
+from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
-from looseleaf.operations.context import Where
-from looseleaf.operations.run import invoke
 from looseleaf.plugins import hookspecs
+from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import Pipeline
+from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
 SHARED = Shelf("shared")
 USER = Scope("user", 1, 0, "USER.md")
-BY = Change(actor="test")
+BY = Change(provenance=Provenance("test"))
 
 
 def arguments(hook: str) -> str:
@@ -109,6 +112,14 @@ def test_hook_register_operations(house: Workspace) -> None:
     assert house.operations().find("example/count-words").owner == "looseleaf_example"
 
 
+def test_a_tool_policy_can_name_a_plugin_s_tool(house: Workspace, workspace: Workspace) -> None:
+    """It is known where the plugin is, and refused elsewhere."""
+    policy = {"tool_policy": {"mode": "deny", "tools": ["example_count_words"]}}
+    house.agents.configure("editor", policy)
+    with pytest.raises(InvalidPolicy, match="'example_count_words'"):
+        workspace.agents.configure("ada", policy)
+
+
 def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
     house: Workspace, workspace: Workspace
 ) -> None:
@@ -120,13 +131,58 @@ def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
 
 def test_hook_register_schedules(house: Workspace) -> None:
     """The schedule is there, with its operation checked."""
-    [schedule] = house.schedules().all()
-    assert (schedule.name, schedule.operation, schedule.when, schedule.owner) == (
+    _daily_memory, schedule = sorted(house.schedules().all(), key=lambda one: one.owner)
+    assert (schedule.name, schedule.task, schedule.when, schedule.owner) == (
         "count-style",
         "example/count-words",
         "30 3 * * *",
         "looseleaf_example",
     )
+
+
+def test_hook_register_steps(house: Workspace) -> None:
+    """The step is there beside ours, with the packets that it gives."""
+    step_type = house.step_types().get("count-words")
+    assert (step_type.label, step_type.owner) == ("Count words", "looseleaf_example")
+    assert "word-count" in house.step_types().packets
+    assert "item" in house.step_types().packets
+
+
+def test_hook_register_system_tasks(house: Workspace) -> None:
+    """The task runs for an agent, beside ours, and bears the plugin's name."""
+    assert [(task.type, task.owner) for task in house.system_tasks().all()] == [
+        ("count_memory_words", "looseleaf_example"),
+        ("daily_memory_generation", "looseleaf"),
+    ]
+    [agent] = house.agents.records()
+    record = run_task(
+        house.system_tasks().get("count_memory_words"),
+        house,
+        house.settings,
+        agent,
+        RunRequest(),
+        prompt=lambda _key: "",
+        is_cancelled=lambda: False,
+    )
+    assert (record.status, record.details["words"] > 0) == ("counted", True)
+
+
+def test_hook_register_admin_pages(house: Workspace) -> None:
+    """The page is added beside ours, which it may take out, and bears the plugin's name."""
+    pages = AdminPages()
+    pages.register("agents", "", lambda _visit: Document("agents.html", "Agents", {}))
+    filled = house.registries.fill_admin_pages(pages)
+    assert [(one.name, one.owner) for one in filled.all()] == [
+        ("agents", "looseleaf"),
+        ("words", "looseleaf_example"),
+    ]
+    (page,) = filled.labelled("agent")
+    visit = Visit(house.context, {"agent": "editor"}, {}, {})
+    assert page.view(visit) == Document(
+        "words.html", "Words", {"count": 4, "file": "style-guide.md"}
+    )
+    with pytest.raises(Refused, match="too late"):
+        filled.register("late", "late", page.view)
 
 
 def test_hook_pick_store(house: Workspace, tmp_path: Path) -> None:
@@ -170,10 +226,18 @@ def test_hook_on_memory_changed(house: Workspace, example: ModuleType) -> None:
 
 
 def test_hook_on_prompt_composed(house: Workspace, example: ModuleType) -> None:
-    """The plugin is told of every prompt, also of one that has not changed."""
+    """The plugin is told once of every prompt for a model, also of one that has not changed."""
     example.HEARD.clear()
     assert house.compose("chat").text == house.compose("chat").text
     assert example.HEARD == ["editor in chat"] * 2
+    example.HEARD.clear()
+    given = invoke(house.context, "looseleaf/compose-prompt", {"mode": "chat", "host": "any"})
+    assert given["messages"]
+    assert example.HEARD == ["editor in chat"]
+    example.HEARD.clear()
+    for name in ("explain-prompt", "check-prompt", "diff-prompts"):
+        assert invoke(house.context, f"looseleaf/{name}", {"mode": "chat"})
+    assert example.HEARD == []
 
 
 @pytest.mark.parametrize("hook", SPECS)

@@ -10,9 +10,9 @@ import pytest
 from looseleaf import Settings, Workspace
 from looseleaf.errors import BrokenPlugin, InvalidSetting
 from looseleaf.plugins.defaults import Defaults
+from looseleaf.plugins.discovery import open_hooks
 from looseleaf.plugins.loader import SPECS, load
-from looseleaf.plugins.opening import open_hooks
-from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.disk.store import DiskStore
 from tests.plugins.conftest import Open, Write
 
 REGISTERS = """
@@ -38,7 +38,7 @@ def install(folder: Path, package: str, entries: str, version: str = "1.0") -> N
 
 
 def names(workspace: Workspace) -> list[str]:
-    return [plugin.name for plugin in workspace.plugins()]
+    return [plugin.name for plugin in workspace.registries.plugins()]
 
 
 def test_without_plugins_the_same_is_called_as_pluggy_would_call(store: DiskStore) -> None:
@@ -85,7 +85,7 @@ def test_an_installed_plugin_is_loaded_and_can_be_switched_off(
     install(modules, "some_package", "[looseleaf.plugins]\nsome = modul\n", "2.1")
     workspace = opened()
     assert workspace.registry.get("installed.md") is not None
-    plugin = workspace.plugins()[1]
+    plugin = workspace.registries.plugins()[1]
     assert (plugin.name, plugin.origin, plugin.module) == ("some", "installed", "modul")
     assert (plugin.package, plugin.version, plugin.enabled) == ("some_package", "2.1", True)
     assert plugin.hooks == ("register_files",)
@@ -93,7 +93,7 @@ def test_an_installed_plugin_is_loaded_and_can_be_switched_off(
 
     workspace = opened('plugins_off = ["some"]')
     assert workspace.registry.get("installed.md") is None
-    assert [(one.name, one.enabled) for one in workspace.plugins()] == [
+    assert [(one.name, one.enabled) for one in workspace.registries.plugins()] == [
         ("looseleaf", True),
         ("some", False),
     ]

@@ -102,8 +102,10 @@ def test_the_command_line_has_what_the_package_adds(
         "site context": ["edition"],
         "operations": ["example/count-words"],
         "schedules": ["count-style"],
+        "system tasks": ["count_memory_words"],
+        "steps": ["count-words"],
     }
-    assert len(plugin["hooks"]) == 14
+    assert len(plugin["hooks"]) == 17
 
 
 def test_a_package_can_be_switched_off(

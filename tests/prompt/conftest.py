@@ -10,13 +10,13 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.prompt.assembly import Assembly
 from looseleaf.prompt.chain import Chain
-from looseleaf.prompt.desk import Furniture
-from looseleaf.prompt.directive import Directives
+from looseleaf.prompt.directives.directive import Directives
+from looseleaf.prompt.directives.outputs import LeftOut
+from looseleaf.prompt.directives.page_sources import PresentSources
+from looseleaf.prompt.directives.view import PromptParts
 from looseleaf.prompt.filters import Filters
-from looseleaf.prompt.outputs import LeftOut
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.sources import PresentSources
-from looseleaf.prompt.tokens import tokenizer
+from looseleaf.prompt.token_count import tokenizer
 from looseleaf.values import changed
 
 ChainOf = Callable[..., Chain]
@@ -33,23 +33,23 @@ def left_out(assembly: Assembly) -> dict[str, str]:
     return {one.name: one.item.rule for one in assembly.pieces if isinstance(one.item, LeftOut)}
 
 
-def open_furniture(workspace: Workspace) -> Furniture:
+def open_parts(workspace: Workspace) -> PromptParts:
     """Give a workspace lists of filters that are not frozen yet, as its plugins are given them."""
     chain = workspace.chain()
-    chain.furniture = changed(
-        chain.furniture,
+    chain.parts = changed(
+        chain.parts,
         content_filters=Filters("content filter", "register_content_filters"),
         file_filters=Filters("file filter", "register_file_filters"),
         scoped_file_filters=Filters("scoped file filter", "register_scoped_file_filters"),
         site_filters=Filters("site context", "register_site_context"),
     )
-    return chain.furniture
+    return chain.parts
 
 
 @pytest.fixture
-def furniture(workspace: Workspace) -> Furniture:
+def parts(workspace: Workspace) -> PromptParts:
     """Give what desks share, with empty lists of filters."""
-    return Furniture(
+    return PromptParts(
         workspace.registry,
         PresentSources(workspace.pages, lambda _scope: workspace.history),
         Filters("content filter", "register_content_filters"),
@@ -61,14 +61,14 @@ def furniture(workspace: Workspace) -> Furniture:
 
 
 @pytest.fixture
-def chain_of(workspace: Workspace, furniture: Furniture) -> ChainOf:
+def chain_of(workspace: Workspace, parts: PromptParts) -> ChainOf:
     """Make a chain of directives given as (name, priority, function) and options."""
 
     def make(*directives: tuple[Any, ...], **options: Any) -> Chain:  # noqa: ANN401 - as registered
         known = Directives()
         for name, priority, function in directives:
             known.register(name, priority, function, **options)
-        return Chain(known, furniture, clock=workspace.clock, tokenizer=tokenizer())
+        return Chain(known, parts, clock=workspace.clock, tokenizer=tokenizer())
 
     return make
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from looseleaf.prompt.blocks import block, fence, holds_block
-from looseleaf.prompt.outputs import Source
+from looseleaf.prompt.directives.outputs import Source
 
 TEXTS = st.text() | st.text(alphabet="0123456789abcdef\n<>/page fence=\"'", max_size=400)
 

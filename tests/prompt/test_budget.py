@@ -13,10 +13,10 @@ from looseleaf.agents.budget import Budget, budget_of
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt
 from looseleaf.prompt.assembly import BETWEEN, Piece
-from looseleaf.prompt.budget import fitted
-from looseleaf.prompt.directive import Directive
-from looseleaf.prompt.outputs import LeftOut, Source, Text
-from looseleaf.prompt.tokens import estimated
+from looseleaf.prompt.budget import fit_pieces
+from looseleaf.prompt.directives.directive import Directive
+from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
+from looseleaf.prompt.token_count import estimate_tokens
 from tests.prompt.conftest import left_out, pages
 
 SAYS = Directive("says", 1, lambda _desk: ())
@@ -38,7 +38,7 @@ def test_what_is_given_fits_and_what_is_left_out_did_not(
 ) -> None:
     """In the order of priority, each whole; the notices come on top."""
     pieces = [piece(f"{place}.md", size) for place, size in enumerate(sizes)]
-    kept = fitted(pieces, Budget(page, total), estimated)
+    kept = fit_pieces(pieces, Budget(page, total), estimate_tokens)
     assert len(kept) == len(pieces)
     used = 0
     for before, after, size in zip(pieces, kept, sizes, strict=True):

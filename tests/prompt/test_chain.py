@@ -14,9 +14,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import BrokenDirective, DirectiveFailed, Invalid, InvalidPolicy, Refused
-from looseleaf.prompt.desk import Desk
-from looseleaf.prompt.directive import Directives
-from looseleaf.prompt.outputs import Data, File, LeftOut, Text
+from looseleaf.prompt.directives.directive import Directives
+from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
+from looseleaf.prompt.directives.view import DirectiveView
 from tests.conftest import Clock
 from tests.prompt.conftest import ChainOf, RequestOf, pages
 
@@ -121,7 +121,7 @@ def test_nothing_can_be_added_once_there_is_a_chain() -> None:
         directives.register("x", 1, lambda _desk: ())
 
 
-def failing(_desk: Desk) -> Iterator[Text]:
+def failing(_desk: DirectiveView) -> Iterator[Text]:
     """Say something, then fail."""
     yield Text("half a sentence")
     raise RuntimeError("the backend is down")
@@ -166,7 +166,7 @@ def test_our_own_refusals_are_never_skipped(
     found = json.loads(record.read_text())
     found["config"] = {"memory_policy": {"mode": "denied"}}
     record.write_text(json.dumps(found))
-    chain = chain_of(("core", 1, lambda desk: desk.registered()), on_error="skip")
+    chain = chain_of(("core", 1, lambda view: view.registered_pages()), on_error="skip")
     with pytest.raises(InvalidPolicy):
         chain.compose(request_of())
 
@@ -193,9 +193,9 @@ class Counting:
     def __init__(self) -> None:
         self.asked = 0
 
-    def __call__(self, desk: Desk) -> Iterator[Text | LeftOut]:
+    def __call__(self, view: DirectiveView) -> Iterator[Text | LeftOut]:
         self.asked += 1
-        yield from desk.pages(["MEMORY.md"])
+        yield from view.pages(["MEMORY.md"])
 
 
 @pytest.mark.parametrize(("varies", "asked"), [("content", 2), ("day", 3), ("call", 5)])

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from looseleaf import Where, Workspace
 from looseleaf.operations.prompt import Side, diff_prompts, explain_prompt
 from looseleaf.prompt.assembly import Assembly, Piece
-from looseleaf.prompt.compare import Comparison, compared
-from looseleaf.prompt.directive import Directive
-from looseleaf.prompt.outputs import Text
+from looseleaf.prompt.compare import compare_prompts
+from looseleaf.prompt.directives.directive import Directive
+from looseleaf.prompt.directives.outputs import Text
+from looseleaf.prompt.reports import Comparison
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.tokens import tokenizer
+from looseleaf.prompt.token_count import tokenizer
 from tests.conftest import Clock
 
 SAYS = Directive("says", 1, lambda _desk: ())
@@ -30,7 +31,7 @@ def assembly(texts: list[str]) -> Assembly:
 
 def of(before: list[str], after: list[str]) -> Comparison:
     """Compare two prompts."""
-    return compared(assembly(before), assembly(after), tokenizer())
+    return compare_prompts(assembly(before), assembly(after), tokenizer())
 
 
 @given(WORDS, WORDS)

@@ -8,9 +8,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import Invalid, Refused
-from looseleaf.prompt.desk import About
+from looseleaf.prompt.directives.view import PageFacts
 from looseleaf.prompt.filters import Filters
-from tests.prompt.conftest import left_out, open_furniture, pages
+from tests.prompt.conftest import left_out, open_parts, pages
 
 
 def test_filters_apply_by_priority_then_by_name() -> None:
@@ -29,13 +29,13 @@ def test_filters_apply_by_priority_then_by_name() -> None:
 
 def test_content_can_be_changed_on_its_way(workspace: Workspace) -> None:
     """The page stays as it is; the label counts the bytes that are shown."""
-    told: list[About] = []
+    told: list[PageFacts] = []
 
-    def shout(text: str, about: About) -> str:
+    def shout(text: str, about: PageFacts) -> str:
         told.append(about)
         return text.upper() if about.file == "SOUL.md" else text
 
-    open_furniture(workspace).content_filters.register("shout", 1, shout)
+    open_parts(workspace).content_filters.register("shout", 1, shout)
     text = workspace.compose("chat", "ada").text
     assert "I AM ADA" in text
     assert "# Agent Memory" in text
@@ -47,7 +47,7 @@ def test_content_can_be_changed_on_its_way(workspace: Workspace) -> None:
 
 def test_content_filtered_to_nothing_is_empty(workspace: Workspace) -> None:
     """And what is no text is refused."""
-    filters = open_furniture(workspace).content_filters
+    filters = open_parts(workspace).content_filters
     filters.register("blank", 1, lambda text, about: "" if about.file == "SOUL.md" else text)
     assert left_out(workspace.compose("chat", "ada"))["SOUL.md"] == "empty"
     filters.deregister("blank")
@@ -58,7 +58,7 @@ def test_content_filtered_to_nothing_is_empty(workspace: Workspace) -> None:
 
 def test_files_can_only_be_taken_away(workspace: Workspace) -> None:
     """An organisation's own rule may narrow an agent's policy, never widen it."""
-    filters = open_furniture(workspace).file_filters
+    filters = open_parts(workspace).file_filters
 
     def no_user(files: tuple[Any, ...], _request: object) -> tuple[Any, ...]:
         return tuple(file for file in files if file.filename != "USER.md")

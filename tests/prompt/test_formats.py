@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import Invalid
 from looseleaf.prompt import formats
 from looseleaf.prompt.request import ContextFile, Pipeline
@@ -13,7 +14,7 @@ from looseleaf.prompt.request import ContextFile, Pipeline
 def test_openai_takes_system_messages(workspace: Workspace) -> None:
     """One for each part."""
     assembly = workspace.compose("chat", "ada")
-    messages = formats.document(assembly, "openai")["messages"]
+    messages = formats.openai(assembly)["messages"]
     assert [one["role"] for one in messages] == ["system"] * len(messages)
     assert "\n\n".join(one["content"] for one in messages) == assembly.text
 
@@ -21,7 +22,7 @@ def test_openai_takes_system_messages(workspace: Workspace) -> None:
 def test_anthropic_takes_system_blocks(workspace: Workspace) -> None:
     """The last one of the stable beginning is marked for the cache, and no other."""
     assembly = workspace.compose("chat", "ada")
-    blocks = formats.document(assembly, "anthropic")["system"]
+    blocks = formats.anthropic(assembly)["system"]
     marked = [place for place, one in enumerate(blocks) if "cache_control" in one]
     assert marked == [len(blocks) - 2]
     assert blocks[-1]["text"].startswith("SITE CONTEXT")
@@ -31,7 +32,8 @@ def test_json_says_where_each_message_comes_from(workspace: Workspace) -> None:
     """And gives files as references."""
     image = ContextFile("cover.png", "/up/cover.png", "image/png", bytes=3)
     pipeline = Pipeline(1, context_files=(image,))
-    document = formats.document(workspace.compose("pipeline", "ada", pipeline=pipeline), "json")
+    assembly = workspace.compose("pipeline", "ada", pipeline=pipeline)
+    document = to_json_value(formats.document(assembly, "json"))
     by_name = {one["name"]: one for one in document["messages"]}
     assert by_name["SOUL.md"]["directive"] == "core-memory-files"
     reference = {"path": "/up/cover.png", "media_type": "image/png", "bytes": 3}

@@ -9,14 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from looseleaf import Workspace
-from looseleaf.cli.formats import document_text
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.cli.json_text import document_text
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt, compose_prompt, explain_prompt
 from looseleaf.prompt import formats
 from looseleaf.prompt.assembly import Assembly, Piece
-from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.directives.directive import Directive
+from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
 from looseleaf.prompt.host_limit import HOSTS, UNITS, HostLimit, fit_to_host
-from looseleaf.prompt.outputs import LeftOut, Source, Text
 from tests.prompt.conftest import pages
 
 LINE = "- The harbour office opens at 08:{minute:02d}; ask for Eve in room {minute}.\n"
@@ -48,7 +49,7 @@ def test_soul_user_and_memory_are_whole_before_others(workspace: Workspace, host
     """A memory within its own budget arrives; what does not is named, with how to read it."""
     fill(workspace, MEMORY=MEMORY, RULES="- Be kind.\n" * 60, USER="Eve.\n" * 20)
     assert 7_000 < len(MEMORY) < 8_000
-    document = compose_prompt(workspace.context, "chat", format="hook", host=host)
+    document = to_json_value(compose_prompt(workspace.context, "chat", format="hook", host=host))
     text = document["hookSpecificOutput"]["additionalContext"]
     assert host_size(document_text(document, indent=None), host) <= 10_000
     assert MEMORY in text
@@ -64,7 +65,7 @@ def test_soul_user_and_memory_are_whole_before_others(workspace: Workspace, host
 def test_a_generated_page_goes_first_and_disturbs_nobody(workspace: Workspace) -> None:
     """The model reads that it is missing; the person is not told."""
     fill(workspace, MEMORY=MEMORY, SITE="# Site\n\n" + "- A page.\n" * 160)
-    document = compose_prompt(workspace.context, "chat", format="hook")
+    document = to_json_value(compose_prompt(workspace.context, "chat", format="hook"))
     assert "Left out: SITE.md." in document["hookSpecificOutput"]["additionalContext"]
     assert "systemMessage" not in document
 
@@ -96,7 +97,7 @@ def test_of_a_page_that_is_too_long_whole_sections_and_lines_are_given(
 def test_a_paragraph_on_one_line_is_cut_between_words(workspace: Workspace, sentence: str) -> None:
     """Not left out: people who write without line ends have a memory, too."""
     fill(workspace, MEMORY="# Memory\n\n" + sentence * 9_000, SOUL="I am Ada. " * 900)
-    document = compose_prompt(workspace.context, "chat", format="hook", host="codex")
+    document = to_json_value(compose_prompt(workspace.context, "chat", format="hook", host="codex"))
     text = document["hookSpecificOutput"]["additionalContext"]
     assert 8_500 < host_size(document_text(document, indent=None), "codex") <= 10_000
     assert text.count(sentence) > 50
@@ -124,7 +125,9 @@ def test_the_setting_is_the_limit(tmp_path: Path) -> None:
     Workspace.create(tmp_path, agent="ada")
     with (tmp_path / "looseleaf.toml").open("a") as file:
         file.write("hook_characters = 1500\n")
-    document = compose_prompt(Workspace.open(tmp_path).context, "chat", format="hook")
+    document = to_json_value(
+        compose_prompt(Workspace.open(tmp_path).context, "chat", format="hook")
+    )
     assert (
         "[Not all of your memory fits here." in document["hookSpecificOutput"]["additionalContext"]
     )
@@ -173,7 +176,7 @@ def test_whatever_the_pages_the_output_fits(
     assembly = Assembly(request, tuple(given_pieces), 0.0)
     limit = HostLimit(host, characters, agent="ada")
     given = fit_to_host(assembly, limit)
-    document = formats.document(given, "hook")
+    document = to_json_value(formats.document(given, "hook"))
     assert host_size(document_text(document, indent=None), host) <= characters
     assert limit.output_size(given) <= characters
     names = [piece.name for piece in given.pieces][: len(given_pieces)]

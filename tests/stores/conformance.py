@@ -15,6 +15,7 @@ import pytest
 
 from looseleaf.errors import InvalidName, RevisionMissing, Unavailable
 from looseleaf.memory.history import History, Retention
+from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.store import (
     ABSENT,
@@ -35,7 +36,7 @@ ADA = Shelf("agent", 0, 1)
 BOB = Shelf("agent", 0, 2)
 SHARED = Shelf("shared")
 MEMORY = ADA.page("MEMORY.md")
-CHANGE = Change(actor="ada", reason="a test")
+CHANGE = Change(provenance=Provenance("ada", reason="a test"))
 STALE = content_hash(b"what nobody ever wrote")
 
 EVERY_SHELF = (ADA, BOB, SHARED, Shelf("network"), Shelf("user", 7), Shelf("user", 8))
@@ -343,16 +344,19 @@ class HistoryConformance:
 
     def test_every_change_is_a_revision(self, store: Store, history: History, clock: Clock) -> None:
         """A history tells who made which change when, how and why, oldest first."""
-        change = Change("append", "user:1", "rest", "because")
-        written = store.write(MEMORY, b"one", change=change)
+        activity = Activity("request", "r1")
+        provenance = Provenance("user:1", "person", "rest", activity, "tool", "because")
+        written = store.write(MEMORY, b"one", change=Change("append", provenance))
         clock.advance(seconds=1.5)
-        store.delete(MEMORY, change=Change("delete", "user:2", "cli", ""))
+        store.delete(MEMORY, change=Change("delete", Provenance("user:2", surface="cli")))
         made, gone = history.revisions(MEMORY)
         assert isinstance(written, Written)
         assert (made.number, made.hash, made.bytes) == (written.revision, written.hash, 3)
         assert (made.operation, made.actor, made.surface, made.reason) == (
             ("append", "user:1", "rest", "because")
         )
+        assert made.provenance == provenance
+        assert gone.provenance == Provenance("user:2", surface="cli")
         assert made.time == clock.now - 1.5
         assert (gone.operation, gone.actor, gone.hash, gone.bytes) == ("delete", "user:2", "", 0)
         assert gone.number == made.number + 1
@@ -414,7 +418,11 @@ class HistoryConformance:
         for content in (b"one", b"two", b"three"):
             put(store, MEMORY, content)
         clock.advance(days=1)
-        history.purge(MEMORY, 2, change=Change("purge", "user:1", "cli", "a password"))
+        history.purge(
+            MEMORY,
+            2,
+            change=Change("purge", Provenance("user:1", surface="cli", reason="a password")),
+        )
         first, second, third = history.revisions(MEMORY)
         assert (first.kept, second.kept, third.kept) == (True, False, True)
         assert "user:1" in second.purged

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from looseleaf.memory.store import Found, content_hash
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.stores.drivers.clients import CLIENTS, LINES, REGISTER, text
 from tests.stores.scenes import open_store
 from tests.stores.state import left_behind, state_of

@@ -13,18 +13,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from looseleaf import atomic
+from looseleaf.files import atomic
 from looseleaf.memory.history import Retention
+from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Change
-from looseleaf.stores import disk
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk import page_changes
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS
 from tests.stores.conformance import ADA, MEMORY
 
-ACTED = Change("act", "ada", "library", "the act of a scene")
-PREPARED = Change("prepare", "ada", "library", "before the act")
+ACTED = Change("act", Provenance("ada", reason="the act of a scene"))
+PREPARED = Change("prepare", Provenance("ada", reason="before the act"))
 DAY = 86_400.0
 NESTED = ADA.page("daily/2026/04/17.md")
 DAMAGING = b"an outside edit, saved during the act\n"
@@ -201,7 +202,7 @@ def without_exchange() -> None:
 
 def pruning_often() -> None:
     """Let every third write prune."""
-    disk._PRUNE_EVERY = 3
+    page_changes._PRUNE_EVERY = 3
 
 
 def overtaken(save: Callable[[Path, bytes], None]) -> Callable[[DiskStore, Path], None]:

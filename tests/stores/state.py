@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Found, content_hash
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import CHANGE
 from tests.stores.scenes import open_store
 
@@ -70,7 +70,7 @@ def lost_for_good(store: DiskStore, scope: Scope) -> list[str]:
     Whoever is killed in the middle of that leaves them in the log, which can make them again.
     """
     faults = DiskHistory(store).verify(scope).faults
-    return [fault for fault in faults if "can be made again" not in fault]
+    return [fault for fault in faults if "can be rebuilt" not in fault]
 
 
 def check_sound(root: Path, scope: Scope, allowed: set[bytes | None], needed: set[bytes]) -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from looseleaf.memory.sections import list_sections, read_section
 from looseleaf.memory.store import ABSENT, Conflict, Found, Written, content_hash
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 from tests.stores.chain import Told, follow
 from tests.stores.conformance import ADA, CHANGE, MEMORY, SHARED, adding, put, read
 from tests.stores.scenes import open_store

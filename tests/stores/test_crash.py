@@ -13,7 +13,7 @@ import pytest
 
 from looseleaf.errors import DiskFull
 from looseleaf.memory.store import Change
-from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS
 from tests.stores.conformance import CHANGE, MEMORY, adding
 from tests.stores.load import Load

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from looseleaf import atomic
 from looseleaf.errors import Unavailable, Unsafe
+from looseleaf.files import atomic
 from looseleaf.memory.store import Found
-from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import CHANGE, MEMORY, adding, put
 from tests.stores.scenes import moved_over, open_store, page_file, saved_in_place
 from tests.stores.state import left_behind, versions_of

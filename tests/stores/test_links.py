@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf import atomic
 from looseleaf.errors import Unavailable, Unsafe
+from looseleaf.files import atomic
 from looseleaf.memory.store import ABSENT, content_hash
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
 from tests.stores.mounts import mounted
 from tests.stores.tree import snapshot

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from looseleaf.errors import RevisionMissing
 from looseleaf.memory.store import ABSENT, Conflict, Deleted, Missing, Written, content_hash
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import CHANGE, MEMORY, STALE, read
 from tests.stores.scenes import (

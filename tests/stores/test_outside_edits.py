@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf import atomic
 from looseleaf.errors import RevisionMissing
+from looseleaf.files import atomic
 from looseleaf.memory.history import Retention
 from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Written, content_hash
-from looseleaf.stores.disk import DiskStore
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, adding, live_through, put, read
 from tests.stores.drivers.editor import KINDS
@@ -313,7 +313,7 @@ def test_a_version_that_is_damaged_is_not_given_out(
     for damaged in ("1", "2"):
         (versions / damaged).write_bytes(b"damaged")
     assert history.content(MEMORY, 1) == b"one\n"  # its line in the log has all of it
-    store.held(
+    store.run_locked(
         MEMORY, lambda page, _current: page.log.rewrite(without_redo(page.log.lines()), mode=0o600)
     )
     for number in (1, 2):

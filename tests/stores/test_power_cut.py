@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.memory.store import Found
-from looseleaf.stores.history import DiskHistory
+from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import ADA, CHANGE
 from tests.stores.scenes import open_store

@@ -14,12 +14,13 @@ import pytest
 import uvicorn
 
 from looseleaf import Workspace
-from looseleaf.operations.run import invoke
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.values import changed
 from looseleaf.web.app import application
-from looseleaf.web.connection import PatientConnection
-from looseleaf.web.hot import DECIDED_SECONDS
+from looseleaf.web.http.connection import TimedConnection
+from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
+from tests.web.described import Described
 
 API = "/datamachine/v1"
 PAGE = f"{API}/files/agent"
@@ -45,7 +46,7 @@ class Site:
         self.base = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(
             application(workspace),
-            http=PatientConnection,
+            http=TimedConnection,
             ws="none",
             log_config=None,
             server_header=False,
@@ -54,13 +55,21 @@ class Site:
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
         self.clients: list[httpx2.Client] = []
+        self._described: Described | None = None
         self.client = self.browser()
 
     def browser(self) -> httpx2.Client:
         """Give a client with cookies of its own."""
-        made = httpx2.Client(base_url=self.base, timeout=30, trust_env=False)
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._check]}
+        made = httpx2.Client(base_url=self.base, timeout=30, trust_env=False, event_hooks=hooks)
         self.clients.append(made)
         return made
+
+    def _check(self, answer: httpx2.Response) -> None:
+        """Hold every answer to the OpenAPI document."""
+        if self._described is None:
+            self._described = Described(self.workspace.context)
+        self._described.check(answer)
 
     def start(self) -> None:
         """Begin to serve."""
@@ -76,7 +85,7 @@ class Site:
         self.thread.join(timeout=20)
         self.socket.close()
 
-    def run(self, name: str, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
+    def run(self, name: str, /, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
         """Run an operation as the operator on this machine."""
         return invoke(self.workspace.context, name, given)
 
@@ -104,7 +113,7 @@ class Site:
     @staticmethod
     def wait_for_decisions() -> None:
         """Let the moment pass for which it stays decided who may read a page."""
-        time.sleep(DECIDED_SECONDS * 1.1)
+        time.sleep(DECISION_SECONDS * 1.1)
 
     def sign_in(self, user: str | None = None) -> tuple[httpx2.Client, str]:
         """Sign in by a login link; give a browser with the session, and its CSRF token."""
@@ -119,22 +128,25 @@ class Site:
 Opens = Callable[..., Site]
 
 
+def open_site(root: Path, **settings: Any) -> Site:  # noqa: ANN401 - settings have many kinds
+    """Serve a fresh workspace with the agent ada, with settings as told."""
+    clock = Clock()
+    workspace = Workspace.create(root, name="House", agent="ada", clock=clock)
+    site = Site(Opened(changed(workspace.settings, **settings), clock=clock, surface="rest"), clock)
+    site.start()
+    return site
+
+
 @pytest.fixture
 def opens(tmp_path: Path) -> Iterator[Opens]:
-    """Serve a fresh workspace with the agent ada, with settings as told."""
+    """Serve fresh workspaces for one test."""
     sites: list[Site] = []
 
-    def open_site(**settings: Any) -> Site:  # noqa: ANN401 - settings have many kinds
-        clock = Clock()
-        root = tmp_path / f"memory-{len(sites)}"
-        made = Workspace.create(root, name="House", agent="ada", clock=clock)
-        chosen = changed(made.settings, **settings)
-        site = Site(Opened(chosen, clock=clock, surface="rest"), clock)
-        site.start()
-        sites.append(site)
-        return site
+    def open_another(**settings: Any) -> Site:  # noqa: ANN401 - settings have many kinds
+        sites.append(open_site(tmp_path / f"memory-{len(sites)}", **settings))
+        return sites[-1]
 
-    yield open_site
+    yield open_another
     for site in sites:
         site.stop()
 

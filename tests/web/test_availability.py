@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
+from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
 from tests.web.conftest import Site
 
 MEMORY = f"{NAMESPACE}/files/agent/MEMORY.md"

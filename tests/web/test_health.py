@@ -13,9 +13,12 @@ from looseleaf.errors import (
     TooBusy,
     Unavailable,
 )
-from looseleaf.web.health import Trouble
+from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
+from looseleaf.web.health import RecentFaults
 from tests.chat.conftest import Script
 from tests.web.conftest import API, Opens
+
+TASK = "daily_memory_generation"
 
 
 def test_a_failing_model_leaves_the_server_well(opens: Opens) -> None:
@@ -26,6 +29,21 @@ def test_a_failing_model_leaves_the_server_well(opens: Opens) -> None:
     assert answer.status_code in (502, 503), answer.text
     health = site.ask("GET", "/health")
     assert (health.status_code, health.json()) == (200, {"status": "ok", "problems": []})
+
+
+def test_a_task_that_fails_again_and_again_is_a_detail(opens: Opens) -> None:
+    """The server is well, so it stays 200."""
+    site = opens(daily_memory_enabled=True)
+    workspace = site.workspace
+    [agent] = workspace.agents.records()
+    for number in range(3):
+        record = RunRecord(
+            f"run-{number}", TASK, agent.id, agent.slug, "manual", "rest", 1.0, 2.0, "failed", "why"
+        )
+        RunLog(workspace.settings.root).add(record)
+    health = site.ask("GET", "/health")
+    report = {"status": "ok", "problems": [], "upkeep": [TASK]}
+    assert (health.status_code, health.json()) == (200, report)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +62,6 @@ def test_only_what_the_server_cannot_do_is_noted(
     error: LooseleafError, problems: list[str]
 ) -> None:
     """A disk that fails counts; one page, one model or one busy moment does not."""
-    trouble = Trouble()
+    trouble = RecentFaults()
     trouble.note(error)
     assert trouble.recent() == problems

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from looseleaf.operations.memory import MOST_SECTIONS
-from looseleaf.web import answers, connection
+from looseleaf.web.http import connection, responses
 from tests.web.conftest import API, PAGE, Opens, Site
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -83,7 +83,7 @@ def test_an_operation_that_needs_little_takes_little(site: Site, token: str) -> 
 
 
 def test_large_bodies_wait_for_room_and_small_ones_do_not(opens: Opens) -> None:
-    """However many are on their way; tests/web/test_body_budget.py says who waits for whom."""
+    """However many are on their way; tests/web/http/test_body_budget.py says who waits for whom."""
     site = opens(request_seconds=1.0)
     token = site.token()
     lines = (f"authorization: Bearer {token}", "content-length: 19000000")
@@ -269,7 +269,7 @@ def test_what_would_be_too_long_an_answer_is_refused(
     site.ask("PUT", f"{PAGE}/many.md", token, content=headers)
     listed = site.ask("GET", f"{API}/sections?file=many.md", token)
     assert (listed.status_code, listed.json()["code"]) == (400, "invalid")
-    monkeypatch.setattr(answers, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(responses, "MOST_BYTES", 1_000)
     refused = site.ask("GET", f"{API}/section?file=many.md", token)
     assert (refused.status_code, refused.json()["code"]) == (413, "answer_too_large")
 

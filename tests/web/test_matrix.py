@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from looseleaf.operations.catalog import CATALOG
+from looseleaf.catalog.operation import CATALOG
 from tests.operations.test_matrix import (
     ABOUT,
     AGENTS,
@@ -30,6 +30,7 @@ from tests.web.conftest import Opens, Site
 RUN = "/wp-abilities/v1/abilities"
 # Refusals of permission; what else may be wrong comes after it.
 REFUSED = {"forbidden", "agent_missing", "credential_missing"}
+REFUSED |= {"pipeline_not_found", "flow_not_found", "job_not_found", "schedule_not_found"}
 CAPABILITIES = {
     "chatter": "chat",
     "setter": "manage_settings",
@@ -55,6 +56,15 @@ class People:
         for role in GRANTED:
             site.user(f"the-{role}")
             site.run("looseleaf/grant-role", agent="ada", user=f"the-{role}", role=role)
+        site.user("the-builder", capabilities=["manage_flows"])
+        site.run("looseleaf/grant-role", agent="ada", user="the-builder", role="operator")
+        for slug in ("ada", "bobs"):
+            site.run("looseleaf/create-pipeline", agent=slug, name="News")
+            schedule = {"interval": "daily"}
+            site.run(
+                "looseleaf/create-flow", pipeline=f"{slug}/news", name="Morning", schedule=schedule
+            )
+            site.run("datamachine/execute-workflow", flow=f"{slug}/news/morning")
         for who, capability in CAPABILITIES.items():
             site.user(f"the-{who}", capabilities=[capability])
         tokens = {slug: site.run("looseleaf/create-token", agent=slug) for slug in ("ada", "bobs")}

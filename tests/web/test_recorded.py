@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from looseleaf.operations.run import invoke
-from looseleaf.web.plugin_answers import SHAPES
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.web.rest.plugin_answers import SHAPES
 from tests.web.conftest import Opens, Site
 from tests.web.recorded import DIFFERENCES, RECORDED, Pair, Setup
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from looseleaf.web.app import HANDLERS
-from looseleaf.web.endpoints import ENDPOINTS
+from looseleaf.web.rest.endpoints import ENDPOINTS
 from tests.test_docs import blocks
 from tests.web.conftest import API, Opens
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rest.md").read_text(encoding="utf-8")
-NOT_THERE = {"/", "/docs", "/static/{name}"}  # pages for people, in docs/server.md
+NOT_THERE = {"/", "/docs"}  # pages for people, in docs/admin.md
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl here")

@@ -20,8 +20,8 @@ import httpx2
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.operations.run import invoke
-from looseleaf.web.hot import DECIDED_SECONDS
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from tests.web.conftest import API, PAGE
 
 MEMORY = f"{PAGE}/MEMORY.md"
@@ -151,6 +151,26 @@ def test_the_first_start_shows_a_way_in(serve: Serve) -> None:
     assert "/login#" in third.text
 
 
+def test_an_open_page_does_not_hold_up_the_stop(serve: Serve) -> None:
+    """Its stream ends as it should; one that is cut off at the end of the grace is an error."""
+    server = serve("--login-link")
+    base = server.ready()
+    link = re.search(rf"{re.escape(base)}/login#(\S+)", server.text)
+    assert link, server.text
+    with httpx2.Client(base_url=base, trust_env=False, timeout=60) as browser:
+        browser.post("/login", json={"link": link[1]}).raise_for_status()
+        page = browser.get("/admin/agents/ada/pages/agent/MEMORY.md").text
+        version = re.search(r'data-version="([0-9a-f]+)"', page)
+        assert version
+        path = f"/admin/changes/ada/agent/MEMORY.md?version={version[1]}"
+        with browser.stream("GET", path) as answer:
+            parts = answer.iter_text()
+            assert next(parts) == ": open\n\n"
+            server.popen.send_signal(signal.SIGTERM)
+            assert not list(parts)
+    assert server.stop() == 0
+
+
 def test_no_login_link_is_written_into_a_log(serve: Serve) -> None:
     """A service has no terminal: whoever reads its log could sign in before its operator does."""
     server = serve()
@@ -241,7 +261,7 @@ def test_two_servers_and_their_workers_share_one_root(root: Path, serve: Serve) 
         page = httpx2.get(base + MEMORY, headers=headers, trust_env=False)
         assert page.json()["data"]["content"] == "edited by hand"
     local(root, "looseleaf/revoke-token", id=made["id"])
-    time.sleep(2 * DECIDED_SECONDS)
+    time.sleep(2 * DECISION_SECONDS)
     for base in bases * 3:
         assert httpx2.get(base + MEMORY, headers=headers, trust_env=False).status_code == 401
     assert first.stop() == 0

@@ -9,12 +9,12 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.memory_tools import MODEL_TOOLS
-from looseleaf.operations.model_tools import run_tool, tools_for
-from looseleaf.operations.prompt import assemble
-from looseleaf.operations.tool_formats import all_tools
-from looseleaf.operations.tools import operation_tools
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.tools.formats import all_tools
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
+from looseleaf.catalog.tools.model_tools import run_tool, tools_for
+from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.operations.prompt_assembly import build_request
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
@@ -41,7 +41,11 @@ def test_the_category_memory_is_every_way_to_memory() -> None:
     """Also the tools of long-term and short-term memory, which once were of no category."""
     names = {name for name, one in CATALOG.items() if "memory" in one.categories}
     assert {name for name in CATALOG if name.startswith("memory_")} < names
-    assert {name for name in CATALOG if "memory" in name.partition("/")[2]} < names
+    # The lists of memory files that a workflow selects name pages, and read or change none.
+    lists = {
+        name for name in CATALOG if name.endswith(("-flow-memory-files", "-pipeline-memory-files"))
+    }
+    assert {name for name in CATALOG if "memory" in name.partition("/")[2]} - lists < names
 
 
 @pytest.mark.parametrize("category", CATEGORIES)
@@ -54,7 +58,7 @@ def test_a_denied_category_leaves_no_tool(site: Site, category: str) -> None:
     tools = {one.name for one in operation_tools(workspace.context) if category in one.categories}
     model_tools = {one.name for one in MODEL_TOOLS.values() if category in one.categories}
 
-    request = assemble(workspace.context, "chat").request
+    request = build_request(workspace.context, "chat")
     assert not {one.name for one in tools_for(workspace.context, request)} & (tools | model_tools)
     for name in sorted(tools | model_tools):
         envelope = run_tool(workspace.context, request, name, {})
@@ -77,7 +81,7 @@ def test_an_action_of_a_denied_category_is_gone_from_its_tool(site: Site) -> Non
     """The tool stays with its other actions."""
     policy = {"tool_policy": {"mode": "deny", "categories": ["search"]}}
     site.workspace.agents.configure("ada", policy)
-    request = assemble(site.workspace.context, "chat").request
+    request = build_request(site.workspace.context, "chat")
     [tool] = [
         one for one in tools_for(site.workspace.context, request) if one.name == "agent_memory"
     ]
@@ -135,6 +139,6 @@ def test_a_tool_that_is_allowed_allows_its_equivalents(site: Site) -> None:
     assert site.ask("GET", f"{PAGE}/MEMORY.md", token).status_code == 200
     listed = site.ask("GET", f"{API}/files/agent", token)
     assert listed.json()["code"] == "tool_denied"
-    request = assemble(site.workspace.context, "chat").request
+    request = build_request(site.workspace.context, "chat")
     answer = run_tool(site.workspace.context, request, "agent_memory", {"action": "get"})
     assert answer["success"], answer

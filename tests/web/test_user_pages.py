@@ -11,11 +11,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from looseleaf import Workspace
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Forbidden
-from looseleaf.mcp_server.stdio import acting_locally
+from looseleaf.mcp_server.stdio import local_context_of
 from looseleaf.models.model import ToolCall
-from looseleaf.operations.catalog import CATALOG
-from looseleaf.operations.run import invoke
 from tests.chat.conftest import Script
 from tests.operations.test_matrix import SAMPLES
 from tests.web.conftest import API, PAGE, Opens, Site
@@ -27,7 +27,7 @@ ADD = {"file": "USER.md", "content": LINE}
 REPLACING = sorted(
     name
     for name, one in CATALOG.items()
-    if one.permission == "write" and one.versioned and "file" in one.run.__annotations__
+    if one.permission == "write" and one.changes_page and "file" in one.run.__annotations__
 )
 
 
@@ -98,11 +98,13 @@ def test_mcp_over_http_adds_nothing(site: Site, bound: dict[str, str]) -> None:
 def test_mcp_over_stdio_adds_and_does_not_replace(site: Site, *, full: bool) -> None:
     """The person sits before it; the history says which agent it was."""
     workspace = site.workspace
-    context = acting_locally(workspace, 1, 1, full=full)("some-editor")
+    context = local_context_of(workspace, 1, 1, full=full)("some-editor")
     invoke(context, "datamachine/append-agent-file", ADD)
     last = invoke(workspace.context, "looseleaf/page-history", {"file": "USER.md"})[-1]
     assert (last["actor"], last["surface"]) == ("some-editor", "mcp")
-    assert last["reason"] == "by the agent ada"
+    assert (last["actor_kind"], last["reason"]) == ("agent", "by the agent ada")
+    assert last["activity"] == "session"
+    assert last["activity_id"]
     for name in REPLACING:
         with pytest.raises(Forbidden, match="a person"):
             invoke(context, name, replacing(name))
@@ -126,6 +128,7 @@ def test_an_agent_adds_in_a_conversation_with_its_owner(opens: Opens) -> None:
     assert [one["file"] for one in said.json()["data"]["written"]] == ["USER.md"]
     last = invoke(site.workspace.context, "looseleaf/page-history", {"file": "USER.md"})[-1]
     assert (last["actor"], last["surface"]) == ("ada", "chat")
-    assert last["reason"].startswith("chat session")
+    assert (last["actor_kind"], last["origin"], last["reason"]) == ("agent", "agent", "")
+    assert (last["activity"], last["activity_id"]) == ("session", said.json()["data"]["session_id"])
     alone = site.ask("POST", f"{API}/chat", site.token(), json={"message": "Hi"})
     assert alone.json()["data"]["written"] == []

@@ -10,8 +10,8 @@ import pytest
 
 from looseleaf import cli
 from looseleaf.errors import UserMissing
+from looseleaf.memory.scope import Where
 from looseleaf.operations import daily
-from looseleaf.operations.context import Where
 from tests.web.conftest import API, PAGE, Opens, Site
 
 DAY = f"{PAGE}/daily/2026/03/16"
@@ -160,7 +160,9 @@ def test_without_a_default_the_only_agent_one_owns_is_meant(opens: Opens) -> Non
     assert (answer.status_code, answer.json()["code"]) == (400, "agent_ambiguous")
     answer = site.ask("GET", f"{PAGE}/MEMORY.md", token, params={"user_id": other})
     assert answer.status_code == 404
-    assert answer.json()["message"].startswith(f"User {other} has no active agent. Agents there")
+    assert answer.json()["message"].startswith(
+        f"User {other} has no active agent. Available agents"
+    )
     site.run("looseleaf/create-agent", slug="bossy-two", owner=boss)
     answer = site.ask("GET", f"{PAGE}/MEMORY.md", site.token(user=boss))
     assert (answer.status_code, answer.json()["code"]) == (400, "agent_ambiguous")

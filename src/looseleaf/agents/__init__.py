@@ -1,1 +1,1 @@
-"""Who remembers: agents and their records."""
+"""Agents: their records, their configuration and the contract of their list."""

@@ -1,15 +1,14 @@
-"""What happens in a turn, told as it happens."""
+"""The events of a turn, given as they happen."""
 
 from __future__ import annotations
 
+from looseleaf.chat.session import Written
+from looseleaf.models.model import Usage
 from looseleaf.values import as_dict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from looseleaf.chat.session import Written
-    from looseleaf.models.model import Usage
 
 
 @value
@@ -26,7 +25,7 @@ class Began:
 
 @value
 class Said:
-    """A bit of the answer."""
+    """A part of the answer."""
 
     text: str
 
@@ -57,7 +56,7 @@ class Called:
 
 @value
 class Returned:
-    """What the tool gave, and which pages it changed."""
+    """The result of the tool, and the pages it changed."""
 
     call: str
     tool: str
@@ -106,13 +105,13 @@ class Ended:
 Event = Began | Said | Waiting | Called | Returned | Compacted | Titled | Ended
 
 
-def told(event: Event) -> dict[str, Any]:
+def event_document(event: Event) -> dict[str, Any]:
     """Give an event as JSON has it."""
-    fields = {name: _plain(one) for name, one in as_dict(event).items()}
+    fields = {name: _plain(field) for name, field in as_dict(event).items()}
     return {"event": event.kind, **fields}
 
 
-def _plain(one: object) -> object:
-    if isinstance(one, tuple):
-        return [_plain(part) for part in one]
-    return as_dict(one) if hasattr(type(one), "__match_args__") else one
+def _plain(field: object) -> object:
+    if isinstance(field, tuple):
+        return [_plain(part) for part in field]
+    return as_dict(field) if hasattr(type(field), "__match_args__") else field

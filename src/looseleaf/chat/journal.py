@@ -1,4 +1,4 @@
-"""What a finished conversation leaves in the journal: a few lines by a model, marked as such."""
+"""The journal entry of a finished conversation: a few lines by a model, marked as such."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ JOURNAL_PROMPT = (
 _MOST = 500  # characters of a message that a title is made from
 
 
-def spoken(entries: Sequence[Entry]) -> str:
-    """Give what people and the model said; not what tools gave, which is remembered already."""
+def conversation_text(entries: Sequence[Entry]) -> str:
+    """Give the messages of people and of the model, without the results of tools."""
     lines = [
         f"{entry.message.role}: {entry.message.text}"
         for entry in entries
@@ -37,23 +37,25 @@ def spoken(entries: Sequence[Entry]) -> str:
 
 def entry_for(session: Session, entries: Sequence[Entry], model: Model) -> str:
     """Let a model write the lines, under a heading that says what they are."""
-    said = answer(model, Question((JOURNAL_PROMPT,), (Message("user", spoken(entries)),)))
-    text = said.message.text.strip()
+    reply = answer(
+        model, Question((JOURNAL_PROMPT,), (Message("user", conversation_text(entries)),))
+    )
+    text = reply.message.text.strip()
     if not text:
         raise ModelFailed(model.name, "its summary is empty")
     title = session.title or "a conversation"
-    about = f"{mark(session, entries)} Written by the model {model.name}, not by a person."
-    return f"## Chat: {title}\n\n{about}\n\n{text}\n"
+    note = f"{mark(session, entries)} Written by the model {model.name}, not by a person."
+    return f"## Chat: {title}\n\n{note}\n\n{text}\n"
 
 
 def mark(session: Session, entries: Sequence[Entry]) -> str:
-    """Say which messages the journal tells of; found again, so that it tells of none twice."""
+    """Name the messages that an entry covers; the text is looked for, so that none comes twice."""
     return f"Session {session.id}, messages {entries[0].number} to {entries[-1].number}."
 
 
 def title_for(entries: Sequence[Entry], model: Model) -> str:
     """Let a model name a conversation by its first question and answer; "" where it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
-    record = "\n\n".join(f"{one.role}: {one.text[:_MOST]}" for one in first)
-    said = answer(model, Question((TITLE_PROMPT,), (Message("user", record),)))
-    return " ".join(said.message.text.split()).strip("\"'“”")[:100].strip()
+    record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)
+    reply = answer(model, Question((TITLE_PROMPT,), (Message("user", record),)))
+    return " ".join(reply.message.text.split()).strip("\"'“”")[:100].strip()

@@ -1,4 +1,4 @@
-"""A conversation and its parts, and the contracts of whoever keeps them."""
+"""A conversation and its parts, and the contracts of the stores that keep them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Protocol
 
-    from looseleaf.models.model import Message
+    from looseleaf.models.model import Attachment, Message
 
     Status = Literal["running", "completed", "failed", "cancelled", "limit", "lost"]
 else:
@@ -18,20 +18,20 @@ else:
 
 CHAT = "chat"  # where a session comes from, when a person began it
 TITLE_CHARACTERS = 100
-# Who named a session.
+# The source of a session's title.
 BY_FIRST_WORDS, BY_MODEL, BY_PERSON = "first words", "model", "person"
 
 
 @value
 class Session:
-    """What is known of a conversation besides its messages."""
+    """A conversation without its messages."""
 
     id: str
     owner: int  # a user
     agent: int
     mode: str
     created: float
-    updated: float  # when something was last said; to read or rename it changes nothing here
+    updated: float  # the time of the last message; reading or renaming does not change it
     title: str = ""
     titled: str = ""  # by first words, model or person
     messages: int = 0  # the number of the last one
@@ -39,15 +39,27 @@ class Session:
     answers_read: int = 0
     source: str = CHAT
     finished: float = 0.0  # 0: it goes on
-    journaled: int = 0  # up to which message the journal tells of it
-    summary: str = ""  # of what came before, written by a model
-    summarized: int = 0  # up to which message the summary tells
+    journaled: int = 0  # the last message that the journal covers
+    summary: str = ""  # of the beginning, written by a model
+    summarized: int = 0  # the last message that the summary covers
     running: bool = False
 
     @property
     def unread(self) -> int:
         """How many answers nobody has looked at."""
         return self.answers - self.answers_read
+
+
+@value
+class Saying:
+    """A message and the session it goes to; without a text, the last message is answered."""
+
+    message: str | None
+    session: str = ""
+    mode: str = CHAT
+    request: str = ""
+    model: str = ""
+    attachments: tuple[Attachment, ...] = ()
 
 
 @value
@@ -75,10 +87,10 @@ class Turn:
     """One answer to a person, with everything that led to it."""
 
     number: int
-    status: Status
+    status: Literal["running", "completed", "failed", "cancelled", "limit", "lost"]
     started: float
     finished: float = 0.0
-    request: str = ""  # whoever sends the same again is given the same answer
+    request: str = ""  # an id; sending it again gives the same answer
     model: str = ""
     first: int = 0  # the number of the message it answers
     usage: Usage = Usage()
@@ -103,7 +115,7 @@ class Opening:
 
 @value
 class Lease:
-    """The right to write to a session; who lost it to another is refused."""
+    """The right to write to a session; a writer that lost it is refused."""
 
     session: str
     turn: int
@@ -111,7 +123,7 @@ class Lease:
 
 
 @value
-class Begun:
+class BegunTurn:
     """A turn that has begun, or one that was asked for again and is over."""
 
     session: Session
@@ -132,7 +144,7 @@ class Outcome:
 
 @value
 class Hit:
-    """A message that holds what was searched for."""
+    """A message that holds the text of a search."""
 
     session: Session
     entry: Entry
@@ -141,11 +153,11 @@ class Hit:
 class Turns(Protocol):
     """Turns, of which a session has one at a time, whatever the process."""
 
-    def begin(self, opening: Opening) -> Begun:
+    def begin(self, opening: Opening) -> BegunTurn:
         """Save the message and take the lease in one step, or raise `SessionBusy`."""
 
     def append(self, lease: Lease, messages: Sequence[Message]) -> int:
-        """Save what was said, and keep the lease; give the number of the last message."""
+        """Save messages, and keep the lease; give the number of the last message."""
 
     def end(self, lease: Lease, messages: Sequence[Message], outcome: Outcome) -> int:
         """Save the end of a turn, and give the lease back."""
@@ -169,7 +181,7 @@ class Sessions(Protocol):
     def find_by_prefix(
         self, prefix: str, *, owner: int = 0, agents: Sequence[int] | None = None
     ) -> Sequence[Session]:
-        """Find up to two sessions whose id begins so, among those of an owner and of agents."""
+        """Find up to two sessions by the start of their id, of an owner and of agents."""
 
     def list(
         self,
@@ -180,36 +192,36 @@ class Sessions(Protocol):
         limit: int = 20,
         offset: int = 0,
     ) -> tuple[list[Session], int]:
-        """List sessions, what was last said first, and count how many there are in all."""
+        """List sessions, latest message first, and count all of them."""
 
     def search(
         self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
     ) -> Sequence[Hit]:
-        """Find a text in what was said, newest first."""
+        """Find a text in messages, newest first."""
 
     def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
         """Give messages in order: the last so many, those after a number, or all."""
 
     def change(self, session: str, **fields: str | float) -> None:
-        """Change what is known of a session, and not when it was last used."""
+        """Change fields of a session, but not the time of its last use."""
 
     def delete(self, session: str) -> bool:
-        """Delete a session with all that was said; `SessionBusy` while a turn runs."""
+        """Delete a session with its messages; `SessionBusy` while a turn runs."""
 
     def prune(self, *, said_before: float, empty_before: float) -> int:
-        """Delete sessions in which nothing was said for long; give how many."""
+        """Delete sessions without recent messages; give their number."""
 
 
 class Chats(Protocol):
-    """Both of them, in one database."""
+    """The sessions and turns of one database."""
 
     @property
     def sessions(self) -> Sessions:
-        """What was said."""
+        """The conversations and their messages."""
 
     @property
     def turns(self) -> Turns:
-        """What is being said."""
+        """The turns, running and finished."""
 
 
 def first_words(text: str) -> str:

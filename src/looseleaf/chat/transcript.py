@@ -1,4 +1,4 @@
-"""What was said as a model may be given it, and as people read it."""
+"""Transcripts of conversations, for a model and for people."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ INTERRUPTED = (
 SUMMARY = "SUMMARY OF THE CONVERSATION SO FAR (written by a model):\n\n"
 
 
-def whole(messages: Iterable[Message]) -> tuple[Message, ...]:
+def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Give every call its result right after it, as providers insist.
 
-    A turn that was killed leaves calls without one; they are told to be interrupted. Results
+    A killed turn leaves calls without a result; they get one that says so. Results
     without a call are left out.
     """
-    kept: list[Message] = []
-    waiting: dict[str, str] = {}
+    result: list[Message] = []
+    open_calls: dict[str, str] = {}
 
     def settle() -> None:
-        kept.extend(
+        result.extend(
             Message("tool", INTERRUPTED, call=call, name=name, failed=True)
-            for call, name in waiting.items()
+            for call, name in open_calls.items()
         )
-        waiting.clear()
+        open_calls.clear()
 
     for message in messages:
         if message.role == "tool":
-            if waiting.pop(message.call, None) is not None:
-                kept.append(message)
+            if open_calls.pop(message.call, None) is not None:
+                result.append(message)
             continue
         settle()
         if message.role == "assistant" and not message.text and not message.calls:
             continue  # an answer that said nothing; some providers refuse to be given it
-        kept.append(message)
-        waiting = {call.id: call.name for call in message.calls}
+        result.append(message)
+        open_calls = {call.id: call.name for call in message.calls}
     settle()
-    return tuple(kept)
+    return tuple(result)
 
 
 def boundary(messages: Sequence[Message], recent: int) -> int:
@@ -64,16 +64,19 @@ def as_markdown(session: Session, entries: Sequence[Entry], agent: str, day: str
 
 def _part(message: Message, agent: str) -> str:
     if message.role == "tool":
-        failed = " (failed)" if message.failed else ""
-        return f"> {message.name}{failed}: {_quoted(message.text)}\n"
+        note = " (failed)" if message.failed else ""
+        return f"> {message.name}{note}: {_quote(message.text)}\n"
     lines = [f"## {'You' if message.role == 'user' else agent}\n"]
     lines += [f"{message.text}\n"] if message.text else []
-    lines += [f"> {call.name} {_quoted(call.arguments)}\n" for call in message.calls]
-    lines += [f"> attached: {one.name} ({one.reference})\n" for one in message.attachments]
+    lines += [f"> {call.name} {_quote(call.arguments)}\n" for call in message.calls]
+    lines += [
+        f"> attached: {attachment.name} ({attachment.reference})\n"
+        for attachment in message.attachments
+    ]
     return "\n".join(lines)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return text.replace("\n", "\n> ")
 
 
@@ -81,7 +84,7 @@ def as_text(messages: Iterable[Message]) -> str:
     """Write messages for a model that is to sum them up."""
     lines = []
     for message in messages:
-        who = message.name if message.role == "tool" else message.role
-        called = "".join(f" [{call.name} {call.arguments}]" for call in message.calls)
-        lines.append(f"{who}: {message.text}{called}")
+        speaker = message.name if message.role == "tool" else message.role
+        call_texts = "".join(f" [{call.name} {call.arguments}]" for call in message.calls)
+        lines.append(f"{speaker}: {message.text}{call_texts}")
     return "\n\n".join(lines)

@@ -2,35 +2,50 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
-from looseleaf.cli.words import arranged
+from looseleaf.cli.argv import arrange_options
+
+# Imports leave nothing to collect; to look for it as often as usual is a tenth of a cold start.
+_COLLECT_EVERY = 10_000
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; give its exit code.
 
-    A plain `memory read` and a plain `mcp` take fast ways; everything else goes to click.
+    A plain `memory read` and a plain `mcp` take fast paths; click runs everything else.
     """
+    if argv is None:
+        return _run_process(sys.argv[1:])
     try:
-        return _run(arranged(sys.argv[1:] if argv is None else argv))
+        return _run(arrange_options(argv))
     except KeyboardInterrupt:
-        return 130  # while importing; once it runs, a command answers for itself
+        return 130  # during the imports; later each command handles the interrupt
 
 
-def _run(words: list[str]) -> int:
-    if words[:2] == ["memory", "read"]:
-        from looseleaf.cli.hot import read
+def _run_process(argv: list[str]) -> int:
+    """Run the command that the whole process is for."""
+    gc.set_threshold(_COLLECT_EVERY)
+    try:
+        return main(argv)
+    finally:
+        gc.freeze()  # the process ends, and all its memory with it
 
-        code = read(words[2:])
+
+def _run(argv: list[str]) -> int:
+    if argv[:2] == ["memory", "read"]:
+        from looseleaf.cli.fast_read import read
+
+        code = read(argv[2:])
         if code is not None:
             return code
-    if words[:1] == ["mcp"]:
+    if argv[:1] == ["mcp"]:
         from looseleaf.cli.fast_mcp import serve_plain
 
-        code = serve_plain(words[1:])
+        code = serve_plain(argv[1:])
         if code is not None:
             return code
-    from looseleaf.cli.commands import run
+    from looseleaf.cli.command_table import run
 
-    return run(words)
+    return run(argv)

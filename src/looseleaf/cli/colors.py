@@ -10,24 +10,24 @@ _RESET = "\x1b[0m"
 
 
 def use_color() -> bool:
-    """Say whether colour is wanted: on a terminal that knows it, unless NO_COLOR is set."""
+    """Say whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
     return on_terminal() and not variable("NO_COLOR") and variable("TERM") != "dumb"
 
 
 def paint(text: str, color: str) -> str:
-    """Give a text in a colour; as it is where no colour is wanted. The text must be escaped."""
+    """Return a text in a colour, or unchanged without colour. The text must be escaped."""
     return f"\x1b[{_CODES[color]}m{text}{_RESET}" if text and use_color() else text
 
 
 def highlight(text: str, query: str) -> str:
-    """Mark every place where a query stands in a text, whatever the case. The text is escaped."""
-    sought = query.lower()
-    lowered = text.lower()
-    # A few characters change their length in lower case; then no place is certain.
-    if not sought or len(lowered) != len(text) or not use_color():
+    """Mark every occurrence of a query in a text, ignoring case. The text must be escaped."""
+    needle = query.lower()
+    lower_text = text.lower()
+    # A few characters change their length in lower case; then positions are uncertain.
+    if not needle or len(lower_text) != len(text) or not use_color():
         return text
     parts, end = [], 0
-    while (at := lowered.find(sought, end)) >= 0:
-        parts += [text[end:at], paint(text[at : at + len(sought)], "match")]
-        end = at + len(sought)
+    while (position := lower_text.find(needle, end)) >= 0:
+        parts += [text[end:position], paint(text[position : position + len(needle)], "match")]
+        end = position + len(needle)
     return "".join([*parts, text[end:]])

@@ -1,47 +1,47 @@
-"""The fast way into `looseleaf mcp`: a plain command line, with nothing imported that it can spare.
+"""The fast path of `looseleaf mcp`: a plain command line, without any import it does not need.
 
-A coding agent starts the server with each session, and asks the model without its tools if they
-come too late.
+A coding agent starts the server with each session; if the tools come too late, the first request to
+the model goes without them.
 """
 
 from __future__ import annotations
 
 from looseleaf import settings
-from looseleaf.cli.output import answered
-from looseleaf.cli.words import separate
+from looseleaf.cli.argv import split_options
+from looseleaf.cli.output import run_command
 from looseleaf.mcp_server.stdio import serve
 from looseleaf.workspace import Workspace
 
-_VALUED = ("--agent", "--root", "--tools", "--user")
-_KNOWN = {**dict.fromkeys(_VALUED, True), "--all-agents": False}
+_VALUE_OPTIONS = ("--agent", "--root", "--tools", "--user")
+_OPTIONS = {**dict.fromkeys(_VALUE_OPTIONS, True), "--all-agents": False}
 
 
-def serve_plain(words: list[str]) -> int | None:
-    """Run `mcp serve` with these arguments; None where they are not plain, and click is asked."""
-    options, names = separate(words, _KNOWN)
-    given = dict(option.partition("=")[::2] for option in options)
-    if names not in ([], ["serve"]) or words[:1] == ["--"] or not _is_plain(options, given):
+def serve_plain(argv: list[str]) -> int | None:
+    """Run `mcp serve` with these arguments; None where click must parse them."""
+    options, names = split_options(argv, _OPTIONS)
+    values = dict(option.partition("=")[::2] for option in options)
+    if names not in ([], ["serve"]) or argv[:1] == ["--"] or not _is_plain(options, values):
         return None
-    if settings.variable(settings.REMOTE) and "--root" not in given:
-        return None  # a server is meant
+    if settings.variable(settings.REMOTE) and "--root" not in values:
+        return None  # the command is for a server
 
     def work() -> None:
         serve(
-            lambda: Workspace.open(given.get("--root"), surface="mcp"),
-            agent=given.get("--agent"),
-            user=int(given["--user"]) if "--user" in given else None,
-            several="--all-agents" in given,
-            full=given.get("--tools") == "full",
+            lambda: Workspace.open(values.get("--root"), surface="mcp"),
+            agent=values.get("--agent"),
+            user=int(values["--user"]) if "--user" in values else None,
+            all_agents="--all-agents" in values,
+            full=values.get("--tools") == "full",
         )
 
-    return answered(work)
+    return run_command(work)
 
 
-def _is_plain(options: list[str], given: dict[str, str]) -> bool:
-    user = given.get("--user", "1")
+def _is_plain(options: list[str], values: dict[str, str]) -> bool:
+    user = values.get("--user", "1")
     return (
-        all(_KNOWN.get(name) == (f"{name}={text}" in options) for name, text in given.items())
+        all(_OPTIONS.get(name) == (f"{name}={text}" in options) for name, text in values.items())
         and user.isascii()
         and user.isdigit()
-        and given.get("--tools", "small") in ("small", "full")
+        and values.get("--tools", "small") in ("small", "full")
     )

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from looseleaf.cli.colors import paint
-from looseleaf.cli.output import columns, escaped_line, hides, print_text, show
+from looseleaf.cli.escapes import escape_line
+from looseleaf.cli.json_text import document_text
+from looseleaf.cli.output import columns, print_text, show
+from looseleaf.memory.provenance import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from looseleaf.errors import LooseleafError
-
 _GAP = "  "
-_KEYS = {"filename": "file"}  # as every other document calls it
-_LEAST = 12  # columns that a shortened cell keeps
+_MIN_COLUMNS = 12  # the least columns of a shortened cell
 
 
 def print_document(document: Mapping[str, object], *, indent: int | None = 2) -> None:
     """Print one JSON document; without an indent, on one line."""
     show(document_text(document, indent=indent).encode(), exact=True)
-
-
-def error_text(message: str, error: LooseleafError | None) -> str:
-    """Write an error as one JSON document: its code, its message and what it knows besides."""
-    known = vars(error) if error else {}
-    fields = {_KEYS.get(name, name): _plain(one) for name, one in known.items()}
-    code = error.code if error else "usage"
-    return document_text({"error": {"code": code, "message": message, **fields}})
-
-
-def document_text(document: Mapping[str, object], *, indent: int | None = 2) -> str:
-    """Write a document as JSON."""
-    text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
-    # The same document for a program, and nothing in it that a terminal would obey.
-    for sign in filter(hides, set(text)):
-        units = sign.encode("utf-16-be", "surrogatepass").hex()
-        text = text.replace(
-            sign, "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
-        )
-    return text
-
-
-def _plain(known: object) -> object:
-    if isinstance(known, tuple):
-        return [_plain(one) for one in known]
-    return known if isinstance(known, str | int | float | None) else str(known)
 
 
 def print_table(
@@ -59,25 +31,25 @@ def print_table(
     right: Sequence[str] = (),
 ) -> None:
     """Print aligned columns, numbers to the right; a column may shrink to fit the terminal."""
-    listed = list(rows)
-    cells = [[escaped_line(str(cell)) for cell in row] for row in (headers, *listed)]
+    table = list(rows)
+    cells = [[escape_line(str(cell)) for cell in row] for row in (headers, *table)]
     to_right = [
-        name in right or all(isinstance(row[i], int | float) for row in listed)
+        name in right or all(isinstance(row[i], int | float) for row in table)
         for i, name in enumerate(headers)
     ]
     widths = [max(display_width(row[i]) for row in cells) for i in range(len(headers))]
     if shrink:
-        at = list(headers).index(shrink)
-        room = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[at]
-        widths[at] = min(widths[at], max(room, _LEAST))
+        index = list(headers).index(shrink)
+        space = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[index]
+        widths[index] = min(widths[index], max(space, _MIN_COLUMNS))
     for number, row in enumerate(cells):
-        fitted = [_fit(cell, widths[i], right=to_right[i]) for i, cell in enumerate(row)]
-        line = _GAP.join(fitted).rstrip()
+        padded_cells = [_fit(cell, widths[i], right=to_right[i]) for i, cell in enumerate(row)]
+        line = _GAP.join(padded_cells).rstrip()
         print_text((line if number else paint(line, "bold")) + "\n")
 
 
 def display_width(text: str) -> int:
-    """Count the columns a text takes on a terminal."""
+    """Return the number of columns of a text on a terminal."""
     if text.isascii():
         return len(text)
     return sum(_sign_width(sign) for sign in text)
@@ -90,33 +62,28 @@ def _sign_width(sign: str) -> int:
 
 
 def _fit(cell: str, width: int, *, right: bool) -> str:
-    taken = display_width(cell)
-    if taken > width:
+    used_columns = display_width(cell)
+    if used_columns > width:
         cell = _cut(cell, width - 1) + "…"
-        taken = display_width(cell)
-    space = " " * (width - taken)
+        used_columns = display_width(cell)
+    space = " " * (width - used_columns)
     return space + cell if right else cell + space
 
 
 def _cut(cell: str, width: int) -> str:
-    taken = 0
-    for at, sign in enumerate(cell):
-        taken += _sign_width(sign)
-        if taken > width:
-            return cell[:at]
+    used_columns = 0
+    for index, sign in enumerate(cell):
+        used_columns += _sign_width(sign)
+        if used_columns > width:
+            return cell[:index]
     return cell
 
 
-def iso(seconds: float) -> str:
-    """Write a time for programs: UTC, to the microsecond, so that it can be asked for again."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def format_actor(name: str, kind: str) -> str:
+    """Write who acted, with the kind of an actor that is no person: ada (agent)."""
+    return name if kind in ("", PERSON) else f"{name} ({kind})".lstrip()
 
 
-def minute(seconds: float) -> str:
-    """Write a time for people: UTC, to the minute."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Write a number with its noun: 1 page, 2 pages, 2 matches."""
     return f"{number:,} {noun if number == 1 else noun + ('es' if noun.endswith('ch') else 's')}"

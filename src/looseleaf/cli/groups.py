@@ -1,4 +1,4 @@
-"""Commands and groups as this command line wants them: lazy, with examples, careful with dashes."""
+"""The classes of commands and groups: lazy imports, examples, content that begins with a dash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from looseleaf import __version__
-from looseleaf.cli.words import EVERYWHERE, FLAGS, separate
+from looseleaf.cli.argv import FLAGS, SHARED_OPTIONS, split_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-# It may stand anywhere; the help of the whole is enough to say so.
+# It may appear anywhere; only the top-level help lists it.
 version_option = partial(
     click.version_option, __version__, prog_name="looseleaf", message="%(prog)s %(version)s"
 )
@@ -36,21 +36,21 @@ class Command(click.Command):
     examples: tuple[str, ...] = ()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Tell options from content before click would take `- a fact` for an option."""
+        """Split options and content, since click would take `- a fact` for an option."""
         if args == ["-h"]:
             args = ["--help"]
-        known = {
+        takes_value = {
             name: not option.is_flag
             for option in self.get_params(ctx)
             if isinstance(option, click.Option)
             for name in (*option.opts, *option.secondary_opts)
         }
-        options, content = separate(args, known)
+        options, content = split_options(args, takes_value)
         for option in options if not ctx.resilient_parsing else ():
             name = option.partition("=")[0]
-            if name not in known:
-                ctx.fail(_unknown("option", name, known))
-            if known.get(option):
+            if name not in takes_value:
+                ctx.fail(_unknown("option", name, takes_value))
+            if takes_value.get(option):
                 ctx.fail(f"Option {option!r} needs a value.")
         return super().parse_args(ctx, [*options, "--", *content])
 
@@ -60,7 +60,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group that knows its commands by name and summary, and imports one only to run it."""
+    """A group that lists its commands by name and summary, and imports a command only to run it."""
 
     def __init__(self, name: str, entries: dict[str, Entry], help: str, notes: str = "") -> None:  # noqa: A002 - click's word
         super().__init__(name, help=help)
@@ -73,18 +73,18 @@ class Group(click.Group):
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command that is asked for."""
+        """Import a command."""
         entry = self.entries.get(cmd_name)
         if entry is None:
             return None
         module = __import__(f"looseleaf.cli.{entry.module}", fromlist=[entry.attribute])
-        found: click.Command = getattr(module, entry.attribute)
-        return found
+        command_object: click.Command = getattr(module, entry.attribute)
+        return command_object
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or say which one may have been meant."""
+        """Find the command, or suggest a similar one."""
         if args[0] not in self.entries and not ctx.resilient_parsing:
             ctx.fail(_unknown("command", args[0], self.entries))
         return super().resolve_command(ctx, args)
@@ -115,20 +115,20 @@ class Group(click.Group):
             )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Say what holds for all the commands."""
+        """Print the notes about all commands."""
         for paragraph in self.notes.strip("\n").split("\n\n") if self.notes else ():
             title, *lines = paragraph.split("\n")
             _write_lines(formatter, title.rstrip(":"), tuple(lines))
 
 
 class DefaultGroup(Group):
-    """A group of which one command is meant where none is named: the first of its table.
+    """A group that runs the first command of its table where no command is named.
 
     Its help shows the arguments and options of that command, too.
     """
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Show how to call the group with a command, or with what its first command takes."""
+        """Show the usage with a command, or with the arguments of the first command."""
         pieces = self._default_command(ctx).collect_usage_pieces(ctx)
         return [*pieces, "| COMMAND …"]
 
@@ -148,25 +148,25 @@ class DefaultGroup(Group):
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Find the command behind the options that may stand before it."""
-        at = 0
-        while at < len(args) and args[at].partition("=")[0] in EVERYWHERE:
-            at += 1 if "=" in args[at] or args[at] in FLAGS else 2
-        named = args[at] if at < len(args) else ""
-        if ctx.resilient_parsing and not named:
-            return super().parse_args(ctx, args)  # the commands of the group are asked for
-        if named in self.entries:
-            args = [named, *args[:at], *args[at + 1 :]]
-        elif named not in ("-h", "--help", "--version"):
+        """Find the command behind the options that may precede it."""
+        index = 0
+        while index < len(args) and args[index].partition("=")[0] in SHARED_OPTIONS:
+            index += 1 if "=" in args[index] or args[index] in FLAGS else 2
+        word = args[index] if index < len(args) else ""
+        if ctx.resilient_parsing and not word:
+            return super().parse_args(ctx, args)  # complete the commands of the group
+        if word in self.entries:
+            args = [word, *args[:index], *args[index + 1 :]]
+        elif word not in ("-h", "--help", "--version"):
             args = [next(iter(self.entries)), *args]
         return super().parse_args(ctx, args)
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, known, 1)
-    return f"No such {kind} {name!r}." + (f" Did you mean {near[0]}?" if near else "")
+    matches = difflib.get_close_matches(name, names, 1)
+    return f"No such {kind} {name!r}." + (f" Did you mean {matches[0]}?" if matches else "")
 
 
 def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, ...]) -> None:
@@ -177,12 +177,12 @@ def _write_lines(formatter: click.HelpFormatter, title: str, lines: tuple[str, .
 
 
 def command(name: str, *examples: str) -> Callable[[Callable[..., object]], Command]:
-    """Make a command of a function; its docstring is the help, the examples come after it."""
+    """Turn a function into a command; its docstring is the help, followed by the examples."""
 
     def make(function: Callable[..., object]) -> Command:
-        made = click.command(name, cls=Command)(function)
-        made.examples = examples
-        version_option(hidden=True)(made)
-        return made
+        new_command = click.command(name, cls=Command)(function)
+        new_command.examples = examples
+        version_option(hidden=True)(new_command)
+        return new_command
 
     return make

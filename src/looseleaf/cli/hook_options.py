@@ -1,4 +1,4 @@
-"""The options of commands that look at what a hook gives to a coding agent."""
+"""The options of commands that examine the output of a hook for a coding agent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ host_option = click.option(
     type=click.Choice(host_limit.HOSTS),
     help="Which program reads the hook; it counts in its own way.",
 )
-room_option = click.option(
+max_characters_option = click.option(
     "--max-characters",
     type=int,
     default=0,
@@ -28,11 +28,11 @@ room_option = click.option(
 
 
 def hook_options(function: Function) -> Function:
-    """Give a command the options by which it looks at a hook's output instead."""
+    """Add the options that select the output of a hook."""
     flag = click.option("--hook", is_flag=True, help="Of what a hook gives to a coding agent.")
-    return flag(host_option(room_option(function)))
+    return flag(host_option(max_characters_option(function)))
 
 
-def chosen_host(*, hook: bool, host: str | None) -> str:
-    """Give the host that is meant; "" where no hook is."""
+def select_host(*, hook: bool, host: str | None) -> str:
+    """Return the selected host; "" without a hook."""
     return host or ("any" if hook else "")

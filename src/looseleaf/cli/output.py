@@ -1,11 +1,11 @@
-"""What goes to the terminal or the pipe: pages, one-line messages, errors and their exit codes."""
+"""Output to the terminal or a pipe: pages, one-line messages, errors and exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 
+from looseleaf.cli.escapes import escape, escape_line
 from looseleaf.errors import (
     Ambiguous,
     Conflicted,
@@ -36,22 +36,16 @@ EXIT_CODES: tuple[tuple[type[LooseleafError], int], ...] = (
     (Unavailable, 6),
 )
 
-_HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-# Format characters that are seen: the number and verse signs of some scripts.
-_SEEN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd")
-_JOINERS = ("\u200c", "\u200d")
-_FIRST_JOINED = "\u0590"  # no script before this one is written with joiners
 
-
-def answered(work: Callable[[], int | None], *, as_json: bool = False) -> int:
-    """Do the work of a command; give its exit code, with the error said if there is one."""
+def run_command(work: Callable[[], int | None], *, as_json: bool = False) -> int:
+    """Run a command, report its error if there is one, and return its exit code."""
     try:
         return work() or 0
     except LooseleafError as error:
         complain(str(error), error=error, as_json=as_json)
         return exit_code(error)
     except BrokenPipeError:
-        _drop_broken_output()  # whoever read it has enough
+        _drop_broken_output()  # the reader has closed the pipe
         return BROKEN_PIPE
     except OSError as error:
         _drop_broken_output()
@@ -65,114 +59,69 @@ def answered(work: Callable[[], int | None], *, as_json: bool = False) -> int:
 
 
 def exit_code(error: LooseleafError) -> int:
-    """Choose the exit code that says what kind of error it was."""
+    """Return the exit code for the kind of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILED)
 
 
 def complain(message: str, *, error: LooseleafError | None = None, as_json: bool = False) -> None:
-    """Say on standard error what went wrong, in one line or as one JSON document."""
+    """Print an error on standard error, in one line or as one JSON document."""
     if as_json:
-        from looseleaf.cli.formats import error_text
+        from looseleaf.cli.json_text import error_text
 
         _to_stderr(error_text(message, error))
     else:
-        _to_stderr(f"looseleaf: {escaped_line(message)}\n")
+        _to_stderr(f"looseleaf: {escape_line(message)}\n")
 
 
 def warn(message: str) -> None:
-    """Say on standard error what is not wrong, but should be known."""
-    _to_stderr(f"looseleaf: warning: {escaped_line(message)}\n")
+    """Print a warning on standard error."""
+    _to_stderr(f"looseleaf: warning: {escape_line(message)}\n")
 
 
 def note(message: str) -> None:
-    """Say on standard error what happens meanwhile."""
-    _to_stderr(f"{escaped_line(message)}\n")
+    """Print a note on standard error."""
+    _to_stderr(f"{escape_line(message)}\n")
 
 
-def show_progress(what: str, done: int, total: int) -> None:
-    """Tell a person who waits how far long work has come; a program is not disturbed."""
+def show_progress(activity: str, done_count: int, total: int) -> None:
+    """Show the progress of long work on a terminal; nothing is printed for a program."""
     if sys.stderr is not None and sys.stderr.isatty():
-        _to_stderr(f"looseleaf: {what}: {done} of {total}\n")
+        _to_stderr(f"looseleaf: {activity}: {done_count} of {total}\n")
 
 
 def say(line: str = "") -> None:
-    """Print one line in which nothing can take control of the terminal."""
-    _write((escaped_line(line) + "\n").encode(_encoding(), "backslashreplace"))
+    """Print one line without control characters for the terminal."""
+    _write((escape_line(line) + "\n").encode(_encoding(), "backslashreplace"))
 
 
 def show(raw: bytes, *, exact: bool = False) -> None:
-    """Print a page: exactly as it is, except on a terminal, which it must not take control of."""
+    """Print a page exactly as it is; on a terminal, escape its control characters."""
     if exact or not on_terminal():
         _write(raw)
         return
-    text = escaped(raw.decode("utf-8", "replace"))
+    text = escape(raw.decode("utf-8", "replace"))
     if text and not text.endswith("\n"):
         text += "\n"
     _write(text.encode(_encoding(), "backslashreplace"))
 
 
 def print_text(text: str) -> None:
-    """Print text of our own as it is."""
+    """Print trusted text as it is."""
     _write(text.encode(_encoding(), "backslashreplace"))
 
 
 def on_terminal() -> bool:
-    """Say whether a person is looking at the output."""
+    """Say whether the output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def columns() -> int:
-    """Count the columns of the terminal; without one there is no end to a line."""
+    """Return the number of columns of the terminal; without one, lines are unlimited."""
     try:
-        found = os.get_terminal_size(sys.stdout.fileno()).columns if on_terminal() else 0
+        width = os.get_terminal_size(sys.stdout.fileno()).columns if on_terminal() else 0
     except OSError:
-        found = 0
-    return found or sys.maxsize
-
-
-def escaped(text: str) -> str:
-    """Make visible what a terminal would obey or hide; line ends and tabs stay."""
-    hidden = {sign for sign in set(text) if hides(sign)}
-    if not hidden:
-        return text
-    return "".join(
-        [
-            _code(sign) if sign in hidden and not _belongs(text, at) else sign
-            for at, sign in enumerate(text)
-        ]
-    )
-
-
-def escaped_line(text: str) -> str:
-    """Make text fit into one line, with nothing in it that a terminal would obey or hide."""
-    for sign, code in (("\r", "\\r"), ("\n", "\\n"), ("\t", "\\t")):
-        text = text.replace(sign, code)
-    return escaped(text)
-
-
-def hides(sign: str) -> bool:
-    """Say whether a terminal would obey or hide this sign rather than show it."""
-    plain = sign in "\n\t" or sign in _SEEN
-    return not plain and unicodedata.category(sign) in _HIDDEN
-
-
-def _belongs(text: str, at: int) -> bool:
-    """Say whether a sign does what it is for: end a line, or join what scripts and emoji join."""
-    if text[at] == "\r":
-        return text[at + 1 : at + 2] == "\n"
-    around = text[at - 1 : at] + text[at + 1 : at + 2]
-    return text[at] in _JOINERS and len(around) == 2 and all(map(_joined, around))
-
-
-def _joined(sign: str) -> bool:
-    return sign >= _FIRST_JOINED and not hides(sign)
-
-
-def _code(character: str) -> str:
-    number = ord(character)
-    if number < 0x100:
-        return f"\\x{number:02x}"
-    return f"\\u{number:04x}" if number < 0x1_0000 else f"\\U{number:08x}"
+        width = 0
+    return width or sys.maxsize
 
 
 def _encoding() -> str:
@@ -183,14 +132,16 @@ def _write(data: bytes) -> None:
     if sys.stdout is None:
         raise BrokenPipeError
     sys.stdout.flush()
-    out, rest = sys.stdout.buffer, memoryview(data)
-    while rest:
-        rest = rest[out.write(rest) :]  # an unbuffered stream may take less than it is given
+    out, remaining_bytes = sys.stdout.buffer, memoryview(data)
+    while remaining_bytes:
+        remaining_bytes = remaining_bytes[
+            out.write(remaining_bytes) :
+        ]  # an unbuffered stream may write only a part
     out.flush()
 
 
 def _drop_broken_output() -> None:
-    """Forget what could not be written, else Python tries again on its way out, and complains."""
+    """Drop unwritten output, else Python tries to write it again at exit, and fails."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -204,4 +155,4 @@ def _to_stderr(text: str) -> None:
             sys.stderr.write(text)
             sys.stderr.flush()
     except OSError:
-        return  # there is nowhere left to say it; the exit code still tells
+        return  # no output is left; the exit code still shows the failure

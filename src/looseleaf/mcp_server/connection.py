@@ -1,16 +1,16 @@
-"""One client over stdio: its generation of the protocol, its requests, what it cancels.
+"""One client over stdio: its generation of the protocol, its requests and cancellations.
 
 The first request decides the generation: with the envelope of 2026-07-28 in `_meta`, every request
-says by itself who asks; else the handshake `initialize` of the older versions comes first.
+names its client; else the handshake `initialize` of the older versions comes first.
 """
 
 from __future__ import annotations
 
-from looseleaf.mcp_server import offer as offers
-from looseleaf.mcp_server.changes import LIST, state_of_list, state_of_page
-from looseleaf.mcp_server.offer import ProtocolError, answering
+from looseleaf.mcp_server import features
+from looseleaf.mcp_server.features import ProtocolError, run_request
+from looseleaf.mcp_server.json_lines import parse_line
+from looseleaf.mcp_server.page_changes import LIST, state_of_list, state_of_page
 from looseleaf.mcp_server.subscriptions import Subscriptions
-from looseleaf.mcp_server.wire import parse_line
 from looseleaf.mcp_server.workers import Workers
 
 TYPE_CHECKING = False
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeGuard
 
-    from looseleaf.mcp_server.offer import Offer
-    from looseleaf.mcp_server.wire import Wire
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
+    from looseleaf.mcp_server.features import Features
+    from looseleaf.mcp_server.json_lines import JsonLines
 
     Identity = str | int
     Parameters = dict[str, Any]
@@ -30,9 +30,9 @@ ENVELOPE_VERSIONS = ("2026-07-28",)
 _PREFIX = "io.modelcontextprotocol/"
 _VERSION, _CAPABILITIES = f"{_PREFIX}protocolVersion", f"{_PREFIX}clientCapabilities"
 _CLIENT, _SERVER = f"{_PREFIX}clientInfo", f"{_PREFIX}serverInfo"
-_ENVELOPE = {"resultType": "complete", "_meta": {_SERVER: offers.INFORMATION}}
+_ENVELOPE = {"resultType": "complete", "_meta": {_SERVER: features.INFORMATION}}
 _FRESH = {"ttlMs": 0, "cacheScope": "private"}
-# A thread costs more than these: a page is read in less time than another thread takes to begin.
+# A thread costs more than these methods: reading a page takes less time than starting a thread.
 _QUICK_METHODS = {"tools/list", "resources/read", "resources/templates/list", "prompts/list"}
 _QUICK_OPERATIONS = {
     "datamachine/daily-memory-read",
@@ -43,23 +43,25 @@ _QUICK_OPERATIONS = {
 
 
 class Connection:
-    """Answers one client; `acting` gives the context of a client by its name."""
+    """Answers one client; `context_of` gives the context of a client by its name."""
 
-    def __init__(self, offer: Offer, acting: Callable[[str], Context], wire: Wire) -> None:
-        self._offer, self._acting, self._wire = offer, acting, wire
-        self._by_envelope: bool | None = None  # which generation; None before the first request
-        self._client = ""  # who has shaken hands
-        self._open: set[Identity] = set()  # requests that are not answered, and not cancelled
+    def __init__(
+        self, server_features: Features, context_of: Callable[[str], Context], lines: JsonLines
+    ) -> None:
+        self._features, self._context_of, self._lines = server_features, context_of, lines
+        self._by_envelope: bool | None = None  # the generation; None before the first request
+        self._client = ""  # the name of the client, after the handshake
+        self._open: set[Identity] = set()  # requests that are neither answered nor cancelled
         self._workers = Workers()
-        self._subscriptions = Subscriptions(wire.send)
+        self._subscriptions = Subscriptions(lines.send)
         self._quick_tools = {
-            tool.name for tool in offer.tools if tool.operation.name in _QUICK_OPERATIONS
+            tool.name for tool in server_features.tools if tool.operation.name in _QUICK_OPERATIONS
         }
 
     def serve(self, most_bytes: int) -> None:
-        """Answer until the client goes; what it has asked by then is done."""
+        """Answer until the client closes the connection, and finish its requests."""
         try:
-            for line in self._wire.lines(most_bytes):
+            for line in self._lines.lines(most_bytes):
                 self._receive(line, most_bytes)
         finally:
             self._subscriptions.close()
@@ -70,7 +72,7 @@ class Connection:
             return
         if line is None:
             reason = f"A line has at most {most_bytes} bytes."
-            self._fail(None, ProtocolError(offers.INVALID_REQUEST, reason))
+            self._fail(None, ProtocolError(features.INVALID_REQUEST, reason))
             return
         try:
             message = parse_line(line)
@@ -79,31 +81,35 @@ class Connection:
             return
         method, params = message.get("method"), message.get("params")
         if method is None and ("result" in message or "error" in message):
-            return  # an answer, though we ask nothing
+            return  # a response, though the server sends no requests
         identity = message.get("id")
         is_request = "id" in message
         if not isinstance(method, str) or not isinstance(params, dict | None):
-            fault = ProtocolError(offers.INVALID_REQUEST, "method is a text, params is an object.")
+            fault = ProtocolError(
+                features.INVALID_REQUEST, "method must be a text, params an object."
+            )
             self._fail(identity if _is_identity(identity) else None, fault)
         elif not is_request:
             self._notice(method, params or {})
         elif not _is_identity(identity):
-            self._fail(None, ProtocolError(offers.INVALID_REQUEST, "An id is a text or a number."))
+            self._fail(
+                None, ProtocolError(features.INVALID_REQUEST, "An id must be a text or a number.")
+            )
         else:
             self._request(identity, method, params or {})
 
     def _notice(self, method: str, params: Parameters) -> None:
-        """Take note of what a client says without waiting for an answer."""
+        """Handle a notification, which has no answer."""
         if method == "notifications/cancelled":
             identity = params.get("requestId")
             if _is_identity(identity):
-                self._open.discard(identity)  # it is done or dropped, but not answered
+                self._open.discard(identity)  # it may still run, but is not answered
                 self._subscriptions.end(identity)
 
     def _request(self, identity: Identity, method: str, params: Parameters) -> None:
         if identity in self._open:
             fault = ProtocolError(
-                offers.INVALID_REQUEST, "A request of this id is not answered yet."
+                features.INVALID_REQUEST, "Another request with this id is still running."
             )
             self._fail(identity, fault)
             return
@@ -115,7 +121,7 @@ class Connection:
             if identity not in self._open:
                 return
             try:
-                result = answering(self._answer, identity, method, params)
+                result = run_request(self._answer, identity, method, params)
             except ProtocolError as error:
                 if identity in self._open:
                     self._open.discard(identity)
@@ -123,7 +129,7 @@ class Connection:
                 return
             if result is not None and identity in self._open:
                 self._open.discard(identity)
-                self._wire.send({"jsonrpc": "2.0", "id": identity, "result": result})
+                self._lines.send({"jsonrpc": "2.0", "id": identity, "result": result})
 
         if self._is_quick(method, params):
             work()
@@ -133,91 +139,95 @@ class Connection:
     def _is_quick(self, method: str, params: Parameters) -> bool:
         if method == "tools/call":
             arguments = params.get("arguments")
-            past = isinstance(arguments, dict) and arguments.get("as_of")
-            return params.get("name") in self._quick_tools and not past
-        return method in _QUICK_METHODS or method not in offers.METHODS
+            is_past = isinstance(arguments, dict) and arguments.get("as_of")
+            return params.get("name") in self._quick_tools and not is_past
+        return method in _QUICK_METHODS or method not in features.METHODS
 
     def _fail(self, identity: Identity | None, error: ProtocolError) -> None:
-        about = {"code": error.code, "message": error.message}
+        fault = {"code": error.code, "message": error.message}
         if error.data is not None:
-            about["data"] = error.data
-        self._wire.send({"jsonrpc": "2.0", "id": identity, "error": about})
+            fault["data"] = error.data
+        self._lines.send({"jsonrpc": "2.0", "id": identity, "error": fault})
 
     def _answer(self, identity: Identity, method: str, params: Parameters) -> dict[str, Any] | None:
         if not self._by_envelope:
             return self._answer_after_handshake(method, params)
         if method == "initialize":
             raise ProtocolError(
-                offers.UNSUPPORTED_VERSION,
-                f"This connection speaks {ENVELOPE_VERSIONS[0]}, which knows no handshake.",
+                features.UNSUPPORTED_VERSION,
+                f"This connection speaks {ENVELOPE_VERSIONS[0]}, which has no handshake.",
                 {"supported": list(ENVELOPE_VERSIONS), "requested": params.get("protocolVersion")},
             )
         _check_envelope(params)
-        client = offers.client_name(_meta(params).get(_CLIENT))
+        client = features.client_name(_meta(params).get(_CLIENT))
         if method == "subscriptions/listen":
             self._listen(identity, client, params)
             return None  # the stream is open until it is cancelled
         if method == "server/discover":
-            about = {"supportedVersions": list(ENVELOPE_VERSIONS)}
-            result = {**about, **self._introduction(client, lists=True)}
+            versions = {"supportedVersions": list(ENVELOPE_VERSIONS)}
+            result = {**versions, **self._introduction(client, notify_lists=True)}
         else:
             result = self._run(method, client, params)
-        return {**result, **_ENVELOPE, **(_FRESH if method in offers.CACHEABLE else {})}
+        return {**result, **_ENVELOPE, **(_FRESH if method in features.CACHEABLE else {})}
 
     def _answer_after_handshake(self, method: str, params: Parameters) -> dict[str, Any]:
         if method == "initialize":
-            return self._shake_hands(params)
+            return self._answer_handshake(params)
         if _VERSION in _meta(params):
             raise ProtocolError(
-                offers.INVALID_REQUEST,
+                features.INVALID_REQUEST,
                 "This connection began with the handshake of an older protocol, so its requests "
                 f"have no {_VERSION}.",
             )
         if method == "ping":
             return {}
         subscribes = method in ("resources/subscribe", "resources/unsubscribe")
-        if not subscribes and method not in offers.METHODS:
-            raise ProtocolError(offers.METHOD_NOT_FOUND, "Method not found", method)
+        if not subscribes and method not in features.METHODS:
+            raise ProtocolError(features.METHOD_NOT_FOUND, "Method not found", method)
         if not self._client:
-            raise ProtocolError(offers.INVALID_REQUEST, "The first request is initialize.")
+            raise ProtocolError(features.INVALID_REQUEST, "The first request must be initialize.")
         if not subscribes:
             return self._run(method, self._client, params)
-        uri = offers.text_of(params, "uri")
+        uri = features.text_of(params, "uri")
         if method == "resources/unsubscribe":
             self._subscriptions.unsubscribe(uri)
         else:
-            self._subscriptions.subscribe(uri, state_of_page(self._acting(self._client), uri))
+            self._subscriptions.subscribe(uri, state_of_page(self._context_of(self._client), uri))
         return {}
 
-    def _shake_hands(self, params: Parameters) -> dict[str, Any]:
-        wanted = offers.text_of(params, "protocolVersion")
-        self._client = offers.client_name(params.get("clientInfo"))
-        version = wanted if wanted in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
-        about = {"protocolVersion": version, "serverInfo": offers.INFORMATION}
-        return {**about, **self._introduction(self._client, lists=False)}
+    def _answer_handshake(self, params: Parameters) -> dict[str, Any]:
+        requested_version = features.text_of(params, "protocolVersion")
+        self._client = features.client_name(params.get("clientInfo"))
+        version = (
+            requested_version if requested_version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
+        )
+        identity = {"protocolVersion": version, "serverInfo": features.INFORMATION}
+        return {**identity, **self._introduction(self._client, notify_lists=False)}
 
-    def _introduction(self, client: str, *, lists: bool) -> dict[str, Any]:
+    def _introduction(self, client: str, *, notify_lists: bool) -> dict[str, Any]:
         return {
-            "capabilities": offers.capabilities(lists_change=lists),
-            "instructions": offers.instructions(self._acting(client).settings),
+            "capabilities": features.capabilities(lists_change=notify_lists),
+            "instructions": features.instructions(self._context_of(client).settings),
         }
 
     def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
-        if method not in offers.METHODS:
-            raise ProtocolError(offers.METHOD_NOT_FOUND, "Method not found", method)
-        return offers.METHODS[method](self._offer, self._acting(client), params)
+        if method not in features.METHODS:
+            raise ProtocolError(features.METHOD_NOT_FOUND, "Method not found", method)
+        return features.METHODS[method](self._features, self._context_of(client), params)
 
     def _listen(self, identity: Identity, client: str, params: Parameters) -> None:
-        """Open a stream of what the client asks to hear of, as far as it may read it."""
-        filters = offers.object_of(params, "notifications")
+        """Open a stream of changes of the requested pages, as far as the client may read them."""
+        filters = features.object_of(params, "notifications")
         uris = filters.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise ProtocolError(offers.INVALID_PARAMS, "resourceSubscriptions is a list of texts.")
-        context = self._acting(client)
+            raise ProtocolError(
+                features.INVALID_PARAMS, "resourceSubscriptions must be a list of texts."
+            )
+        context = self._context_of(client)
         states = {uri: state_of_page(context, uri) for uri in dict.fromkeys(uris)}
         # Tools and prompts never change while a server runs.
         if filters.get("resourcesListChanged"):
-            states[LIST] = state_of_list(lambda: self._acting(client))
+            states[LIST] = state_of_list(lambda: self._context_of(client))
         self._subscriptions.listen(identity, states)
 
 
@@ -227,17 +237,17 @@ def _meta(params: Parameters) -> dict[str, Any]:
 
 
 def _check_envelope(params: Parameters) -> None:
-    """Raise unless a request says which protocol it speaks, and what its client can do."""
+    """Raise unless a request names its protocol version and the abilities of its client."""
     meta = _meta(params)
     absent = [name for name in (_VERSION, _CAPABILITIES) if name not in meta]
     if absent:
-        raise ProtocolError(offers.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")
+        raise ProtocolError(features.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")
     version = meta[_VERSION]
     if not isinstance(version, str):
-        raise ProtocolError(offers.INVALID_PARAMS, f"{_VERSION} is a text.")
+        raise ProtocolError(features.INVALID_PARAMS, f"{_VERSION} must be a text.")
     if version not in ENVELOPE_VERSIONS:
         raise ProtocolError(
-            offers.UNSUPPORTED_VERSION,
+            features.UNSUPPORTED_VERSION,
             f"Unsupported protocol version {version!r}.",
             {"supported": list(ENVELOPE_VERSIONS), "requested": version},
         )

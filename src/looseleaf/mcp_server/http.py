@@ -1,4 +1,4 @@
-"""Many clients over streamable HTTP: an ASGI application for a server that knows who asks."""
+"""Many clients over streamable HTTP: an ASGI application for a server that authenticates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from looseleaf.agents.access import confine_model, through
+from looseleaf.access.principals import act_through, confine_model
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.tools.operation_tools import operation_tools
 from looseleaf.errors import LooseleafError, Unavailable
-from looseleaf.mcp_server.offer import Offer, instructions
-from looseleaf.mcp_server.server import MemoryServer, client_of
+from looseleaf.mcp_server.features import Features, instructions
+from looseleaf.mcp_server.sdk_server import MemoryServer, client_of, session_of
 from looseleaf.mcp_server.session_limit import SessionLimit
 from looseleaf.mcp_server.stdio import longest_message
-from looseleaf.operations.context import agent_of
-from looseleaf.operations.tools import operation_tools
+from looseleaf.memory.provenance import SESSION, Activity, is_activity_id
 from looseleaf.values import changed
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
         MutableMapping,
     )
 
-    from looseleaf.agents.access import Principal
-    from looseleaf.mcp_server.server import Asking, RunOperation
-    from looseleaf.operations.context import Context
+    from looseleaf.access.principals import Principal
+    from looseleaf.catalog.context import Context
+    from looseleaf.mcp_server.sdk_server import RequestContext, RunOperation
     from looseleaf.workspace import Workspace
 
     Message = MutableMapping[str, Any]
@@ -44,19 +45,20 @@ if TYPE_CHECKING:
     Send = Callable[[Message], Awaitable[None]]
     PrincipalOf = Callable[[Scope], Principal | None]
 
-_ACTING = "looseleaf.principal"
-LOOK_SECONDS = 0.5  # between two looks whether the credential of a request still counts
+_PRINCIPAL = "looseleaf.principal"
+CHECK_SECONDS = 0.5  # between two checks whether the credential of a request is still valid
 _SESSION = b"mcp-session-id"
 _CONDITIONS = (b"if-match", b"if-none-match")
 
 
 class HttpServer:
-    """An ASGI application; whoever mounts it runs `running` for as long as it serves.
+    """An ASGI application; the server that mounts it runs `running` for as long as it serves.
 
-    `principal_of` gives the one who asks from the request's scope, or None for nobody. Checks of
-    Host and Origin belong to the one who mounts it. `stateless` is for several worker processes:
-    any of them can answer, but clients of the older protocol hear of no changes. `is_current` says
-    whether a credential still counts: a stream whose credential was revoked is ended.
+    `principal_of` gives the principal of a request's scope, or None without one. Checks of Host and
+    Origin belong to the server that mounts it. `stateless` is for several worker processes: any of
+    them can answer, but clients of the older protocol get no notices. `is_current` says whether a
+    credential is still valid: a stream whose credential was revoked is ended. `activity_of`
+    gives a request as an activity, for the history of what is changed outside a session.
     """
 
     def __init__(
@@ -68,13 +70,16 @@ class HttpServer:
         stateless: bool = False,
         run_operation: RunOperation | None = None,
         is_current: Callable[[Principal], bool] | None = None,
+        activity_of: Callable[[Scope], Activity] | None = None,
     ) -> None:
         self._is_current = is_current
+        self._activity_of = activity_of
+        self._has_sessions = not stateless
         self._workspace = workspace
         self._principal_of = principal_of
         self._full = full
-        offer = Offer(operation_tools(workspace.context, full=full))
-        self._memory = MemoryServer(self._acting, offer, run_operation=run_operation)
+        features = Features(operation_tools(workspace.context, full=full))
+        self._memory = MemoryServer(self._context_of, features, run_operation=run_operation)
         self._limit = SessionLimit()
         self._sessions = StreamableHTTPSessionManager(
             self._memory.server,
@@ -84,12 +89,12 @@ class HttpServer:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve until the end; once for each instance."""
+        """Serve during the block; once for each instance."""
         async with self._sessions.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request as the one who asks."""
+        """Answer one request as its principal."""
         if any(name in _CONDITIONS for name, _ in scope["headers"]):
             message = "MCP keeps no If-Match: name the version in the argument if_match of a tool."
             await _refuse(send, 400, "precondition_unsupported", message)
@@ -99,40 +104,43 @@ class HttpServer:
             await _refuse(send, 401, "unauthenticated", "Show a token: Authorization: Bearer …")
             return
         try:
-            principal = self._narrowed(principal, scope)
+            principal = self._narrow_to_agent(principal, scope)
         except LooseleafError as error:
             await _refuse(send, 403, error.code, str(error))
             return
-        # The session manager refuses a session to anyone but the user who began it.
+        # The session manager refuses a session to everyone but the user who started it.
         self._memory.server.instructions = instructions(self._workspace.database.settings())
         user = AuthenticatedUser(AccessToken(token="", client_id=_identity(principal), scopes=[]))
-        known = {**scope, _ACTING: principal, "user": user}
+        user_scope = {**scope, _PRINCIPAL: principal, "user": user}
         owner, session = _identity(principal), _header(scope["headers"], _SESSION)
 
         has_begun = False
 
-        async def noting(message: Message) -> None:
+        async def send_and_track(message: Message) -> None:
             nonlocal has_begun
             has_begun = True
             if message["type"] == "http.response.start" and message["status"] < 400:
-                used = session or _header(message.get("headers", ()), _SESSION)
-                for oldest in self._limit.use(owner, used) if used else ():
-                    await self._end(known, oldest)
+                session_id = session or _header(message.get("headers", ()), _SESSION)
+                for oldest in self._limit.use(owner, session_id) if session_id else ():
+                    await self._end(user_scope, oldest)
             await send(message)
 
-        with anyio.CancelScope() as cancelling, self._watching_credential(principal, cancelling):
-            await self._sessions.handle_request(known, receive, noting)
-        if cancelling.cancelled_caught:
-            await self._end_revoked(known, session, send, has_begun=has_begun)
+        with (
+            anyio.CancelScope() as cancel_scope,
+            self._cancel_when_revoked(principal, cancel_scope),
+        ):
+            await self._sessions.handle_request(user_scope, receive, send_and_track)
+        if cancel_scope.cancelled_caught:
+            await self._end_revoked(user_scope, session, send, has_begun=has_begun)
         if scope["method"] == "DELETE":
-            self._memory.watching.unsubscribe(session)
+            self._memory.notices.unsubscribe(session)
             self._limit.end(owner, session)
 
     @contextmanager
-    def _watching_credential(
-        self, principal: Principal, cancelling: anyio.CancelScope
+    def _cancel_when_revoked(
+        self, principal: Principal, cancel_scope: anyio.CancelScope
     ) -> Iterator[None]:
-        """Cancel a request that lasts, such as a stream, when its credential counts no more."""
+        """Cancel a long request, such as a stream, when its credential is no longer valid."""
         is_current, loop = self._is_current, asyncio.get_running_loop()
         if is_current is None:
             yield
@@ -140,16 +148,16 @@ class HttpServer:
 
         timers: list[asyncio.TimerHandle] = []
 
-        def look() -> None:
+        def check() -> None:
             try:
                 if not is_current(principal):
-                    cancelling.cancel()
+                    cancel_scope.cancel()
                     return
             except Unavailable:
-                pass  # the database is asked again
-            timers[:] = [loop.call_later(LOOK_SECONDS, look)]
+                pass  # the next check asks the database again
+            timers[:] = [loop.call_later(CHECK_SECONDS, check)]
 
-        timers.append(loop.call_later(LOOK_SECONDS, look))
+        timers.append(loop.call_later(CHECK_SECONDS, check))
         try:
             yield
         finally:
@@ -168,40 +176,53 @@ class HttpServer:
 
     async def _end(self, scope: Scope, session: str) -> None:
         """End a session as its client would."""
-        others = [one for one in scope["headers"] if one[0] != _SESSION]
-        headers = [*others, (_SESSION, session.encode("latin-1"))]
-        ending = {**scope, "method": "DELETE", "headers": headers}
-        await self._sessions.handle_request(ending, _no_body, _ignore)
-        self._memory.watching.unsubscribe(session)
+        headers_without_session = [header for header in scope["headers"] if header[0] != _SESSION]
+        headers = [*headers_without_session, (_SESSION, session.encode("latin-1"))]
+        end_scope = {**scope, "method": "DELETE", "headers": headers}
+        await self._sessions.handle_request(end_scope, _no_body, _ignore)
+        self._memory.notices.unsubscribe(session)
 
-    def _narrowed(self, principal: Principal, scope: Scope) -> Principal:
-        """Bind the one who asks to the agent that the address names, as in /mcp?agent=ada."""
-        named = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("agent", [""])[-1]
-        if not named and not principal.is_local:
+    def _narrow_to_agent(self, principal: Principal, scope: Scope) -> Principal:
+        """Bind the principal to the agent of the address, as in /mcp?agent=ada."""
+        agent_name = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("agent", [""])[
+            -1
+        ]
+        if not agent_name and not principal.is_local:
             return principal
         user = principal.user_id or self._workspace.settings.default_user
-        if not named:
-            return through(principal, 0, user=user)
+        if not agent_name:
+            return act_through(principal, 0, user=user)
         context = self._workspace.acting(principal=principal, surface="mcp").during("read")
-        return through(principal, agent_of(context, named).id, user=user)
+        return act_through(principal, agent_of(context, agent_name).id, user=user)
 
-    def _acting(self, asking: Asking) -> Context:
-        principal: Principal = asking.request.scope[_ACTING]  # type: ignore[union-attr]
+    def _context_of(self, request: RequestContext) -> Context:
+        principal: Principal = request.request.scope[_PRINCIPAL]  # type: ignore[union-attr]
         principal = changed(principal, is_model=True)
         if not self._full:
             principal = confine_model(principal)
         if not principal.name:
-            principal = changed(principal, name=client_of(asking))
-        return self._workspace.acting(principal=principal, surface="mcp")
+            principal = changed(principal, name=client_of(request))
+        return self._workspace.acting(
+            principal=principal, surface="mcp", activity=self._activity(request)
+        )
+
+    def _activity(self, request: RequestContext) -> Activity | None:
+        """Give the session that asks, or the request where there are no sessions."""
+        session = session_of(request) if self._has_sessions else ""
+        if is_activity_id(session):
+            return Activity(SESSION, session)
+        if self._activity_of is None or request.request is None:
+            return None
+        return self._activity_of(request.request.scope)
 
 
 def _identity(principal: Principal) -> str:
-    """Name whom a session belongs to: the same credential, narrowed to the same agent."""
+    """Return the owner of a session: a credential, narrowed to an agent."""
     return f"{principal.kind}/{principal.user_id}/{principal.credential}/{principal.agent_id}"
 
 
 def _header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
-    return next((text.decode("latin-1") for one, text in headers if one.lower() == name), "")
+    return next((text.decode("latin-1") for key, text in headers if key.lower() == name), "")
 
 
 async def _no_body() -> Message:
@@ -213,8 +234,8 @@ async def _ignore(_message: Message) -> None:
 
 
 async def _refuse(send: Send, status: int, code: str, message: str) -> None:
-    told = {"code": code, "message": message, "data": {"status": status}}
-    body = json.dumps(told, ensure_ascii=False).encode()
+    content = {"code": code, "message": message, "data": {"status": status}}
+    body = json.dumps(content, ensure_ascii=False).encode()
     headers = [(b"content-type", b"application/json")]
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))

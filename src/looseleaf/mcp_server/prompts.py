@@ -1,39 +1,39 @@
-"""The one prompt: everything an agent is given at the beginning of a session."""
+"""The prompt `start-session`: the memory that an agent gets at the beginning of a session."""
 
 from __future__ import annotations
 
+from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import InvalidArgument
-from looseleaf.mcp_server.answers import text_part
-from looseleaf.operations.door import invoke
+from looseleaf.mcp_server.tool_results import text_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
 
 PROMPT: dict[str, Any] = {
     "name": "start-session",
     "title": "Start a session",
     "description": "Who you are, whom you work for and what you know: the pages of your memory.",
     "arguments": [
-        {"name": "mode", "description": "chat (if you say nothing), pipeline or system."},
+        {"name": "mode", "description": "chat (the default), pipeline or system."},
         {"name": "agent", "description": "The agent, where the server is for several."},
     ],
 }
 
 
 def start_session(context: Context, arguments: Mapping[str, str]) -> dict[str, Any]:
-    """Compose the prompt of an agent for a mode; MCP knows no system messages."""
+    """Compose the prompt of an agent for a mode; MCP has no system messages."""
     for name in set(arguments) - {"mode", "agent"}:
         raise InvalidArgument(name, "start-session takes mode and agent")
-    bound = context.principal.agent_id
-    agent = bound or arguments.get("agent") or None
-    chosen = {"mode": arguments.get("mode") or "chat", **({"agent": agent} if agent else {})}
-    composed = invoke(context, "looseleaf/compose-prompt", chosen)
+    bound_agent = context.principal.agent_id
+    agent = bound_agent or arguments.get("agent") or None
+    options = {"mode": arguments.get("mode") or "chat", **({"agent": agent} if agent else {})}
+    prompt = invoke(context, "looseleaf/compose-prompt", options)
     messages = [
-        {"role": "user", "content": text_part(one["content"])} for one in composed["messages"]
+        {"role": "user", "content": text_part(message["content"])} for message in prompt["messages"]
     ]
-    about = f"The memory of {composed['agent']} for {composed['mode']}."
-    return {"description": about, "messages": messages}
+    description = f"The memory of {prompt['agent']} for {prompt['mode']}."
+    return {"description": description, "messages": messages}

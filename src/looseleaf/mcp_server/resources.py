@@ -1,23 +1,23 @@
-"""Pages as resources: which there are, templates for the others, and reading one."""
+"""Pages as resources: the list of pages, URI templates, and reading a page."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from looseleaf.mcp_server.addresses import SCHEME, address, media_type, parsed
-from looseleaf.operations.context import scope_of, visible_agents
-from looseleaf.operations.door import perform
+from looseleaf.catalog.dispatch import perform
+from looseleaf.catalog.resolution import scope_of, visible_agents
+from looseleaf.mcp_server.page_uris import SCHEME, address, media_type, parse_address
+from looseleaf.memory.day import Day
+from looseleaf.times import format_time
 from looseleaf.values import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
-    from looseleaf.operations.context import Context
     from looseleaf.operations.files import PageInfo
 
-PAGE = 200  # so many resources in one answer, or a few more
+PAGE = 200  # the number of resources in one answer, or a few more
 RECENT_DAYS = 31  # of a journal; a template reaches the others
 _TEMPLATES = (
     (
@@ -26,7 +26,7 @@ _TEMPLATES = (
         "SOUL.md, MEMORY.md and an agent's other pages.",
     ),
     (
-        "agents/{agent}/daily/{year}/{month}/{day}.md",
+        f"agents/{{agent}}/{Day('{year}', '{month}', '{day}').filename}",
         "day of a journal",
         "What happened on one day, in UTC.",
     ),
@@ -36,11 +36,11 @@ _TEMPLATES = (
 )
 
 
-def templates(context: Context) -> list[dict[str, Any]]:
-    """Give the shapes of addresses; where one agent is meant, with its name in them."""
-    bound = context.principal.agent_id
-    agent = context.agents.resolve(bound).slug if bound else "{agent}"
-    user = str(context.principal.user_id) if bound else "{user}"
+def list_templates(context: Context) -> list[dict[str, Any]]:
+    """List the URI templates; a client that is bound to an agent gets that agent's name in them."""
+    bound_agent = context.principal.agent_id
+    agent = context.parts.agents.resolve(bound_agent).slug if bound_agent else "{agent}"
+    user = str(context.principal.user_id) if bound_agent else "{user}"
     return [
         {
             "uriTemplate": SCHEME + shape.replace("{agent}", agent).replace("{user}", user),
@@ -52,20 +52,22 @@ def templates(context: Context) -> list[dict[str, Any]]:
     ]
 
 
-def listed(context: Context, cursor: str | None = None) -> tuple[list[dict[str, Any]], str | None]:
-    """List pages that one may read, some agents at a time, and where to go on."""
-    agents = [one.slug for one in visible_agents(context)]
-    first = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
-    found = [] if cursor else _shared(context)
-    for place, slug in enumerate(agents[first:], first + 1):
-        found += _pages(context, "agent", slug, agent=slug)
-        found += _days(context, slug)
-        if len(found) >= PAGE and place < len(agents):
-            return found, str(place)
-    return found, None
+def list_resources(
+    context: Context, cursor: str | None = None
+) -> tuple[list[dict[str, Any]], str | None]:
+    """List readable pages, some agents at a time, and the cursor of the next list."""
+    agents = [agent.slug for agent in visible_agents(context)]
+    start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
+    resources = [] if cursor else _shared_pages(context)
+    for position, slug in enumerate(agents[start:], start + 1):
+        resources += _pages(context, "agent", slug, agent=slug)
+        resources += _days(context, slug)
+        if len(resources) >= PAGE and position < len(agents):
+            return resources, str(position)
+    return resources, None
 
 
-def _shared(context: Context) -> list[dict[str, Any]]:
+def _shared_pages(context: Context) -> list[dict[str, Any]]:
     user = context.principal.user_id
     return [
         *_pages(context, "shared"),
@@ -75,53 +77,53 @@ def _shared(context: Context) -> list[dict[str, Any]]:
 
 
 def _pages(
-    context: Context, layer: str, owner: str | int = "", **whose: str | int
+    context: Context, layer: str, owner: str | int = "", **selection: str | int
 ) -> list[dict[str, Any]]:
-    entries: Any = perform(context, "datamachine/list-agent-files", {"layer": layer, **whose})
-    return [_resource(one, owner) for one in entries]
+    entries: Any = perform(context, "datamachine/list-agent-files", {"layer": layer, **selection})
+    return [_resource(entry, owner) for entry in entries]
 
 
 def _resource(page: PageInfo, owner: str | int) -> dict[str, Any]:
-    changed = datetime.fromtimestamp(page.updated, UTC).isoformat(timespec="seconds")
-    whose = f"{page.layer} {owner}".strip()
+    last_modified = format_time(page.updated, "+00:00")
+    owner_label = f"{page.layer} {owner}".strip()
     return {
         "uri": address(page.layer, owner, page.file),
         "name": page.file,
         **({"title": page.label} if page.label else {}),
-        "description": f"Page of {whose}" if owner else f"Page of all ({page.layer})",
+        "description": f"Page of {owner_label}" if owner else f"Page of all ({page.layer})",
         "mimeType": media_type(page.file),
         "size": page.bytes,
-        "annotations": {"lastModified": changed},
+        "annotations": {"lastModified": last_modified},
     }
 
 
 def _days(context: Context, slug: str) -> list[dict[str, Any]]:
     months: Any = perform(context, "datamachine/daily-memory-list", {"agent": slug})
     days = [
-        f"{month}/{day}"
+        Day(month[:4], month[5:], number)
         for month, numbers in months.items()
-        for day in sorted(numbers, reverse=True)
+        for number in sorted(numbers, reverse=True)
     ]
     return [
         {
-            "uri": address("agent", slug, f"daily/{day}.md"),
-            "name": f"daily/{day}.md",
-            "description": f"Journal of {slug}, {day.replace('/', '-')}",
+            "uri": address("agent", slug, day.filename),
+            "name": day.filename,
+            "description": f"Journal of {slug}, {day}",
             "mimeType": "text/markdown",
         }
         for day in days[:RECENT_DAYS]
     ]
 
 
-def read(context: Context, uri: str) -> dict[str, Any]:
+def read_resource(context: Context, uri: str) -> dict[str, Any]:
     """Read the page at an address."""
-    file, where = parsed(uri)
-    whose = {name: one for name, one in as_dict(where).items() if one is not None}
-    page: Any = perform(context, "datamachine/get-agent-memory", {"file": file, **whose})
+    file, page_owner = parse_address(uri)
+    selection = {name: part for name, part in as_dict(page_owner).items() if part is not None}
+    page: Any = perform(context, "datamachine/get-agent-memory", {"file": file, **selection})
     return {"uri": uri, "mimeType": media_type(file), "text": page.content}
 
 
 def scope_at(context: Context, uri: str) -> Scope:
-    """Find the page at an address, if one may read it."""
-    file, where = parsed(uri)
-    return scope_of(context.during("read"), file, where)
+    """Find the page at an address, if the principal may read it."""
+    file, page_owner = parse_address(uri)
+    return scope_of(context.during("read"), file, page_owner)

@@ -1,4 +1,4 @@
-"""Sessions that clients of the older protocol have open: so many for each credential, no more."""
+"""A limit on the open sessions of clients of the older protocol, for each credential."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ _MOST_OWNERS = 10_000
 
 
 class SessionLimit:
-    """Knows the sessions of each credential, the one that was used longest ago first.
+    """The sessions of each credential, in the order of their last use.
 
-    Programs seldom end their sessions, so a new one takes the place of the oldest instead of being
+    Programs seldom end their sessions, so a new session replaces the oldest one instead of being
     refused.
     """
 
-    def __init__(self, most: int = MOST_SESSIONS) -> None:
-        self.most = most
+    def __init__(self, limit: int = MOST_SESSIONS) -> None:
+        self.limit = limit
         self._sessions: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def use(self, owner: str, session: str) -> list[str]:
-        """Note that a session is used; give those of its owner that must end for it."""
-        own = self._sessions.setdefault(owner, OrderedDict())
-        own[session] = None
-        own.move_to_end(session)
+        """Register the use of a session; return the owner's sessions that must end for it."""
+        sessions = self._sessions.setdefault(owner, OrderedDict())
+        sessions[session] = None
+        sessions.move_to_end(session)
         self._sessions.move_to_end(owner)
         if len(self._sessions) > _MOST_OWNERS:
             self._sessions.popitem(last=False)
-        return [own.popitem(last=False)[0] for _ in range(len(own) - self.most)]
+        return [sessions.popitem(last=False)[0] for _ in range(len(sessions) - self.limit)]
 
     def end(self, owner: str, session: str) -> None:
-        """Note that a session has ended."""
-        own = self._sessions.get(owner, OrderedDict())
-        own.pop(session, None)
-        if not own:
+        """Remove a session that has ended."""
+        sessions = self._sessions.get(owner, OrderedDict())
+        sessions.pop(session, None)
+        if not sessions:
             self._sessions.pop(owner, None)

@@ -2,63 +2,73 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import LOCAL_ADMINISTRATOR, confine_model, through
+import os
+
+from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through, confine_model
+from looseleaf.catalog.tools.operation_tools import operation_tools
 from looseleaf.mcp_server.connection import Connection
-from looseleaf.mcp_server.offer import Offer
-from looseleaf.mcp_server.wire import Wire
-from looseleaf.operations.tools import operation_tools
+from looseleaf.mcp_server.features import Features
+from looseleaf.mcp_server.json_lines import JsonLines
+from looseleaf.memory.provenance import SESSION, Activity
+from looseleaf.operations import daily, files, memory, prompt, search
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
     from looseleaf.workspace import Workspace
 
 ENVELOPE_BYTES = 1_048_576
+# Each module adds its operations; the small set of tools needs no other module.
+SMALL_SET = (daily, files, memory, prompt, search)
 
 
 def serve(
-    opened: Callable[[], Workspace],
+    open_workspace: Callable[[], Workspace],
     *,
     agent: str | None = None,
     user: int | None = None,
-    several: bool = False,
+    all_agents: bool = False,
     full: bool = False,
 ) -> None:
-    """Serve until the client goes; for one agent, unless several are asked for."""
-    wire = Wire.claim()
-    workspace = opened()
-    record = None if several else workspace.agents.resolve(agent)
-    whose = user or (record.owner if record else workspace.settings.default_user)
-    offer = Offer(operation_tools(workspace.context, full=full))
-    acting = acting_locally(workspace, record.id if record else 0, whose, full=full)
-    Connection(offer, acting, wire).serve(longest_message(workspace.settings.max_page_bytes))
+    """Serve until the client closes the connection; for one agent, or for several."""
+    lines = JsonLines.claim()
+    workspace = open_workspace()
+    record = None if all_agents else workspace.agents.resolve(agent)
+    user_id = user or (record.owner if record else workspace.settings.default_user)
+    features = Features(operation_tools(workspace.context, full=full))
+    context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
+    Connection(features, context_of, lines).serve(
+        longest_message(workspace.settings.max_page_bytes)
+    )
 
 
 def longest_message(max_page_bytes: int) -> int:
-    """Give how many bytes a message may have.
+    """Return the largest number of bytes of a message.
 
-    A page in JSON may take twice its bytes, and more only where it is no prose.
+    A page of prose takes at most twice its bytes in JSON.
     """
     return 2 * max_page_bytes + ENVELOPE_BYTES
 
 
-def acting_locally(
+def local_context_of(
     workspace: Workspace, agent_id: int, user: int, *, full: bool = False
 ) -> Callable[[str], Context]:
-    """Let a client act for the operator, under its own name.
+    """Let a client act for the operator, under its own name, in a session of this process.
 
-    Who an agent is and what all must obey, it may change only where everything is asked for.
+    Only with `full` may it change the identity of an agent and the rules for all agents.
     """
 
-    def acting(client: str) -> Context:
-        principal = through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=client)
+    session = Activity(SESSION, os.urandom(8).hex())
+
+    def context_of(client: str) -> Context:
+        principal = act_through(LOCAL_ADMINISTRATOR, agent_id, user=user, name=client)
         if not full:
             principal = confine_model(principal)
-        # Whoever started the program sits before it.
+        # A person started the program and is present.
         principal = changed(principal, is_attended=True)
-        return workspace.acting(principal=principal, surface="mcp")
+        return workspace.acting(principal=principal, surface="mcp", activity=session)
 
-    return acting
+    return context_of

@@ -1,24 +1,24 @@
-"""Who is told of which changes over one connection, in the ways of both protocols."""
+"""Subscriptions to changes of pages over one connection, for both protocol generations."""
 
 from __future__ import annotations
 
 import threading
 
-from looseleaf.mcp_server.changes import (
+from looseleaf.mcp_server.features import INVALID_PARAMS, ProtocolError
+from looseleaf.mcp_server.page_changes import (
     LIST,
     MOST_SUBSCRIPTIONS,
     MOST_URIS,
     SECONDS,
     WatchedPages,
 )
-from looseleaf.mcp_server.offer import INVALID_PARAMS, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.mcp_server.changes import State
+    from looseleaf.mcp_server.page_changes import State
 
     Send = Callable[[dict[str, Any]], None]
 
@@ -27,7 +27,7 @@ UPDATED, LIST_CHANGED = "notifications/resources/updated", "notifications/resour
 
 
 class Subscriptions:
-    """Watches pages in a thread of its own, which runs while someone wants to hear of one."""
+    """Watches pages in a thread of its own, which starts with the first subscription."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -35,11 +35,11 @@ class Subscriptions:
         self._lock = threading.Lock()
         self._uris: set[str] = set()  # by resources/subscribe
         self._streams: dict[str | int, tuple[str, ...]] = {}  # by subscriptions/listen
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self._thread: threading.Thread | None = None
 
     def subscribe(self, uri: str, state: State) -> None:
-        """Tell of changes of one page from now on."""
+        """Notify of changes of one page from now on."""
         with self._lock:
             if uri in self._uris:
                 return
@@ -49,15 +49,15 @@ class Subscriptions:
         self._watch(uri, state)
 
     def unsubscribe(self, uri: str) -> None:
-        """Tell no more of one page."""
+        """Stop notifying of one page."""
         with self._lock:
-            known = uri in self._uris
+            is_subscribed = uri in self._uris
             self._uris.discard(uri)
-        if known:
-            self._pages.leave(uri)
+        if is_subscribed:
+            self._pages.release(uri)
 
     def listen(self, identity: str | int, states: dict[str, State]) -> None:
-        """Tell of changes of several pages in one stream, until it is ended."""
+        """Notify of changes of several pages in one stream, until it is ended."""
         pages = [uri for uri in states if uri != LIST]
         with self._lock:
             if len(self._streams) >= MOST_SUBSCRIPTIONS:
@@ -66,48 +66,48 @@ class Subscriptions:
             raise ProtocolError(INVALID_PARAMS, f"At most {MOST_URIS} pages in one subscription.")
         for uri, state in states.items():
             self._watch(uri, state)
-        honored = {
+        accepted_filter = {
             **({"resourceSubscriptions": pages} if pages else {}),
             **({"resourcesListChanged": True} if LIST in states else {}),
         }
-        about = {"_meta": {SUBSCRIPTION: identity}, "notifications": honored}
-        self._notify("notifications/subscriptions/acknowledged", about)
+        params = {"_meta": {SUBSCRIPTION: identity}, "notifications": accepted_filter}
+        self._notify("notifications/subscriptions/acknowledged", params)
         with self._lock:
             self._streams[identity] = tuple(states)
 
     def end(self, identity: str | int) -> None:
-        """End a stream; nothing is said of it any more."""
+        """End a stream without a further notice."""
         with self._lock:
             uris = self._streams.pop(identity, ())
         for uri in uris:
-            self._pages.leave(uri)
+            self._pages.release(uri)
 
     def close(self) -> None:
-        """Stop looking."""
-        self._ended.set()
+        """Stop checking."""
+        self._end_event.set()
 
     def _watch(self, uri: str, state: State) -> None:
         self._pages.watch(uri, state)
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._look_on, daemon=True)
+                self._thread = threading.Thread(target=self._check_forever, daemon=True)
                 self._thread.start()
 
-    def _look_on(self) -> None:
-        while not self._ended.wait(SECONDS):
-            for uri in self._pages.changed():
-                self._tell(uri)
+    def _check_forever(self) -> None:
+        while not self._end_event.wait(SECONDS):
+            for uri in self._pages.poll_changes():
+                self._notify_subscribers(uri)
 
-    def _tell(self, uri: str) -> None:
+    def _notify_subscribers(self, uri: str) -> None:
         with self._lock:
-            streams = [one for one, uris in self._streams.items() if uri in uris]
-            subscribed = uri in self._uris
+            streams = [stream for stream, uris in self._streams.items() if uri in uris]
+            is_subscribed = uri in self._uris
         method = LIST_CHANGED if uri == LIST else UPDATED
-        about = {} if uri == LIST else {"uri": uri}
-        if subscribed:
-            self._notify(method, about)
+        params = {} if uri == LIST else {"uri": uri}
+        if is_subscribed:
+            self._notify(method, params)
         for identity in streams:
-            self._notify(method, {**about, "_meta": {SUBSCRIPTION: identity}})
+            self._notify(method, {**params, "_meta": {SUBSCRIPTION: identity}})
 
     def _notify(self, method: str, params: dict[str, Any]) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})

@@ -1,4 +1,4 @@
-"""Threads for requests that may take a while, so that a client is heard meanwhile."""
+"""Threads for requests that may take a while, so that other requests are read meanwhile."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Work = Callable[[], None]
 
 MOST_THREADS = 8
-MOST_WAITING = 256  # requests; a client that sends more is read no further until one is done
+MOST_WAITING = 256  # requests; further requests are not read until one is done
 
 
 class Workers:
@@ -25,7 +25,7 @@ class Workers:
         self._places = threading.BoundedSemaphore(MOST_WAITING)
 
     def submit(self, work: Work) -> None:
-        """Have work done by the next free thread; `work` raises nothing."""
+        """Give work to the next free thread; `work` raises nothing."""
         self._places.acquire()
         if not self._free.acquire(blocking=False) and len(self._threads) < MOST_THREADS:
             thread = threading.Thread(target=self._run, daemon=True)
@@ -34,7 +34,7 @@ class Workers:
         self._queue.put(work)
 
     def finish(self) -> None:
-        """Wait until all that was submitted is done."""
+        """Wait until all submitted work is done."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:

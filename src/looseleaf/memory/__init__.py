@@ -1,1 +1,1 @@
-"""What an agent remembers: pages, sections, the daily journal, history. Standard library only."""
+"""The memory of agents: pages, sections, the daily journal, history. Standard library only."""

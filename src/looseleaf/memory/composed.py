@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from looseleaf.errors import InvalidName, InvalidSetting, Refused, Unavailable
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.memory.scope import check_filename
+from looseleaf.memory.sections import end_line
 from looseleaf.memory.templates import one_line
 from looseleaf.values import value
 
@@ -38,7 +39,7 @@ def _no_pages(_layer: Layer) -> Sequence[Listed]:
 
 @value
 class ComposeContext:
-    """What sections are made from.
+    """The facts that sections are made from.
 
     `read` gives the text of a page as the agent in question has it, `path` how the composed file
     refers to it. Both give None for a page that is not there or that the agent's policy denies: a
@@ -78,7 +79,7 @@ class ComposedSections:
 
     def __init__(self) -> None:
         self._files: dict[str, dict[str, ComposedSection]] = {}
-        self._frozen = False
+        self._is_frozen = False
 
     def register(
         self,
@@ -96,8 +97,8 @@ class ComposedSections:
         check_filename(filename)
         check_word(slug, "section's slug")
         if type(priority) is not int:
-            why = f"{priority!r} is not a whole number"
-            raise InvalidSetting(f"priority of {slug} in {filename}", why)
+            reason = f"{priority!r} is not a whole number"
+            raise InvalidSetting(f"priority of {slug} in {filename}", reason)
         label = label or slug.replace("-", " ").replace("_", " ").capitalize()
         section = ComposedSection(slug, priority, make, label, description, owner)
         self._files.setdefault(fold(filename), {})[slug] = section
@@ -110,7 +111,7 @@ class ComposedSections:
 
     def freeze(self) -> None:
         """End start-up: from now on the same context gives the same files."""
-        self._frozen = True
+        self._is_frozen = True
 
     def for_file(self, filename: str) -> tuple[ComposedSection, ...]:
         """Give the sections of a file, by priority, then by slug."""
@@ -119,12 +120,12 @@ class ComposedSections:
 
     def generate(self, filename: str, context: ComposeContext) -> str:
         """Make the whole file, or fail; "" where no section has anything to say."""
-        made = (_make(filename, section, context) for section in self.for_file(filename))
-        body = "\n\n".join(text for text in made if text)
+        texts = (_make(filename, section, context) for section in self.for_file(filename))
+        body = "\n\n".join(text for text in texts if text)
         return body + "\n" if body else ""
 
     def _refuse_if_frozen(self, filename: str, slug: str) -> None:
-        if self._frozen:
+        if self._is_frozen:
             raise Refused(
                 f"The section {slug} of {filename} comes too late: sections are registered and "
                 "deregistered while the workspace opens."
@@ -136,7 +137,7 @@ def _make(filename: str, section: ComposedSection, context: ComposeContext) -> s
     try:
         text = section.make(context)
     except Exception as error:
-        # Anyone's function: whatever it raises, no half a file may come of it.
+        # A plugin's function may raise anything; the file must not be written in part.
         raise Unavailable(name, f"it failed with {type(error).__name__}: {error}") from error
     if not isinstance(text, str):
         raise Unavailable(name, f"it gave {type(text).__name__}, not text")
@@ -144,7 +145,7 @@ def _make(filename: str, section: ComposedSection, context: ComposeContext) -> s
 
 
 def register_core_sections(sections: ComposedSections) -> None:
-    """Register the sections of SITE.md, NETWORK.md and AGENTS.md, through the door anyone uses."""
+    """Register the sections of SITE.md, NETWORK.md and AGENTS.md, as a plugin registers its own."""
     for filename, slug, priority, make in (
         ("SITE.md", "header", 0, _site_header),
         ("SITE.md", "identity", 10, _site_identity),
@@ -179,19 +180,19 @@ def _site_header(context: ComposeContext) -> str:
 
 
 def _site_identity(context: ComposeContext) -> str:
-    known = (
+    facts = (
         Listed("Name", context.workspace_name),
         Listed("URL", context.workspace_url),
         Listed("Language", context.language),
         Listed("Timezone", context.timezone),
     )
-    return _list("Identity", [fact for fact in known if fact.description])
+    return _list("Identity", [fact for fact in facts if fact.description])
 
 
 def _pages(context: ComposeContext, layer: Layer, filename: str) -> str:
-    # To list the page being made would tell its reader nothing.
-    others = [page for page in context.pages(layer) if fold(page.name) != fold(filename)]
-    return _list(f"{layer.capitalize()} pages", others)
+    # A list on a page need not name that page.
+    pages = [page for page in context.pages(layer) if fold(page.name) != fold(filename)]
+    return _list(f"{layer.capitalize()} pages", pages)
 
 
 def _list(heading: str, items: Sequence[Listed]) -> str:
@@ -206,11 +207,11 @@ def _guidance(context: ComposeContext) -> str:
     command = one_line(context.command)
     agent = f" --agent {context.agent_slug}" if context.agent_slug else ""
     name = one_line(context.agent_name) or context.agent_slug
-    shown = "imported" if context.include == "imports" else "copied"
+    manner = "imported" if context.include == "imports" else "copied"
     return f"""## Your memory
 
 {f"You are {name}. " if name else ""}What you know outlives this session in pages that Looseleaf \
-keeps; they are {shown} below. This text is replaced when they change, so do not write what you \
+keeps; they are {manner} below. This text is replaced when they change, so do not write what you \
 learn into it. Keep it with these commands:
 
 - Read a page as it is now: `{command} memory read MEMORY.md{agent}`
@@ -231,8 +232,7 @@ def _page(context: ComposeContext, filename: str, heading: str) -> str:
     if not text or not text.strip():
         return ""
     # The tags tell a page's own headings from ours, and keep its outer blank lines.
-    newline = "" if text.endswith("\n") else "\n"
-    return f'## {heading} ({filename})\n\n<page file="{filename}">\n{text}{newline}</page>'
+    return f'## {heading} ({filename})\n\n<page file="{filename}">\n{end_line(text)}</page>'
 
 
 def _importable(path: str) -> str:

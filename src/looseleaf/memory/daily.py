@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from looseleaf.errors import PageMissing
-from looseleaf.memory.bounds import BOUNDS
 from looseleaf.memory.day import FOLDER, Day, day_named, day_of
-from looseleaf.memory.search import Query
-from looseleaf.memory.search import search as search_pages
+from looseleaf.memory.search.bounds import BOUNDS
+from looseleaf.memory.search.substring import Query
+from looseleaf.memory.search.substring import search as search_pages
 from looseleaf.memory.sections import append_lines
 from looseleaf.memory.store import Missing
 from looseleaf.values import changed
@@ -15,11 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.memory.bounds import Bounds
-    from looseleaf.memory.find import Index
     from looseleaf.memory.pages import MemoryPages, Saved
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.search import Results
+    from looseleaf.memory.search.bounds import Bounds
+    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.search.results import Results
     from looseleaf.memory.store import Change, Conflict, Deleted, Found
 
 _FIRST = "0001-01-01"  # a search with a bound looks at days only
@@ -74,7 +74,7 @@ class DailyMemory:
 
         def add(page: str) -> str:
             # A page that was emptied is there, and has lost its title on purpose.
-            head = page or ("" if self.pages.exists(scope) else f"# {day}\n\n")
+            head = page or ("" if self.pages.exists(scope) else day.heading)
             return append_lines(head, content)
 
         return self.pages.edit(scope, add, change=changed(change, operation="append"))
@@ -112,7 +112,7 @@ class DailyMemory:
         bounds: Bounds = BOUNDS,
     ) -> Results:
         """Find a text in the journal, newest day first; both ends of the range are included."""
-        asked = Query(
+        search_query = Query(
             query,
             prefix=FOLDER,
             since=str(self.day(since)) if since else _FIRST,
@@ -121,11 +121,11 @@ class DailyMemory:
             limit=limit,
         )
         store = self.pages.store_for(self.shelf)
-        return search_pages(store, self.shelf, asked, index=self.index, bounds=bounds)
+        return search_pages(store, self.shelf, search_query, index=self.index, bounds=bounds)
 
     def require(self, text: str | None = None) -> Found:
         """Read a day's page, or raise `PageMissing`."""
-        found = self.read(text)
-        if isinstance(found, Missing):
+        page = self.read(text)
+        if isinstance(page, Missing):
             raise PageMissing(str(self.day(text)), "the daily journal")
-        return found
+        return page

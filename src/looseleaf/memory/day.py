@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from looseleaf.errors import InvalidDate
-from looseleaf.memory.scope import is_calendar_day
+from looseleaf.errors import InvalidDate, InvalidName
+from looseleaf.files.folders import fold
+from looseleaf.times import day_start, format_date, is_calendar_day
 from looseleaf.values import value
 
-FOLDER = "daily"
+FOLDER = "daily"  # of the pages of the journal, below an agent's folder
+_SHAPE = f"{FOLDER}/YYYY/MM/DD.md"
 
 
 @value
@@ -27,8 +27,12 @@ class Day:
     @property
     def timestamp(self) -> int:
         """When the day begins in UTC, in seconds since 1970."""
-        year, month, day = map(int, (self.year, self.month, self.day))
-        return int(datetime(year, month, day, tzinfo=UTC).timestamp())
+        return day_start(int(self.year), int(self.month), int(self.day))
+
+    @property
+    def heading(self) -> str:
+        """The beginning of a new page of the day: its date, and an empty line."""
+        return f"# {self}\n\n"
 
     def __str__(self) -> str:
         return f"{self.year}-{self.month}-{self.day}"
@@ -50,10 +54,21 @@ def day_of(filename: str) -> Day | None:
 
 def day_named(text: str | None, now: float) -> Day:
     """Read a date, or raise `InvalidDate`; None and "" are the day of now, in UTC."""
-    if not text:
-        today = datetime.fromtimestamp(now, UTC)
-        return Day(f"{today.year:04}", f"{today.month:02}", f"{today.day:02}")
-    found = parse_date(text)
-    if found is None:
-        raise InvalidDate(text)
-    return found
+    day = parse_date(text or format_date(now))
+    if day is None:
+        raise InvalidDate(text or "")
+    return day
+
+
+def is_in_journal(filename: str) -> bool:
+    """Say whether a page lies in the folder of the journal, however its name is written."""
+    return fold(filename).startswith(f"{FOLDER}/")
+
+
+def check_day(filename: str) -> None:
+    """Raise `InvalidName` where a name has the shape of a day's page, and there is no such day."""
+    parts = filename[:-3].split("/")
+    has_day_shape = is_in_journal(filename) and filename[-3:].lower() == ".md" and len(parts) == 4
+    digits = has_day_shape and [len(part) for part in parts[1:] if part.isdigit()] == [4, 2, 2]
+    if digits and not is_calendar_day(*parts[1:]):
+        raise InvalidName(filename, f"there is no such day; a day is {_SHAPE}")

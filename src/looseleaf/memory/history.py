@@ -1,30 +1,34 @@
-"""What a page was: revisions, and how one of them is chosen."""
+"""The history of a page: revisions, and how one of them is chosen by number or by time."""
 
 from __future__ import annotations
 
-from looseleaf.errors import Refused, RevisionMissing
-from looseleaf.memory.store import Capabilities, Entry, Found, Missing
+from looseleaf.errors import Invalid, PageMissing, Refused, RevisionMissing
+from looseleaf.memory.provenance import Activity, Provenance
+from looseleaf.memory.store import Capabilities, Entry, Found, Missing, Store
+from looseleaf.times import DAY_SECONDS, parse_time
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Protocol
+    from typing import Protocol, TypeGuard
 
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.store import Change, Deleted, Store, Written
+    from looseleaf.memory.store import Change, Deleted, Written
 else:
     Protocol = object
 
-DAY = 86_400.0
 # The longest time between two changes that ages a version, and its share of a retention's time.
-_LONGEST_STEP = 7 * DAY
+_LONGEST_STEP = 7 * DAY_SECONDS
 _STEP_SHARE = 0.1
 
 
 @value
 class Revision:
-    """One state of a page and how it came about; `hash` is "" where the page was deleted."""
+    """One state of a page and how it came about; `hash` is "" where the page was deleted.
+
+    The last four are "" in lines that an older Looseleaf wrote.
+    """
 
     number: int
     time: float
@@ -36,6 +40,24 @@ class Revision:
     bytes: int
     kept: bool = True  # whether its bytes can still be read
     purged: str = ""  # who had its content removed, when and why
+    actor_kind: str = ""  # person, agent, task, import or outside
+    origin: str = ""  # user, agent, tool, import or system
+    activity: str = ""  # session, job or request
+    activity_id: str = ""
+
+    @property
+    def provenance(self) -> Provenance:
+        """The provenance of the change that made it."""
+        # A newer Looseleaf may have written words that this one does not know.
+        activity = Activity(self.activity, self.activity_id)  # type: ignore[arg-type]
+        return Provenance(
+            self.actor,
+            self.actor_kind,  # type: ignore[arg-type]
+            self.surface,
+            activity,
+            self.origin,  # type: ignore[arg-type]
+            self.reason,
+        )
 
 
 @value
@@ -55,7 +77,7 @@ class Retention:
 
 @value
 class PageVerdict:
-    """What verifying one page came to: versions read, faults in words, and whether it was edited.
+    """The result of verifying a page: versions read, faults in words, whether it was edited.
 
     An edit outside is no fault: people may edit pages with any program.
     """
@@ -69,10 +91,10 @@ class History(Protocol):
     """The prior versions of pages, oldest first."""
 
     def revisions(self, scope: Scope) -> list[Revision]:
-        """List what a page was, oldest first; the last one is what it is now."""
+        """List the revisions of a page, oldest first; the last one is its present state."""
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the change that made a page what it is now; None where it never was."""
+        """Give the newest revision of a page; None where the page never existed."""
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""
@@ -99,6 +121,17 @@ class History(Protocol):
         """
 
 
+class StoreWithHistory(Store, Protocol):
+    """An optional ability of a store: it brings the history of its pages."""
+
+    history: History
+
+
+def has_history(store: Store) -> TypeGuard[StoreWithHistory]:
+    """Say whether a store brings the history of its pages."""
+    return store.capabilities.history
+
+
 def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
     """Choose by number (an int) or by time (a float); None where the page was not there yet."""
     if isinstance(at, int):
@@ -112,6 +145,40 @@ def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision 
     if revisions and revisions[0].number > 1:
         raise RevisionMissing(filename, at, "older versions are no longer kept")
     return None
+
+
+def parse_moment(text: str) -> int | float:
+    """Read a revision number, or a UTC time or day (meaning its end) as seconds."""
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return int(text)
+    from looseleaf.memory.day import parse_date
+
+    day = parse_date(text)
+    if day is not None:
+        return day.timestamp + DAY_SECONDS - 1e-6
+    try:
+        return parse_time(text)
+    except ValueError:
+        raise Invalid(
+            f"{text!r} is neither a revision number nor a time such as 2026-04-17 or "
+            "2026-04-17T09:30Z."
+        ) from None
+
+
+def at(history: History, scope: Scope, as_of: str) -> bytes:
+    """Read what a page said at a time or revision, or raise `PageMissing` if it was not there."""
+    content = content_at(history, scope, parse_moment(as_of))
+    if content is None:
+        raise PageMissing(scope.filename, f"the history as of {as_of}")
+    return content
+
+
+def content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
+    """Read what a page said at a time or revision; None where it was not there."""
+    revision = pick(scope.filename, history.revisions(scope), moment)
+    return (
+        history.content(scope, revision.number) if revision is not None and revision.hash else None
+    )
 
 
 class ShownTime:
@@ -136,12 +203,12 @@ class ShownTime:
 
     @staticmethod
     def _is_past(ages: tuple[float, dict[float, float]], time: float) -> bool:
-        limit, known = ages
-        return not limit or known.get(time, 0.0) > limit
+        limit, age_of = ages
+        return not limit or age_of.get(time, 0.0) > limit
 
     def _ages(self, days: float) -> tuple[float, dict[float, float]]:
         """Give a limit in seconds, and the age of each time as it counts for that limit."""
-        limit = days * DAY
+        limit = days * DAY_SECONDS
         longest = min(_LONGEST_STEP, limit * _STEP_SHARE)
         later, age = self._times[-1], 0.0
         ages = {}
@@ -152,26 +219,28 @@ class ShownTime:
         return limit, ages
 
 
-def outlived(
-    revisions: list[Revision], retention: Retention, now: float, shown: ShownTime | None = None
+def outlived_revisions(
+    revisions: list[Revision], retention: Retention, now: float, shown_time: ShownTime | None = None
 ) -> list[Revision]:
     """Choose the revisions that a retention no longer keeps; never the newest.
 
     Without the time that the changes of the whole shelf show, these revisions alone show it.
     """
     prior = revisions[:-1]
-    shown = shown or ShownTime((revision.time for revision in revisions), now, retention)
+    shown_time = shown_time or ShownTime((revision.time for revision in revisions), now, retention)
     # The order of the log is certain, its times are not: a change was made before all later ones.
     times = [revision.time for revision in revisions]
     for index in range(len(times) - 2, -1, -1):
         times[index] = min(times[index], times[index + 1])
-    gone = []
+    revisions_to_drop = []
     for index, revision in enumerate(prior):
-        replaced = times[index + 1]
-        crowded = len(prior) - index > retention.versions and shown.is_past_grace(replaced)
-        if crowded or shown.is_past_days(replaced):
-            gone.append(revision)
-    return gone
+        replaced_at = times[index + 1]
+        is_crowded = len(prior) - index > retention.versions and shown_time.is_past_grace(
+            replaced_at
+        )
+        if is_crowded or shown_time.is_past_days(replaced_at):
+            revisions_to_drop.append(revision)
+    return revisions_to_drop
 
 
 class PastPages:
@@ -186,11 +255,11 @@ class PastPages:
 
     def read(self, scope: Scope) -> Found | Missing:
         """Read what a page said then."""
-        chosen = pick(scope.filename, self.history.revisions(scope), self.moment)
-        if chosen is None or not chosen.hash:
+        revision = pick(scope.filename, self.history.revisions(scope), self.moment)
+        if revision is None or not revision.hash:
             return Missing()
-        content = self.history.content(scope, chosen.number)
-        return Missing() if content is None else Found(content, chosen.time, chosen.hash)
+        content = self.history.content(scope, revision.number)
+        return Missing() if content is None else Found(content, revision.time, revision.hash)
 
     def exists(self, scope: Scope) -> bool:
         """Say whether there was such a page."""
@@ -213,11 +282,11 @@ class PastPages:
         return entries
 
     def write(self, scope: Scope, *_content: object, **_options: object) -> Written:
-        """Refuse: what was, was."""
+        """Refuse: the past is read-only."""
         raise Refused(f"{scope.filename} cannot be changed in the past. Restore it instead.")
 
     edit = write
 
     def delete(self, scope: Scope, **_options: object) -> Deleted:
-        """Refuse: what was, was."""
+        """Refuse: the past is read-only."""
         raise Refused(f"{scope.filename} cannot be deleted in the past.")

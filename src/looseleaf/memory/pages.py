@@ -50,7 +50,7 @@ class Saved:
 
 @value
 class Changed:
-    """What listeners are told once a change is durable; `hash` is "" where a page was deleted."""
+    """The event for listeners once a change is durable; `hash` is "" where a page was deleted."""
 
     scope: Scope
     change: Change
@@ -78,7 +78,7 @@ class MemoryPages:
         self._listeners: list[tuple[str, Listener]] = []
 
     def on_change(self, listener: Listener, *, owner: str = "") -> None:
-        """Tell someone about every change from now on, after it is done."""
+        """Add a listener that is called after every change from now on."""
         self._listeners.append((owner or getattr(listener, "__name__", "a listener"), listener))
 
     def read(self, scope: Scope) -> Found | Missing:
@@ -94,7 +94,7 @@ class MemoryPages:
 
     def text(self, scope: Scope) -> str:
         """Read a page's text, or raise `PageMissing`."""
-        return decoded(scope.filename, self.require(scope).content)
+        return decode_text(scope.filename, self.require(scope).content)
 
     def exists(self, scope: Scope) -> bool:
         """Say whether there is such a page."""
@@ -108,11 +108,11 @@ class MemoryPages:
         self, scope: Scope, text: str | bytes, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Replace or create a page; with `if_match`, only that version (or `ABSENT`)."""
-        content = self._checked(scope, text)
-        guarded = naming_version(change, if_match)
-        require_version(scope, guarded)
+        content = self._check(scope, text)
+        guarded_change = naming_version(change, if_match)
+        require_version(scope, guarded_change)
         try:
-            return self._edit(scope, lambda _page: content, guarded, replacement=content)
+            return self._edit(scope, lambda _page: content, guarded_change, replacement=content)
         except Conflicted as conflict:
             return Conflict(conflict.expected, conflict.actual)
 
@@ -128,12 +128,12 @@ class MemoryPages:
         self, scope: Scope, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Empty a page; its text stays in the history."""
-        cleared = naming_version(changed(change, operation="clear"), if_match)
+        clear_change = naming_version(changed(change, operation="clear"), if_match)
         if not self.exists(scope):
-            if cleared.precondition is None or cleared.precondition.holds(""):
+            if clear_change.precondition is None or clear_change.precondition.holds(""):
                 raise PageMissing(scope.filename, scope.place)
-            return Conflict(cleared.precondition.expected, "")
-        return self.write(scope, b"", change=cleared)
+            return Conflict(clear_change.precondition.expected, "")
+        return self.write(scope, b"", change=clear_change)
 
     def delete(
         self, scope: Scope, *, change: Change, if_match: str | None = None
@@ -153,12 +153,12 @@ class MemoryPages:
 
     def scaffold(self, scope: Scope, starter: str, *, change: Change) -> bool:
         """Create a page from its starter text unless it is there; say whether it was made."""
-        content = self._checked(scope, starter)
-        made = changed(change, operation="scaffold")
-        outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=made)
+        content = self._check(scope, starter)
+        creation = changed(change, operation="scaffold")
+        outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=creation)
         if isinstance(outcome, Conflict):
             return False
-        self._saved(scope, outcome, made, content)
+        self._finish(scope, outcome, creation, content)
         return True
 
     def sections(self, scope: Scope) -> tuple[Section, ...]:
@@ -183,11 +183,10 @@ class MemoryPages:
         def put(page: str) -> str:
             return sections.set_section(page, name, text, position=position)
 
-        setting = changed(change, operation="set section")
-        require_version(scope, setting)
-        return self._edit(
-            scope, self._by_text(scope, put), setting, replacement=_encoded(scope.filename, text)
-        )
+        edit_change = changed(change, operation="set section")
+        require_version(scope, edit_change)
+        content = _encode(scope.filename, text)
+        return self._edit(scope, self._by_text(scope, put), edit_change, replacement=content)
 
     def append_to_section(
         self,
@@ -209,16 +208,16 @@ class MemoryPages:
         self, scope: Scope, name: str | None, *, change: Change, position: int | None = None
     ) -> Saved:
         """Remove one section with its header."""
-        cutting = changed(change, operation="delete section")
-        require_version(scope, cutting)
+        edit_change = changed(change, operation="delete section")
+        require_version(scope, edit_change)
         if not self.exists(scope):
-            require_condition(scope, cutting, "")
+            require_condition(scope, edit_change, "")
             raise PageMissing(scope.filename, scope.place)
 
         def cut(page: str) -> str:
             return sections.delete_section(page, name, position=position)
 
-        return self.edit(scope, cut, change=cutting)
+        return self.edit(scope, cut, change=edit_change)
 
     def edit(self, scope: Scope, edit: Callable[[str], str], *, change: Change) -> Saved:
         """Change a page by a function of its present text, with no other writer in between.
@@ -228,7 +227,7 @@ class MemoryPages:
         return self._edit(scope, self._by_text(scope, edit), change)
 
     def _by_text(self, scope: Scope, edit: Callable[[str], str]) -> Callable[[bytes | None], bytes]:
-        return lambda page: self._checked(scope, edit(decoded(scope.filename, page or b"")))
+        return lambda page: self._check(scope, edit(decode_text(scope.filename, page or b"")))
 
     def _edit(
         self,
@@ -238,7 +237,7 @@ class MemoryPages:
         *,
         replacement: bytes | None = None,
     ) -> Saved:
-        """Change a page under its lock, where every condition of the change is looked at.
+        """Change a page under its lock, where every condition of the change is checked.
 
         `replacement` is the text that takes the place of another one, and must be all of it.
         """
@@ -246,40 +245,40 @@ class MemoryPages:
         if change.precondition is not None and not self.exists(scope):
             # Before the lock, so that nothing is made for a page that must be there and is not.
             require_condition(scope, change, "")
-        made = b""
+        new_content = b""
 
         def rewrite(current: bytes | None) -> bytes:
-            nonlocal made
+            nonlocal new_content
             if change.precondition is not None:
                 actual = content_hash(current) if current is not None else ""
                 require_condition(scope, change, actual)
-            made = edit(current)
+            new_content = edit(current)
             if replacement is not None and current and not change.allow_shrink:
-                from looseleaf.memory.replacement import Replacement, refuse_loss
+                from looseleaf.memory.text.replacement import Replacement, refuse_loss
 
                 is_core = self.registry.is_protected(scope.filename)
                 refuse_loss(
-                    scope.filename, Replacement(current, made, replacement, is_core), change
+                    scope.filename, Replacement(current, new_content, replacement, is_core), change
                 )
-            return made
+            return new_content
 
         outcome = self.store_for(scope).edit(scope, rewrite, change=change)
-        return self._saved(scope, outcome, change, made)
+        return self._finish(scope, outcome, change, new_content)
 
     def _require_editable(self, scope: Scope, change: Change) -> None:
         file = self.registry.get(scope.filename)
         if file is not None and file.editable is False and change.operation != COMPOSE:
             raise NotEditable(scope.filename)
 
-    def _checked(self, scope: Scope, text: str | bytes) -> bytes:
-        content = text if isinstance(text, bytes) else _encoded(scope.filename, text)
+    def _check(self, scope: Scope, text: str | bytes) -> bytes:
+        content = text if isinstance(text, bytes) else _encode(scope.filename, text)
         if len(content) > self.max_bytes:
             raise TooLarge(scope.filename, len(content), self.max_bytes)
         if content is text:
-            decoded(scope.filename, content)
+            decode_text(scope.filename, content)
         return content
 
-    def _saved(self, scope: Scope, outcome: Written, change: Change, content: bytes) -> Saved:
+    def _finish(self, scope: Scope, outcome: Written, change: Change, content: bytes) -> Saved:
         if outcome.changed and self._listeners:
             state = (outcome.hash, outcome.previous, outcome.bytes, outcome.revision)
             self._tell(Changed(scope, change, *state))
@@ -287,7 +286,7 @@ class MemoryPages:
         warnings = self.registry.size_warnings(scope.filename, content)
         warnings += self.registry.placement_warnings(scope.filename, scope.layer)
         if content.translate(None, _PLAIN):
-            from looseleaf.memory.characters import hidden_warnings
+            from looseleaf.memory.text.hidden_characters import hidden_warnings
 
             warnings += hidden_warnings(scope.filename, content)
         return Saved(scope.filename, *version, outcome.changed, warnings)
@@ -300,7 +299,7 @@ class MemoryPages:
                 self._report(f"{owner} failed after {event.scope.filename} was changed", error)
 
 
-def decoded(filename: str, content: bytes) -> str:
+def decode_text(filename: str, content: bytes) -> str:
     """Give a page's bytes as text, or raise `NotText`."""
     try:
         return content.decode()
@@ -308,7 +307,7 @@ def decoded(filename: str, content: bytes) -> str:
         raise NotText(filename, error.start) from error
 
 
-def _encoded(filename: str, text: str) -> bytes:
+def _encode(filename: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:

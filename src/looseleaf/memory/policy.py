@@ -1,13 +1,13 @@
-"""What an agent may see and use: memory and tool policies, and which rule decides.
+"""Memory and tool policies: the pages an agent gets, the tools it may use, and the deciding rule.
 
-Every rule only takes away, so their order never changes what is left, only which one is named:
+Every rule only takes away, so their order never changes the result, only which rule is named:
 the call's deny, the agent's deny, the agent's allow_only, the call's allow_only, the mode.
 """
 
 from __future__ import annotations
 
 from looseleaf.errors import InvalidName, InvalidPolicy
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.registry import check_mode
 from looseleaf.memory.scope import check_filename, check_folder
 from looseleaf.values import value
@@ -56,11 +56,11 @@ class MemoryPolicy:
         mode: MemoryMode, deny: Collection[str], allow_only: Collection[str], binds: Binds
     ) -> tuple[MemoryMode, tuple[str, ...], tuple[str, ...], Binds]:
         """Refuse a policy that cannot be followed, or that says two things at once."""
-        _one_of("mode", mode, MEMORY_MODES)
-        _one_of("binds", binds, BINDS)
+        _check_choice("mode", mode, MEMORY_MODES)
+        _check_choice("binds", binds, BINDS)
         lists = {"deny": _patterns("deny", deny), "allow_only": _patterns("allow_only", allow_only)}
         for name, patterns in lists.items():
-            # To pass over the list would inject what somebody meant to keep out.
+            # Ignoring the list would inject pages that somebody meant to keep out.
             if patterns and name != mode:
                 raise InvalidPolicy(f"it lists pages to {name}, but its mode is {mode}")
         return mode, lists["deny"], lists["allow_only"], binds
@@ -73,28 +73,37 @@ class ToolPolicy:
     mode: ToolMode = "deny"
     tools: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    outside_tools: tuple[str, ...] = ()  # those that programs bring with their requests
 
     @staticmethod
     def normal(
-        mode: ToolMode, tools: Collection[str], categories: Collection[str]
-    ) -> tuple[ToolMode, tuple[str, ...], tuple[str, ...]]:
+        mode: ToolMode,
+        tools: Collection[str],
+        categories: Collection[str],
+        outside_tools: Collection[str],
+    ) -> tuple[ToolMode, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Refuse a policy that cannot be followed."""
-        _one_of("mode", mode, TOOL_MODES)
-        return mode, _words("tools", tools), _words("categories", categories)
+        _check_choice("mode", mode, TOOL_MODES)
+        lists = _words("tools", tools), _words("categories", categories)
+        return mode, *lists, _words("outside_tools", outside_tools)
 
 
 def memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
     """Read `memory_policy` of an agent's configuration; one that is missing restricts nothing."""
+    if config is None:
+        return _FREE_MEMORY
     fields = _fields(config, ("mode", "deny", "allow_only", "binds"))
-    return MemoryPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks what came in
+    return MemoryPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks the fields
 
 
 def tool_policy(config: Mapping[str, object] | None) -> ToolPolicy:
     """Read `tool_policy` of an agent's configuration; one that is missing restricts nothing."""
-    fields = _fields(config, ("mode", "tools", "categories"))
+    if config is None:
+        return _FREE_TOOLS
+    fields = _fields(config, ("mode", "tools", "categories", "outside_tools"))
     if fields and "mode" not in fields:
         raise InvalidPolicy(f"its mode is missing; it is one of {', '.join(TOOL_MODES)}")
-    return ToolPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks what came in
+    return ToolPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks the fields
 
 
 def decide(
@@ -119,13 +128,13 @@ def resolve_registered(
     """Decide about registered files in one mode: all of them, in the order they came."""
     check_mode(mode)
     judge = _judge(policy, deny, allow_only)
-    resolved = []
+    decisions = []
     for file in files:
         decision = judge(file.filename)
         if decision.allowed and not file.injected_in(mode):
             decision = Decision(allowed=False, rule="mode")
-        resolved.append((file, decision))
-    return tuple(resolved)
+        decisions.append((file, decision))
+    return tuple(decisions)
 
 
 def resolve_names(
@@ -149,23 +158,25 @@ def decide_tool(
     allow_only: Collection[str] | None = None,
 ) -> Decision:
     """Decide about one tool and its categories by the same rules; a call names tools only."""
-    (key,) = _folded(_words("the tool", [name]))
-    listed = key in _folded(policy.tools) or bool(
-        _folded(policy.categories) & _folded(_words("the tool's categories", categories))
+    (key,) = _fold_names(_words("the tool", [name]))
+    is_listed = key in _fold_names((*policy.tools, *policy.outside_tools)) or bool(
+        _fold_names(policy.categories) & _fold_names(_words("the tool's categories", categories))
     )
-    narrowed = allow_only is not None and key not in _folded(_words("allow_only", allow_only))
+    is_excluded = allow_only is not None and key not in _fold_names(
+        _words("allow_only", allow_only)
+    )
     return _first(
-        call_deny=key in _folded(_words("deny", deny)),
-        policy_deny=policy.mode == "deny" and listed,
-        policy_allow_only=policy.mode == "allow" and not listed,
-        call_allow_only=narrowed,
+        call_deny=key in _fold_names(_words("deny", deny)),
+        policy_deny=policy.mode == "deny" and is_listed,
+        policy_allow_only=policy.mode == "allow" and not is_listed,
+        call_allow_only=is_excluded,
     )
 
 
 def _judge(
     policy: MemoryPolicy, deny: Collection[str], allow_only: Collection[str] | None
 ) -> Callable[[str], Decision]:
-    """Prepare the lists once; what comes out decides about any number of pages."""
+    """Build the function that decides about pages, with the lists prepared once."""
     call_deny = _matcher(_patterns("deny", deny))
     policy_deny = _matcher(policy.deny)
     policy_allows = _matcher(policy.allow_only)
@@ -204,36 +215,34 @@ def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: key in exact or key.startswith(below)
 
 
-def _fields(config: Mapping[str, object] | None, known: tuple[str, ...]) -> dict[str, object]:
-    if config is None:
-        return {}
+def _fields(config: Mapping[str, object], field_names: tuple[str, ...]) -> dict[str, object]:
     if not hasattr(config, "keys"):
         raise InvalidPolicy(f"it is {type(config).__name__}, not a table of settings")
     for key in config:
-        if key not in known:
-            raise InvalidPolicy(f"{key!r} is not part of it; there are {', '.join(known)}")
+        if key not in field_names:
+            raise InvalidPolicy(f"{key!r} is not part of it; there are {', '.join(field_names)}")
     return dict(config)
 
 
-def _one_of(what: str, choice: object, choices: tuple[str, ...]) -> None:
+def _check_choice(field: str, choice: object, choices: tuple[str, ...]) -> None:
     if choice not in choices:
-        raise InvalidPolicy(f"{what} {choice!r} is unknown; it is one of {', '.join(choices)}")
+        raise InvalidPolicy(f"{field} {choice!r} is unknown; it is one of {', '.join(choices)}")
 
 
-def _collection(what: str, names: Collection[str]) -> Collection[str]:
+def _collection(subject: str, names: Collection[str]) -> Collection[str]:
     # One name instead of a list of it would otherwise be taken letter by letter.
     if not isinstance(names, list | tuple | set | frozenset):
-        raise InvalidPolicy(f"{what} is {type(names).__name__}, not a list of names")
+        raise InvalidPolicy(f"{subject} is {type(names).__name__}, not a list of names")
     return names
 
 
-def _patterns(what: str, names: Collection[str]) -> tuple[str, ...]:
-    return tuple(_pattern(what, name) for name in _collection(what, names))
+def _patterns(subject: str, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(_pattern(subject, name) for name in _collection(subject, names))
 
 
-def _pattern(what: str, name: str) -> str:
+def _pattern(subject: str, name: str) -> str:
     if not isinstance(name, str):
-        raise InvalidPolicy(f"{what} has {name!r}, which is not text")
+        raise InvalidPolicy(f"{subject} has {name!r}, which is not text")
     try:
         if name.endswith("/*"):
             check_folder(name[:-2])
@@ -241,17 +250,23 @@ def _pattern(what: str, name: str) -> str:
             check_filename(name)
         return name
     except InvalidName as error:
-        raise InvalidPolicy(f"{what} has {name!r}, which no page can match: {error.why}") from None
+        raise InvalidPolicy(
+            f"{subject} has {name!r}, which no page can match: {error.why}"
+        ) from None
 
 
-def _words(what: str, names: Collection[str]) -> tuple[str, ...]:
-    for name in _collection(what, names):
+def _words(subject: str, names: Collection[str]) -> tuple[str, ...]:
+    for name in _collection(subject, names):
         if not isinstance(name, str):
-            raise InvalidPolicy(f"{what} has {name!r}, which is not text")
+            raise InvalidPolicy(f"{subject} has {name!r}, which is not text")
         if not name or not name.isprintable() or set(name) & set(" *"):
-            raise InvalidPolicy(f"{what} has {name!r}, which no tool can match")
+            raise InvalidPolicy(f"{subject} has {name!r}, which no tool can match")
     return tuple(names)
 
 
-def _folded(names: Iterable[str]) -> set[str]:
+def _fold_names(names: Iterable[str]) -> set[str]:
     return {fold(name) for name in names}
+
+
+# The policies of agents that have none, made once: a turn asks for them dozens of times.
+_FREE_MEMORY, _FREE_TOOLS = MemoryPolicy(), ToolPolicy()

@@ -1,9 +1,9 @@
-"""Which pages exist by name: their layer, order, modes, budgets, and who may change them."""
+"""The registry of pages: their layer, order, modes, budgets, and who may change them."""
 
 from __future__ import annotations
 
 from looseleaf.errors import InvalidName, InvalidSetting, NameTaken, Refused
-from looseleaf.folders import fold
+from looseleaf.files.folders import fold
 from looseleaf.memory.scope import LAYERS, check_filename
 from looseleaf.values import value
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 EVERY_MODE = "all"
 BYTE_BUDGET = 8192
-_BLANK = b" \t\n\r\v\f"  # what bytes.split() splits at
+_NOT_BLANK = bytes(sorted({*range(256)} - {*b" \t\n\r\v\f"}))  # bytes.split() splits at the rest
 OWNER = "looseleaf"
 
 _WORD = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
-# A page of ours has no place in what git or we keep for ourselves.
+# No page lies in the private folders of git or Looseleaf.
 _PRIVATE_FOLDERS = (".git", ".looseleaf")
 
 
@@ -51,7 +51,7 @@ class FileRegistry:
 
     def __init__(self) -> None:
         self._files: dict[str, RegisteredFile] = {}
-        self._frozen = False
+        self._is_frozen = False
 
     def register(  # noqa: PLR0913 - each is a field of the value; only two are positional
         self,
@@ -98,10 +98,10 @@ class FileRegistry:
 
     def freeze(self) -> None:
         """End start-up: from now on the same request meets the same files."""
-        self._frozen = True
+        self._is_frozen = True
 
     def get(self, filename: str) -> RegisteredFile | None:
-        """Give what is registered under this name, however it is spelled."""
+        """Give the file that is registered under this name, however it is spelled."""
         return self._files.get(fold(filename))
 
     def files(self) -> tuple[RegisteredFile, ...]:
@@ -134,8 +134,8 @@ class FileRegistry:
                 "happened to the daily journal, or split it into pages."
             )
         budget = file.word_budget if file else 0
-        # Few blanks cannot part many words; counting blanks takes a fifth of the time.
-        if budget and len(content) - len(content.translate(None, _BLANK)) >= budget:
+        # Few blanks cannot part many words; counting blanks takes a tenth of the time.
+        if budget and len(content.translate(None, _NOT_BLANK)) >= budget:
             words = len(content.split())
             if words > budget:
                 warnings.append(f"{filename} has {words} words, more than {budget}: prune it.")
@@ -152,8 +152,10 @@ class FileRegistry:
         if file is not None:
             place = f"it belongs to the layer {file.layer}, so leave out the layer"
         elif layer != "agent":
-            given = ", ".join(one.filename for one in self.by_layer(layer) if one.modes) or "none"
-            place = f"nobody has registered it (registered there: {given})"
+            filenames = (
+                ", ".join(entry.filename for entry in self.by_layer(layer) if entry.modes) or "none"
+            )
+            place = f"nobody has registered it (registered there: {filenames})"
         else:
             return ()
         return (f"No prompt gives {filename} on the layer {layer}: {place}.",)
@@ -173,7 +175,7 @@ class FileRegistry:
         return file.editable
 
     def _refuse_if_frozen(self, filename: str) -> None:
-        if self._frozen:
+        if self._is_frozen:
             raise Refused(
                 f"{filename} comes too late: files are registered and deregistered while the "
                 "workspace opens, for example in a plugin's register_files."
@@ -186,13 +188,15 @@ class FileRegistry:
             if fold(old.filename) == fold(new.filename):
                 raise NameTaken(new.filename, old.filename)
             if new.convention_path and fold(old.convention_path) == fold(new.convention_path):
-                raise _wrong(new.filename, "convention_path", f"{old.filename} is kept there")
+                raise _setting_error(
+                    new.filename, "convention_path", f"{old.filename} is kept there"
+                )
 
 
 def register_core_files(
     registry: FileRegistry, *, network: bool = False, agents_md: bool = False
 ) -> None:
-    """Register the pages every workspace has, through the same door as anyone's."""
+    """Register the pages that every workspace has, as a plugin registers its own."""
     # A table is easier to read than a column.
     # fmt: off
     if network:
@@ -237,12 +241,12 @@ def check_mode(mode: str) -> str:
     return check_word(mode, "mode")
 
 
-def check_word(word: str, what: str) -> str:
+def check_word(word: str, noun: str) -> str:
     """Give a short name (of a mode, of a section) back if it is one; never rewrite it."""
     if not isinstance(word, str):
-        raise InvalidName(word, f"a {what} must be text")
+        raise InvalidName(word, f"a {noun} must be text")
     if not word or not _WORD.issuperset(word):
-        raise InvalidName(word, f"a {what} has lower-case letters, digits, - and _")
+        raise InvalidName(word, f"a {noun} has lower-case letters, digits, - and _")
     return word
 
 
@@ -256,19 +260,19 @@ def _label(filename: str) -> str:
     return " ".join(word[0].upper() + word[1:] for word in words)
 
 
-def _wrong(filename: str, field: str, why: str) -> InvalidSetting:
-    return InvalidSetting(f"{field} of {filename}", why)
+def _setting_error(filename: str, field: str, reason: str) -> InvalidSetting:
+    return InvalidSetting(f"{field} of {filename}", reason)
 
 
 def _number(filename: str, field: str, number: int) -> int:
     if type(number) is not int:
-        raise _wrong(filename, field, f"{number!r} is not a whole number")
+        raise _setting_error(filename, field, f"{number!r} is not a whole number")
     return number
 
 
 def _budget(filename: str, field: str, number: int) -> int:
     if _number(filename, field, number) < 0:
-        raise _wrong(filename, field, "it cannot be negative; 0 is no budget")
+        raise _setting_error(filename, field, "it cannot be negative; 0 is no budget")
     return number
 
 
@@ -281,24 +285,30 @@ def _layer(layer: Layer) -> Layer:
 def _editable(filename: str, *, editable: bool | str) -> bool | str:
     # Anything else would count as true, and open a page to everyone by a slip.
     if editable == "" or not isinstance(editable, bool | str):
-        raise _wrong(filename, "editable", f"{editable!r} is neither yes, no nor a capability")
+        raise _setting_error(
+            filename, "editable", f"{editable!r} is neither yes, no nor a capability"
+        )
     return editable
 
 
 def _modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(modes, str):
-        raise _wrong(filename, "modes", f"it is a list; write [{modes!r}]")
+        raise _setting_error(filename, "modes", f"it is a list; write [{modes!r}]")
     return tuple(check_word(mode, "mode") for mode in modes)
 
 
 def _convention_path(filename: str, path: str) -> str:
     # Unlike a page's name it may have parts that start with a dot: .github, .cursor.
     if not isinstance(path, str):
-        raise _wrong(filename, "convention_path", f"{path!r} is not text")
+        raise _setting_error(filename, "convention_path", f"{path!r} is not text")
     if path and any(not part or part in (".", "..") for part in path.split("/")):
-        raise _wrong(filename, "convention_path", f"{path!r} must lead down from a project's root")
+        raise _setting_error(
+            filename, "convention_path", f"{path!r} must lead down from a project's root"
+        )
     if not path.isprintable() or "\\" in path or ":" in path:
-        raise _wrong(filename, "convention_path", f"{path!r} has characters a path should not have")
+        raise _setting_error(
+            filename, "convention_path", f"{path!r} has characters a path should not have"
+        )
     if any(fold(part) in _PRIVATE_FOLDERS for part in path.split("/")):
-        raise _wrong(filename, "convention_path", f"{path!r} leads into a private folder")
+        raise _setting_error(filename, "convention_path", f"{path!r} leads into a private folder")
     return path

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from looseleaf.errors import InvalidName
 from looseleaf.values import value
 
@@ -26,13 +24,7 @@ _DEVICES = frozenset(
 )
 # Nothing can be wrong with these, one by one: most names have no others, and are soon checked.
 _PLAIN = frozenset(map(chr, range(32, 127))) - _FORBIDDEN - {"%"}
-_MONTH_DAYS = dict.fromkeys((1, 3, 5, 7, 8, 10, 12), 31) | {
-    4: 30,
-    6: 30,
-    9: 30,
-    11: 30,
-    2: 28,
-}
+_DAY_DEPTH = 3  # folders above the page of a day: the journal's, the year's and the month's
 _HEX = frozenset("0123456789abcdefABCDEF")
 _KNOWN_GOOD: set[str] = set()
 _REMEMBER = 4096
@@ -47,7 +39,10 @@ def check_filename(name: str) -> str:
     _check_path(name)
     if not name.lower().endswith(PAGE_SUFFIXES):
         raise InvalidName(name, f"a page ends in {', '.join(PAGE_SUFFIXES)}")
-    _check_day(name)
+    if name.count("/") == _DAY_DEPTH:
+        from looseleaf.memory.day import check_day
+
+        check_day(name)
     if len(_KNOWN_GOOD) < _REMEMBER:
         _KNOWN_GOOD.add(name)
     return name
@@ -59,26 +54,6 @@ def check_folder(name: str) -> str:
         raise InvalidName(name, "it must be text")
     _check_path(name)
     return name
-
-
-def is_calendar_day(year: str, month: str, day: str) -> bool:
-    """Say whether YYYY, MM and DD are a day that there is: what a day is, everywhere."""
-    parts = (year, month, day)
-    if tuple(map(len, parts)) != (4, 2, 2) or not all(p.isascii() and p.isdigit() for p in parts):
-        return False
-    years, months, days = map(int, parts)
-    leap = years % 4 == 0 and (years % 100 != 0 or years % 400 == 0)
-    longest = 29 if months == 2 and leap else _MONTH_DAYS.get(months, 0)
-    return years > 0 and 1 <= days <= longest
-
-
-def _check_day(name: str) -> None:
-    """Refuse a name that looks like a day of the journal and is none."""
-    parts = name[:-3].split("/")
-    daily = len(parts) == 4 and parts[0].lower() == "daily" and name[-3:].lower() == ".md"
-    shaped = daily and [len(part) for part in parts[1:] if part.isdigit()] == [4, 2, 2]
-    if shaped and not is_calendar_day(*parts[1:]):
-        raise InvalidName(name, "there is no such day; a day is daily/YYYY/MM/DD.md")
 
 
 def _check_path(name: str) -> None:
@@ -94,6 +69,8 @@ def _check_path(name: str) -> None:
         raise InvalidName(name, "it must be relative")
     if not _PLAIN.issuperset(name):
         _check_characters(name)
+        import unicodedata
+
         if unicodedata.normalize("NFC", name) != name:
             raise InvalidName(name, "it must be in Unicode form NFC")
     segments = name.split("/")
@@ -104,14 +81,16 @@ def _check_path(name: str) -> None:
 
 
 def _check_characters(name: str) -> None:
-    from looseleaf.memory.characters import find_invisible
+    from looseleaf.memory.text.hidden_characters import find_invisible
 
     for character in name:
         if character in _FORBIDDEN:
             raise InvalidName(name, f"{character!r} is not allowed")
-    hidden = find_invisible(name)
-    if hidden:
-        raise InvalidName(name, f"control and invisible characters are not allowed ({hidden})")
+    invisible_character = find_invisible(name)
+    if invisible_character:
+        raise InvalidName(
+            name, f"control and invisible characters are not allowed ({invisible_character})"
+        )
     for after in name.split("%")[1:]:
         if len(after) > 1 and _HEX.issuperset(after[:2]):
             raise InvalidName(name, "it is percent-encoded")
@@ -166,8 +145,7 @@ class Shelf:
     @property
     def name(self) -> str:
         """A short name that is unique among shelves: shared, network, agent-3, user-1."""
-        identity = self.agent_id or self.user_id
-        return f"{self.layer}-{identity}" if identity else self.layer
+        return _shelf_name(self)
 
     def page(self, filename: str) -> Scope:
         """Name a page on this shelf."""
@@ -196,6 +174,11 @@ class Scope:
         return Shelf(self.layer, self.user_id, self.agent_id)
 
     @property
+    def shelf_name(self) -> str:
+        """The name of its shelf."""
+        return _shelf_name(self)
+
+    @property
     def key(self) -> str:
         """The identity as one string, for logs and database keys."""
         return f"{self.layer}:{self.user_id}:{self.agent_id}:{self.filename}"
@@ -205,3 +188,28 @@ class Scope:
         """Whose pages it is among, for messages."""
         places = {"shared": "the shared pages", "network": "the network's pages"}
         return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")
+
+
+def _shelf_name(place: Shelf | Scope) -> str:
+    identity = place.agent_id or place.user_id
+    return f"{place.layer}-{identity}" if identity else place.layer
+
+
+@value
+class Where:
+    """Whose page someone means: an agent by id or slug, a user (and their agent), a layer.
+
+    Fields:
+        agent: The agent whose page is meant, by id or slug; without it, the token's or the default
+            agent.
+        user: The user whose page or agent is meant, by id; without it, the user who acts.
+        layer: The owner of the page: shared, agent, user or network; without it, the layer where
+            a page of this name belongs.
+    """
+
+    agent: str | int | None = None
+    user: int | None = None
+    layer: str | None = None
+
+
+HERE = Where()

@@ -14,7 +14,7 @@ from looseleaf.values import value
 # The reference product's markers, so that its folders read right; a number may stand before `-->`.
 _OPENING = "<!-- datamachine-section-body"
 _CLOSING = "<!-- /datamachine-section-body"
-# What may stand before a block: a fourth column would make it code, or part of a deeper list.
+# The indents before a block: a fourth column would make it code, or part of a deeper list.
 _INDENTS = ("", " ", "  ", "   ")
 _LIST_MARKS = (*"-*+", *(digit + end for digit in "0123456789" for end in ".)"))
 
@@ -40,28 +40,19 @@ _Header = tuple[str, int, int, int]
 class _Page:
     text: str
     headers: list[_Header]
-    unclosed: int  # Offset of the line that opens a block which never ends, else -1.
+    unclosed_at: int  # Offset of the line that opens a block which never ends, else -1.
 
 
 def list_sections(text: str) -> tuple[Section, ...]:
     """Name every section of the page, in order, duplicates included."""
-    sections, line, counted = [], 1, 0
+    sections, line, counted_to = [], 1, 0
     page = _scan(text)
     for index, (name, start, _, _) in enumerate(page.headers):
-        line += text.count("\n", counted, start)
-        counted = start
+        line += text.count("\n", counted_to, start)
+        counted_to = start
         size = len(_content(page, index).strip("\r\n").encode("utf-8", "surrogatepass"))
         sections.append(Section(name, index + 1, line, start, _end(page, index), size))
     return tuple(sections)
-
-
-def section_at(sections: tuple[Section, ...], line: int) -> str | None:
-    """Name the section that a 1-based line of the page belongs to; None in the preamble."""
-    low, high = 0, len(sections)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (middle + 1, high) if sections[middle].line <= line else (low, middle)
-    return sections[low - 1].name if low else None
 
 
 def is_body_marker(line: str) -> bool:
@@ -87,19 +78,38 @@ def append_to_section(
     """Return the page with text added on a new line at the end of a section, made if missing."""
     page, index = _writable(text, name, position)
     core = _parts(_content(page, index))[1]
-    joined = core + _newline(text) + addition if core else addition.lstrip("\r\n")
-    # What is appended can be taken out again: then the page is what it was, to the last byte.
-    is_last = index == len(page.headers) - 1
-    return _write(page, index, joined.rstrip("\r\n"), keeps_end=is_last)
+    new_body = core + newline_of(text) + addition if core else addition.lstrip("\r\n")
+    # An appended text can be taken out again: then the page is as before, to the last byte.
+    keeps_end = index == len(page.headers) - 1
+    return _write(page, index, new_body.rstrip("\r\n"), keeps_end=keeps_end)
 
 
 def append_lines(text: str, addition: str) -> str:
     """Return the page with text added at its end, on lines of its own that end as its lines do."""
-    newline = _newline(text)
-    above = _ended(text, newline) if text else ""
+    newline = newline_of(text)
+    above = end_line(text) if text else ""
     if newline != "\n" and addition.endswith("\n") and not addition.endswith(newline):
         addition = addition[:-1]
-    return above + _ended(addition, newline)
+    return above + end_line(addition, newline)
+
+
+def end_paragraph(text: str) -> str:
+    """Return the text with an empty line at its end, unless it is empty or has one."""
+    above = end_line(text) if text else ""
+    is_apart = not above or ("\n" + above[-3:]).endswith(("\n\n", "\n\r\n"))
+    return above if is_apart else above + newline_of(above)
+
+
+def end_line(text: str, newline: str = "") -> str:
+    """End a text as its lines do; a carriage return that stands there alone becomes part of it."""
+    if text.endswith("\n"):
+        return text
+    return text + ("\n" if text.endswith("\r") else newline or newline_of(text))
+
+
+def newline_of(text: str) -> str:
+    """Give the line end of a text, by its first line."""
+    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
 def delete_section(text: str, name: str | None, *, position: int | None = None) -> str:
@@ -112,45 +122,47 @@ def delete_section(text: str, name: str | None, *, position: int | None = None) 
 def _scan(text: str) -> _Page:
     """Walk the few lines that can matter once, so that the cost stays linear in the page."""
     lines = _candidates(text)
-    closings = _closing_lines(text, lines)
+    closings = _closing_lines(text, lines) if "<" in text and _OPENING in text else {}
     headers: list[_Header] = []
-    fence, in_list, opened, unclosed, resume = "", False, -1, -1, 0
+    fence, in_list, fence_start, unclosed_start, resume = "", False, -1, -1, 0
     for start in lines:
         if start < resume:
             continue
-        stop = _line_end(text, start)
+        stop = text.find("\n", start) + 1 or len(text)
         line = text[start:stop].strip(" \t\r\n")
         name = line[2:].strip() if line[0] == "#" else ""
         # A header ends the list item before it, and with the item the fence inside.
         if fence and not (in_list and name):
             fence = "" if line.startswith(fence) and not line.strip(fence[0]) else fence
         elif name:
-            fence, closing = "", _closing_line(text, stop, closings) if closings else 0
-            headers.append((name, start, stop, closing))
-            resume = _line_end(text, closing) if closing else stop
+            fence, end_marker = "", _closing_line(text, stop, closings) if closings else 0
+            headers.append((name, start, stop, end_marker))
+            resume = _line_end(text, end_marker) if end_marker else stop
         elif line[0] == "<":
             end = text.find("-->", start)
-            unclosed, resume = (start, len(text)) if end < 0 else (-1, _line_end(text, end))
+            unclosed_start, resume = (start, len(text)) if end < 0 else (-1, _line_end(text, end))
         elif line[0] != "#":
-            fence, opened, in_list = _fence(line), start, line[0] not in "`~"
-    return _Page(text, headers, opened if fence and not in_list else unclosed)
+            fence, fence_start, in_list = _fence(line), start, line[0] not in "`~"
+    return _Page(text, headers, fence_start if fence and not in_list else unclosed_start)
 
 
 def _candidates(text: str) -> list[int]:
     """Find, at the speed of `str.find`, the lines that may be headers or open or close a block."""
-    headers = [0] if text.startswith("## ") else []
-    at = text.find("\n## ")
+    headers = []
+    # One character is found fifty times as fast as several, and most pages lack those of blocks.
+    at = text.find("#")
     while at >= 0:
-        headers.append(at + 1)
-        at = text.find("\n## ", at + 1)
-    blocks = [start for needle in ("```", "~~~", "<!--") for start in _block_lines(text, needle)]
+        if text.startswith("## ", at) and (not at or text[at - 1] == "\n"):
+            headers.append(at)
+        at = text.find("#", _line_end(text, at))
+    needles = [needle for needle in ("```", "~~~", "<!--") if needle[0] in text]
+    blocks = [start for needle in needles for start in _block_lines(text, needle)]
     return sorted(headers + blocks) if blocks else headers
 
 
 def _block_lines(text: str, needle: str) -> list[int]:
     lines = []
-    # Most pages lack the first character, which takes a fiftieth of the time to find out.
-    at = text.find(needle) if needle[0] in text else -1
+    at = text.find(needle)
     while at >= 0:
         start = text.rfind("\n", 0, at) + 1
         indent = text[start:at] if at - start <= 3 else needle
@@ -172,7 +184,7 @@ def _fence(line: str) -> str:
 def _closing_lines(text: str, lines: list[int]) -> dict[str, list[int]]:
     """Collect the end markers by their tail, last first, so that no search is done twice."""
     closings: dict[str, list[int]] = {}
-    for start in reversed(lines) if _OPENING in text else ():
+    for start in reversed(lines):
         closings.setdefault(_marker_tail(text, start, _CLOSING), []).append(start)
     return closings
 
@@ -192,8 +204,8 @@ def _marker_tail(text: str, at: int, marker: str) -> str:
         return ""
     tail = text[at + len(marker) : _line_end(text, at)].rstrip(" \t\r\n")
     number = tail[1:-4]
-    numbered = tail == f" {number} -->" and number.isascii() and number.isdigit()
-    return tail if tail == " -->" or numbered else ""
+    is_numbered = tail == f" {number} -->" and number.isascii() and number.isdigit()
+    return tail if tail == " -->" or is_numbered else ""
 
 
 def _line_end(text: str, at: int) -> int:
@@ -202,27 +214,27 @@ def _line_end(text: str, at: int) -> int:
 
 def _locate(page: _Page, name: str | None, position: int | None, *, create: bool = False) -> int:
     """Return the index of the section meant, or the next free one where it may be created."""
-    names = tuple(name for name, _, _, _ in page.headers)
+    names = tuple([header[0] for header in page.headers])
     if name is None and position is None:
         raise InvalidSectionName(name, "neither a name nor a position was given")
     # The name as given comes first, so that whatever a page lists can be addressed.
     exact = name if name is None else name.strip()
     title = exact if exact is None or exact in names else _title(exact)
-    hits = [i for i, other in enumerate(names) if title is None or other == title]
+    hits = [i for i, header in enumerate(names) if title is None or header == title]
     if position is not None:
         hits = [position - 1] if position - 1 in hits else []
     if len(hits) > 1:
         raise SectionAmbiguous(names[hits[0]], tuple(hit + 1 for hit in hits))
     if not hits and (position is not None or not create):
         raise SectionMissing(position if name is None else name, names)
-    same = [one for one in names if not hits and one.casefold() == str(title).casefold()]
-    if same:
-        raise SectionTaken(str(title), same[0])
+    variants = [] if hits else [name for name in names if name.casefold() == str(title).casefold()]
+    if variants:
+        raise SectionTaken(str(title), variants[0])
     return hits[0] if hits else len(names)
 
 
 def _title(name: str) -> str:
-    """Return the name as a header shows it, or refuse what would not come back from a page."""
+    """Return the name as a header shows it, or refuse a name that a page would not give back."""
     title = f"{name.strip()} ".removeprefix("## ").strip()
     if not title:
         raise InvalidSectionName(name, "it is empty")
@@ -237,10 +249,10 @@ def _end(page: _Page, index: int) -> int:
 
 def _content(page: _Page, index: int) -> str:
     """Return the body of a section without the lines that guard it."""
-    text, (_, _, body, closing), end = page.text, page.headers[index], _end(page, index)
-    if not closing:
+    text, (_, _, body, end_marker), end = page.text, page.headers[index], _end(page, index)
+    if not end_marker:
         return text[body:end]
-    return text[_line_end(text, body) : closing] + text[_line_end(text, closing) : end]
+    return text[_line_end(text, body) : end_marker] + text[_line_end(text, end_marker) : end]
 
 
 def _parts(content: str) -> tuple[str, str, str, str]:
@@ -260,45 +272,42 @@ def _writable(text: str, name: str | None, position: int | None) -> tuple[_Page,
     index = _locate(page, name, position, create=True)
     if index < len(page.headers):
         return page, index
-    if page.unclosed >= 0:
-        comment = text[page.unclosed :].lstrip(" ").startswith("<")
-        raise _unclosed(page, page.unclosed, "HTML comment" if comment else "code fence")
-    above = _ended(text, _newline(text)) if text else ""
-    newline = _newline(above)
-    if above and not ("\n" + above[-3:]).endswith(("\n\n", "\n\r\n")):
-        above += newline
-    return _scan(f"{above}## {_title(name or '')}{newline}"), index
+    if page.unclosed_at >= 0:
+        comment = text[page.unclosed_at :].lstrip(" ").startswith("<")
+        raise _unclosed_error(page, page.unclosed_at, "HTML comment" if comment else "code fence")
+    above = end_paragraph(text)
+    return _scan(f"{above}## {_title(name or '')}{newline_of(above)}"), index
 
 
 def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> str:
     """Put a body in its place; a page that ends without a newline may go on to do so."""
-    text, (_, start, after, _), newline = page.text, page.headers[index], _newline(page.text)
+    text, (_, start, after, _), newline = page.text, page.headers[index], newline_of(page.text)
     above, _, line_end, below = _parts(_content(page, index))
-    opening, closing = _markers(page, index, body)
-    stored = _ended(body + line_end, newline) if body else ""
-    header = _ended(text[start:after], newline)
-    made = _ended(header + opening + above + stored + closing + below, newline)
-    if keeps_end and not closing and not page.text.endswith(("\n", "\r")):
-        made = made.removesuffix(newline)
-    return text[:start] + made + text[_end(page, index) :]
+    start_marker, end_marker = _markers(page, index, body)
+    body_lines = end_line(body + line_end, newline) if body else ""
+    header = end_line(text[start:after], newline)
+    new_section = end_line(header + start_marker + above + body_lines + end_marker + below, newline)
+    if keeps_end and not end_marker and not page.text.endswith(("\n", "\r")):
+        new_section = new_section.removesuffix(newline)
+    return text[:start] + new_section + text[_end(page, index) :]
 
 
 def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
     """Choose the lines that make a body opaque; both are empty where it can stand as it is."""
-    alone, newline = _scan(body), _newline(page.text)
-    opaque = alone.headers or alone.unclosed >= 0 or _marker_tail(body, 0, _OPENING)
+    body_page, newline = _scan(body), newline_of(page.text)
+    opaque = body_page.headers or body_page.unclosed_at >= 0 or _marker_tail(body, 0, _OPENING)
     if not opaque and _CLOSING not in body:
         return "", ""
     inside = {piece[: piece.find(">") + 1] for piece in body.split(_CLOSING)[1:]}
     # A start marker above that lacks its end would be completed by an end written here.
     strays = {
         tail: start
-        for _, _, start, closing in page.headers[:index]
-        if not closing and (tail := _marker_tail(page.text, start, _OPENING))
+        for _, _, start, end_marker in page.headers[:index]
+        if not end_marker and (tail := _marker_tail(page.text, start, _OPENING))
     }
-    completed = [offset for tail, offset in strays.items() if tail in inside]
-    if completed:
-        raise _unclosed(page, completed[0], "section body marker")
+    offsets = [offset for tail, offset in strays.items() if tail in inside]
+    if offsets:
+        raise _unclosed_error(page, offsets[0], "section body marker")
     tail, number = " -->", 1
     while tail in inside or tail in strays:
         number += 1
@@ -306,14 +315,5 @@ def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
     return (_OPENING + tail + newline, _CLOSING + tail + newline) if opaque else ("", "")
 
 
-def _unclosed(page: _Page, offset: int, kind: str) -> UnclosedBlock:
+def _unclosed_error(page: _Page, offset: int, kind: str) -> UnclosedBlock:
     return UnclosedBlock(page.text.count("\n", 0, offset) + 1, kind)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
-
-
-def _ended(text: str, newline: str) -> str:
-    """End the text with a newline; a carriage return that stands there alone becomes part of it."""
-    return text if text.endswith("\n") else text + ("\n" if text.endswith("\r") else newline)

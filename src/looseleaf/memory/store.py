@@ -1,18 +1,19 @@
-"""The contract between memory and where it lies: what a store is asked, and what it answers.
+"""The contract of a store: the questions that memory asks it, and its answers.
 
-Outcomes one expects (a missing page, a version that has moved on) are values. A store that cannot
-answer raises `Unavailable` from every method; it never says "missing".
+Expected outcomes (a missing page, a version that is no longer the present one) are values. A store
+that cannot answer raises `Unavailable` from every method; it never says "missing".
 """
 
 from __future__ import annotations
 
 from looseleaf.errors import Conflicted, VersionRequired
+from looseleaf.memory.provenance import UNKNOWN, Provenance
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
+    from typing import Protocol, TypeGuard
 
     from looseleaf.memory.scope import Scope, Shelf
 else:
@@ -110,9 +111,9 @@ class Precondition:
 
     @property
     def expected(self) -> str:
-        """What is expected, for an answer; "" where the page must not exist."""
+        """The expected versions, for an answer; "" where the page must not exist."""
         parts = [*(self.match or ())]
-        parts += [f"not {one}" for one in self.none_match or () if one != ANY_VERSION]
+        parts += [f"not {version}" for version in self.none_match or () if version != ANY_VERSION]
         return ", ".join(parts)
 
 
@@ -129,16 +130,14 @@ def exactly(version: str) -> Precondition:
 
 @value
 class Change:
-    """Who changes a page, through which surface, and why: what history keeps beside the bytes.
+    """An operation on a page and its provenance, which the history keeps beside the bytes.
 
     The last three are not kept. They bind the change itself: which version it may replace, whether
     it must name that version, and whether it may take most of a page away.
     """
 
     operation: str = "write"
-    actor: str = ""
-    surface: str = "library"
-    reason: str = ""
+    provenance: Provenance = UNKNOWN
     precondition: Precondition | None = None
     must_name_version: bool = False
     allow_shrink: bool = False
@@ -149,7 +148,8 @@ class Capabilities:
     """What a store can do, so that callers ask for a capability and never for a class."""
 
     durable: bool = False  # an answer means the bytes survive a power cut
-    history: bool = False  # prior bytes are kept and can be read again
+    history: bool = False  # it is a `StoreWithHistory` (memory/history.py)
+    paths: bool = False  # it is a `StoreWithPaths`: its pages are files that people can open
     outside_edits: bool = False  # people may edit the pages behind the store's back
     agent_folders: bool = False  # an agent's pages lie in its folder, and go where that goes
 
@@ -157,7 +157,9 @@ class Capabilities:
 class Store(Protocol):
     """Where pages lie. Every method raises `Unavailable` when the store cannot answer."""
 
-    capabilities: Capabilities
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can do."""
 
     def read(self, scope: Scope) -> Found | Missing:
         """Read a page; create nothing."""
@@ -173,7 +175,7 @@ class Store(Protocol):
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
     ) -> Written:
-        """Replace a page by what `edit` makes of its current bytes, with no writer in between."""
+        """Replace a page by the result of `edit` on its bytes, with no writer in between."""
 
     def delete(
         self, scope: Scope, *, if_match: str | None = None, change: Change
@@ -185,6 +187,18 @@ class Store(Protocol):
 
     def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
         """List the pages below a folder of a shelf (all of them for ""), by full name."""
+
+
+class StoreWithPaths(Store, Protocol):
+    """An optional ability: every page is a file on this machine."""
+
+    def path(self, scope: Scope) -> str:
+        """Give the absolute path of the file that a page is, whether it exists or not."""
+
+
+def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
+    """Say whether the pages of a store are files on this machine."""
+    return store.capabilities.paths
 
 
 def naming_version(change: Change, version: str | None) -> Change:

@@ -1,9 +1,10 @@
-"""What a new page starts with: headings to fill in, and hints that only its curator sees."""
+"""Templates of new pages: headings to fill in, and hints that only their curator sees."""
 
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.named import Named
+from looseleaf.memory.day import day_of
+from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.values import value
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 @value
 class TemplateContext:
-    """What is known when a page is started; what is empty is left for its curator to write."""
+    """The facts that a new page starts with; empty ones are left for its curator to write."""
 
     agent_name: str = ""
     workspace_name: str = ""
@@ -35,22 +36,22 @@ class PageStarter:
     owner: str = ""
 
 
-class PageStarters(Named):
+class PageStarters(NamedRegistry):
     """The starters of one workspace; those with a lower priority are asked first."""
 
-    what, hook = "starter", "register_starters"
+    noun, hook = "starter", "register_starters"
 
     def register(self, name: str, priority: int, start: Starter, *, owner: str = "") -> PageStarter:
         """Add a starter; ours has priority 50."""
         self._refuse_if_frozen(name)
         check_word(name, "starter's name")
-        if name in self._known:
+        if name in self._entries:
             raise Invalid(f"There are two starters of the name {name}.")
         if type(priority) is not int or not callable(start):
             raise Invalid(f"The starter {name} needs a whole number and a function.")
-        made = PageStarter(name, priority, start, owner)
-        self._known[name] = made
-        return made
+        page_starter = PageStarter(name, priority, start, owner)
+        self._entries[name] = page_starter
+        return page_starter
 
     def all(self) -> tuple[PageStarter, ...]:
         """Give every starter, by priority, then by name."""
@@ -58,19 +59,22 @@ class PageStarters(Named):
 
     @property
     def functions(self) -> Starters:
-        """What `starter` asks, in order."""
-        return tuple(one.start for one in self.all())
+        """The functions that `starter` asks, in order."""
+        return tuple(page_starter.start for page_starter in self.all())
 
 
 def register_core_starters(starters: PageStarters) -> None:
-    """Register ours, through the door anyone uses."""
+    """Register our own starter, as a plugin registers one."""
     starters.register("core", 50, core_starter, owner=OWNER)
 
 
 def core_starter(filename: str, context: TemplateContext) -> str | None:
     """Start the pages that every workspace has, and daily pages; None for any other."""
     make = _CORE.get(filename)
-    return make(context) if make else _daily(filename)
+    if make:
+        return make(context)
+    day = day_of(filename)
+    return day.heading if day else None
 
 
 CORE_STARTERS: Starters = (core_starter,)
@@ -147,16 +151,6 @@ _CORE: dict[str, Callable[[TemplateContext], str]] = {
     "SOUL.md": _soul,
     "USER.md": _user,
 }
-
-
-def _daily(filename: str) -> str | None:
-    """Head daily/YYYY/MM/DD.md with its date; whether it is a real day is daily.py's to say."""
-    parts = filename.removesuffix(".md").split("/")
-    if not filename.endswith(".md") or parts[0] != "daily" or not filename.isascii():
-        return None
-    if [len(part) for part in parts[1:]] != [4, 2, 2] or not "".join(parts[1:]).isdigit():
-        return None
-    return f"# {'-'.join(parts[1:])}\n\n"
 
 
 def _page(title: str, hint: str, *sections: tuple[str, str, str]) -> str:

@@ -1,1 +1,1 @@
-"""Who answers: models of any provider behind one contract, and one that needs none."""
+"""Models of any provider behind one contract, and an echo model that needs none."""

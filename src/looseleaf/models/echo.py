@@ -1,4 +1,4 @@
-"""A model that needs no provider: it says again what it is told, for demos and tests."""
+"""A model that needs no provider: it repeats the message, for demos and tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CALL = "/call "
 
 
 class EchoModel:
-    """Says again what it is told; `/call TOOL {…}` calls a tool, and its result is said again."""
+    """Repeats the message; `/call TOOL {…}` calls a tool, and its result is repeated."""
 
     def __init__(self, name: str = "echo") -> None:
         self.name = name
 
-    def ask(self, question: Question, stopped: Callable[[], bool]) -> Iterator[Delta | Answer]:
+    def ask(self, question: Question, should_stop: Callable[[], bool]) -> Iterator[Delta | Answer]:
         """Answer word by word."""
         last = question.messages[-1]
         calls: tuple[ToolCall, ...] = ()
@@ -31,10 +31,10 @@ class EchoModel:
             place = f"echo-{len(question.messages)}"
             calls, text = (ToolCall(place, tool, arguments or "{}"),), ""
         for word in re.findall(r"\S+\s*|\s+", text):
-            if stopped():
+            if should_stop():
                 return
             yield Delta(word)
-        given = sum(len(one.split()) for one in question.system)
-        given += sum(len(one.text.split()) for one in question.messages)
-        usage = Usage(1, given, len(text.split()))
+        input_words = sum(len(part.split()) for part in question.system)
+        input_words += sum(len(part.text.split()) for part in question.messages)
+        usage = Usage(1, input_words, len(text.split()))
         yield Answer(Message("assistant", text, calls), usage, self.name)

@@ -1,4 +1,4 @@
-"""The contract of a model: what it is asked, what it says, and how it says it bit by bit."""
+"""The contract of a model: questions, answers, and the parts in which an answer arrives."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ class ToolCall:
 
 @value
 class Attachment:
-    """Something that came with a message, named but not contained."""
+    """Something that came with a message, named but not contained.
+
+    Fields:
+        name: The name of the file, for people and the model.
+        media_type: The kind of file, such as image/png.
+        reference: The place where the file lies: a page, a path or an address.
+        bytes: The size of the file; 0 where it is not known.
+    """
 
     name: str
     media_type: str
@@ -36,7 +43,7 @@ class Attachment:
 
     @property
     def line(self) -> str:
-        """What a model is told of it."""
+        """The line by which a model is told of it."""
         size = f", {self.bytes} bytes" if self.bytes else ""
         return f"Attached: {self.name} ({self.media_type}{size}): {self.reference}"
 
@@ -52,12 +59,12 @@ class Message:
     name: str = ""  # of a tool: which it was
     failed: bool = False  # of a tool
     attachments: tuple[Attachment, ...] = ()  # of a user
-    native: str = ""  # of an assistant: what else its provider said, JSON of who asked it
+    native: str = ""  # of an assistant: JSON of further data from its provider
 
     @property
     def with_attachments(self) -> str:
         """Its text, and what is attached to it, named."""
-        return "\n\n".join((self.text, *(one.line for one in self.attachments)))
+        return "\n\n".join((self.text, *(attachment.line for attachment in self.attachments)))
 
 
 @value
@@ -71,13 +78,13 @@ class Offer:
     @property
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
-        found: dict[str, Any] = json.loads(self.parameters)
-        return found
+        schema: dict[str, Any] = json.loads(self.parameters)
+        return schema
 
 
 @value
 class Question:
-    """All that a model is given for one answer."""
+    """The input of a model for one answer."""
 
     system: tuple[str, ...]
     messages: tuple[Message, ...]
@@ -93,13 +100,13 @@ class Usage:
     output_tokens: int = 0
     cached_tokens: int = 0
 
-    def plus(self, other: Usage) -> Usage:
+    def plus(self, usage: Usage) -> Usage:
         """Add two together."""
         return Usage(
-            self.requests + other.requests,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            self.cached_tokens + other.cached_tokens,
+            self.requests + usage.requests,
+            self.input_tokens + usage.input_tokens,
+            self.output_tokens + usage.output_tokens,
+            self.cached_tokens + usage.cached_tokens,
         )
 
 
@@ -116,7 +123,7 @@ class Retry:
 
     attempt: int
     seconds: float
-    why: str
+    reason: str
 
 
 @value
@@ -126,26 +133,26 @@ class Answer:
     message: Message
     usage: Usage
     model: str
-    cut: str = ""  # why there is less of it than the model had to say
+    warning: str = ""  # why the answer is not complete
 
 
 class Model(Protocol):
-    """Someone who answers."""
+    """A model that answers."""
 
     name: str
 
     def ask(
-        self, question: Question, stopped: Callable[[], bool]
+        self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
         """Answer bit by bit, the whole last; raise `ModelFailed` where that cannot be.
 
-        `stopped` is asked now and then, while nothing comes too; once it says yes, the iteration
-        ends without an answer, and so does the request when the iterator is closed.
+        `should_stop` is asked now and then, also while nothing comes; once it says yes, the
+        iteration ends without an answer, and so does the request when the iterator is closed.
         """
 
 
-def why_cut(finish: str | None) -> str:
-    """Say why an answer is not whole, by what its provider calls its end; "" where it is."""
+def cut_reason(finish: str | None) -> str:
+    """Say why an answer is not complete, by the provider's finish reason; "" where it is."""
     if finish == "length":
         return "The answer ends where the provider's limit of length is."
     if finish == "content_filter":
@@ -160,7 +167,7 @@ def never() -> bool:
 
 def answer(model: Model, question: Question) -> Answer:
     """Ask a model and wait for the whole answer."""
-    for said in model.ask(question, never):
-        if isinstance(said, Answer):
-            return said
+    for part in model.ask(question, never):
+        if isinstance(part, Answer):
+            return part
     raise ValueError(f"{model.name} ended without an answer")

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
-from looseleaf.agents.accounts import TOKEN
-from looseleaf.errors import Unavailable
-from looseleaf.folders import fold
-from looseleaf.memory.scope import Shelf
-from looseleaf.memory.templates import TemplateContext, starter
-from looseleaf.operations.audit import event, has_accounts
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import (
-    HERE,
-    Where,
-    accounts_of,
+from looseleaf.access.accounts import TOKEN
+from looseleaf.agents.record import AgentRecord
+from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import (
     agent_of,
     allow_page,
     layer_of,
@@ -23,7 +15,13 @@ from looseleaf.operations.context import (
     user_exists,
     visible_agents,
 )
+from looseleaf.errors import Unavailable
+from looseleaf.files.folders import fold
+from looseleaf.memory.provenance import FROM_SYSTEM
+from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.memory.templates import TemplateContext, starter
 from looseleaf.operations.history import forget
+from looseleaf.times import format_date
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from looseleaf.agents.record import AgentRecord
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
 
 
 @value
@@ -52,7 +49,11 @@ def list_agents(context: Context) -> list[AgentRecord]:
 
 @operation("looseleaf/show-agent", permission="read", categories=("agents",), read_only=True)
 def show_agent(context: Context, agent: str | int | None = None) -> AgentRecord:
-    """Show one agent, found by id or slug."""
+    """Show one agent, found by id or slug.
+
+    Arguments:
+        agent: The agent to show, by id or slug; without it, the token's or the default agent.
+    """
     return agent_of(context, agent)
 
 
@@ -65,7 +66,16 @@ def create_agent(
     owner: int | None = None,
     config: Mapping[str, Any] | None = None,
 ) -> AgentRecord:
-    """Create an agent and start its SOUL.md and MEMORY.md; pages that are there stay."""
+    """Create an agent and start its SOUL.md and MEMORY.md; pages that are there stay.
+
+    Arguments:
+        slug: The new agent's short name, which also names its folder: lower-case letters, digits,
+            - and _.
+        name: The agent's name for people; without it, the slug.
+        owner: The id of the user whom the agent belongs to; without it, the user who acts.
+        config: The first configuration, such as {"chat": {"turn_limit": 5}}; without it, an empty
+            one.
+    """
     context.allow()
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
 
@@ -74,47 +84,79 @@ def create_agent(
             start_pages(context, Shelf("user", user))
         start_pages(context, record.shelf, agent_name=record.name)
 
-    above = 0 if context.agents.has_register() else _highest_id(context)
-    record = context.agents.create(
-        slug, name=name, owner=user, config=config, start=start, above=above
+    record = context.parts.agents.create(
+        slug,
+        name=name,
+        owner=user,
+        config=config,
+        start=start,
+        highest_id=lambda: _highest_id(context),
     )
-    return _followed(context, record)
+    return _update_generated_pages(context, record)
 
 
 def _highest_id(context: Context) -> int:
     """Give the highest id of an agent that any token or grant names: one that has been given."""
-    if not has_accounts(context):
+    if not context.parts.has_accounts():
         return 0
-    accounts = accounts_of(context)
-    credentials = [one.agent_id for one in accounts.credentials.list(TOKEN)]
-    return max([0, *credentials, *(one.agent_id for one in accounts.grants.list())])
+    accounts = context.parts.accounts()
+    credentials = [credential.agent_id for credential in accounts.credentials.list(TOKEN)]
+    return max([0, *credentials, *(grant.agent_id for grant in accounts.grants.list())])
 
 
 @operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
 def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "") -> AgentRecord:
-    """Give an agent another slug, moving its folder; its id and history stay."""
-    return _followed(context, context.agents.rename(agent_of(context, agent).id, slug, name=name))
+    """Give an agent another slug, moving its folder; its id and history stay.
+
+    Arguments:
+        agent: The agent to rename, by id or its present slug.
+        slug: The new slug: lower-case letters, digits, - and _.
+        name: The new name for people; without it, the name stays.
+    """
+    return _update_generated_pages(
+        context, context.parts.agents.rename(agent_of(context, agent).id, slug, name=name)
+    )
 
 
 @operation(
     "looseleaf/configure-agent", permission="agents", categories=("agents",), idempotent=True
 )
 def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any]) -> AgentRecord:
-    """Set keys of an agent's configuration; a key set to null is taken out."""
-    return _followed(context, context.agents.configure(agent_of(context, agent).id, config))
+    """Set keys of an agent's configuration; a key set to null is taken out.
+
+    Arguments:
+        agent: The agent to configure, by id or slug.
+        config: The keys to set, each with its whole new value; null takes a key out, and all other
+            keys stay.
+    """
+    return _update_generated_pages(
+        context, context.parts.agents.configure(agent_of(context, agent).id, config)
+    )
 
 
 @operation(
     "looseleaf/set-agent-status", permission="agents", categories=("agents",), idempotent=True
 )
 def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRecord:
-    """Make an agent active, inactive or archived."""
-    return _followed(context, context.agents.set_status(agent_of(context, agent).id, status))
+    """Make an agent active, inactive or archived.
+
+    Arguments:
+        agent: The agent to switch on or off, by id or slug.
+        status: The new status: active, inactive or archived.
+    """
+    return _update_generated_pages(
+        context, context.parts.agents.set_status(agent_of(context, agent).id, status)
+    )
 
 
 @operation("looseleaf/delete-agent", permission="agents", categories=("agents",), destructive=True)
 def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
-    """Delete an agent, with its pages if told, and end its tokens and roles; it can be restored."""
+    """Delete an agent, with its pages if told, and end its tokens and roles; it can be restored.
+
+    Arguments:
+        agent: The agent to delete, by id or slug.
+        files: Whether the agent's pages go with it; without them, its folder stays where it is.
+    """
     record = agent_of(context, agent)
     store = context.pages.store_for(record.shelf)
     count = len(store.list_subtree(record.shelf, "")) if files else 0
@@ -122,14 +164,15 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
         for entry in store.list_subtree(record.shelf, ""):
             scope = record.shelf.page(entry.filename)
             store.delete(scope, change=context.change("delete agent"))
-    context.agents.remove(record.id, files=files)
+    context.parts.agents.remove(record.id, files=files)
     _end_rights(context, record)
     try:
         forget(context, record.shelf)
     except (OSError, Unavailable) as error:
-        context.report(f"the search index still holds text of {record.slug}", error)
-    _followed(context, record)
-    return Removed(record.slug, count, record.slug in context.agents.slugs())
+        context.parts.report(f"the search index still holds text of {record.slug}", error)
+    _update_generated_pages(context, record)
+    folders = context.parts.agents.folders
+    return Removed(record.slug, count, folders is not None and record.slug in folders.slugs())
 
 
 @operation(
@@ -138,36 +181,40 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
 def list_deleted_agents(context: Context) -> list[AgentRecord]:
     """List the deleted agents that can be restored, by id."""
     context.allow()
-    return context.agents.deleted()
+    return context.parts.agents.deleted_records()
 
 
 @operation("looseleaf/restore-agent", permission="agents", categories=("agents",))
 def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> AgentRecord:
-    """Bring a deleted agent back: its id, its pages and their history, but no token and no role."""
+    """Bring a deleted agent back: its id, its pages and their history, but no token and no role.
+
+    Arguments:
+        agent: The deleted agent, by id or by the slug that it had.
+        slug: The slug that it gets, needed only where another agent has taken its own meanwhile.
+    """
     context.allow()
-    for record in context.agents.deleted():
+    for record in context.parts.agents.deleted_records():
         if str(agent) in (str(record.id), record.slug):
             _end_rights(context, record)  # where it was deleted by other means than the operation
-    return _followed(context, context.agents.restore(agent, slug))
+    return _update_generated_pages(context, context.parts.agents.restore(agent, slug))
 
 
 def _end_rights(context: Context, record: AgentRecord) -> None:
     """End the tokens of an agent and take away the roles on it."""
-    if not has_accounts(context):
+    if not context.parts.has_accounts():
         return
     target = f"agent={record.slug} id={record.id}"
-    told = event(context, "end the rights of a deleted agent", target)
+    audit_event = event(context, "end the rights of a deleted agent", target)
     try:
-        accounts_of(context).end_agent(record.id, context.clock(), told)
+        context.parts.accounts().end_agent(record.id, context.clock(), audit_event)
     except Unavailable as error:
         # The agent is gone, so that its tokens open nothing; restoring it ends them first.
-        context.report(f"the tokens of the deleted agent {record.slug} are not ended", error)
+        context.parts.report(f"the tokens of the deleted agent {record.slug} are not ended", error)
 
 
-def _followed(context: Context, record: AgentRecord) -> AgentRecord:
+def _update_generated_pages(context: Context, record: AgentRecord) -> AgentRecord:
     """Bring the pages that are generated from the list of agents up to date."""
-    if context.generated is not None:
-        context.generated().follow_agents()
+    context.parts.generated().follow_agents()
     return record
 
 
@@ -178,34 +225,41 @@ def _followed(context: Context, record: AgentRecord) -> AgentRecord:
     idempotent=True,
 )
 def scaffold(context: Context, file: str = "", *, where: Where = HERE) -> list[str]:
-    """Start the core pages of an agent, or one page, if they are not there; give those made."""
+    """Start the core pages of an agent, or one page, if they are not there; give those made.
+
+    Arguments:
+        file: The one page to start, such as SOUL.md; without it, every core page of the layer.
+        layer: The layer whose core pages are started: shared, agent, user or network; without it,
+            the agent's.
+    """
     if file:
         scope = scope_of(context, file, where)
         return start_pages(context, scope.shelf, file=file)
     shelf = shelf_of(context, where, layer_of(where, "agent"))
-    for registered in context.pages.registry.by_layer(shelf.layer):
-        allow_page(context, shelf.page(registered.filename))
+    for registered_file in context.pages.registry.by_layer(shelf.layer):
+        allow_page(context, shelf.page(registered_file.filename))
     return start_pages(context, shelf)
 
 
 def start_pages(
     context: Context, shelf: Shelf, *, file: str = "", agent_name: str = ""
 ) -> list[str]:
-    """Start the core pages of a shelf that are not there yet, whoever acts; give those made."""
+    """Start the missing core pages of a shelf, without a check of rights; name the new pages."""
     if shelf.layer == "agent" and not agent_name:
-        agent_name = context.agents.resolve(shelf.agent_id).name
+        agent_name = context.parts.agents.resolve(shelf.agent_id).name
     template = TemplateContext(
         agent_name=agent_name,
         workspace_name=context.settings.name,
-        date=time.strftime("%Y-%m-%d", time.gmtime(context.clock())),
+        date=format_date(context.clock()),
     )
-    made = []
-    starters = context.starters().functions
-    for one in context.pages.registry.by_layer(shelf.layer):
-        wanted = not one.composable and fold(file or one.filename) == fold(one.filename)
-        text = starter(one.filename, template, starters) if wanted else None
+    filenames = []
+    starters = context.parts.starters().functions
+    for registered_file in context.pages.registry.by_layer(shelf.layer):
+        filename = registered_file.filename
+        is_due = not registered_file.composable and fold(file or filename) == fold(filename)
+        text = starter(filename, template, starters) if is_due else None
         if text is not None:
-            scope = shelf.page(one.filename)
-            if context.pages.scaffold(scope, text, change=context.change("scaffold")):
-                made.append(one.filename)
-    return made
+            change = context.change("scaffold", origin=FROM_SYSTEM)
+            if context.pages.scaffold(shelf.page(filename), text, change=change):
+                filenames.append(filename)
+    return filenames

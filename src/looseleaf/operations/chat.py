@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.chat.compaction import compaction_of
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_meant, agent_of
+from looseleaf.catalog.session_access import own_session
+from looseleaf.catalog.tools.model_tools import run_tool, tools_for
 from looseleaf.chat.events import Called, Ended, Titled
 from looseleaf.chat.journal import title_for
-from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Written, first_words
+from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, first_words
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors import EmptyMessage, InvalidArgument, LooseleafError, ModelMissing
-from looseleaf.models.model import Attachment, Message, Offer
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_meant, agent_of, chats_of
-from looseleaf.operations.model_tools import run_tool, tools_for
-from looseleaf.operations.prompt import assemble
-from looseleaf.operations.session_access import own_session
+from looseleaf.memory.provenance import SESSION, Activity
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.models.model import Attachment, Message, Offer, Usage
+from looseleaf.operations.prompt_assembly import build_request, compose
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -24,27 +25,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.remote_context import RemoteContext
     from looseleaf.chat.events import Event
-    from looseleaf.chat.session import Begun, Session
-    from looseleaf.models.model import Model, ToolCall, Usage
-    from looseleaf.operations.context import Context
-    from looseleaf.operations.remote_context import Elsewhere
+    from looseleaf.chat.session import BegunTurn, Session
+    from looseleaf.models.model import Model, ToolCall
     from looseleaf.prompt.request import Request
 
 _MOST_STEPS = 50
 _LONGEST_REQUEST = 200
-
-
-@value
-class Saying:
-    """What someone says, and to go on with which session; without a text, the last is answered."""
-
-    message: str | None
-    session: str = ""
-    mode: str = "chat"
-    request: str = ""
-    model: str = ""
-    attachments: tuple[Attachment, ...] = ()
 
 
 @value
@@ -66,27 +55,36 @@ class Reply:
     usage: Usage
 
 
-def converse(context: Context | Elsewhere, saying: Saying, where: Where = HERE) -> Iterator[Event]:
-    """Say something to an agent, and give every event of its answer; to close it cancels.
+@value
+class Cancelled:
+    """Whether a turn was running, and is stopped."""
 
-    What is wrong is raised before anything is saved; what fails later is raised by the iterator,
-    and the message is kept.
+    cancelled: bool
+
+
+def converse(
+    context: Context | RemoteContext, chat_input: Saying, where: Where = HERE
+) -> Iterator[Event]:
+    """Say something to an agent, and give every event of its answer; closing the iterator cancels.
+
+    A wrong argument is an error before anything is saved. A later failure is raised by the
+    iterator, and the message is kept.
     """
     if context.is_remote:
-        return context.converse(saying, where)
+        return context.converse(chat_input, where)
     context = context.during("chat")
-    session = own_session(context, saying.session) if saying.session else None
+    session = own_session(context, chat_input.session) if chat_input.session else None
     agent = agent_of(context, session.agent) if session else agent_meant(context, where)
-    mode = session.mode if session else saying.mode
-    if saying.message is not None and not saying.message.strip():
+    mode = session.mode if session else chat_input.mode
+    if chat_input.message is not None and not chat_input.message.strip():
         raise EmptyMessage
-    if not saying.request.isprintable() or len(saying.request) > _LONGEST_REQUEST:
+    if not chat_input.request.isprintable() or len(chat_input.request) > _LONGEST_REQUEST:
         raise InvalidArgument("request", f"it has at most {_LONGEST_REQUEST} printable characters")
-    model = model_of(context, agent, mode, saying.model)
-    request = assemble(context.during("read"), mode, where=Where(agent.id, where.user)).request
+    model = model_of(context, agent, mode, chat_input.model)
+    request = build_request(context.during("read"), mode, where=Where(agent.id, where.user))
     message = None
-    if saying.message is not None:
-        message = Message("user", saying.message, attachments=saying.attachments)
+    if chat_input.message is not None:
+        message = Message("user", chat_input.message, attachments=chat_input.attachments)
     local = context.principal.is_local
     opening = Opening(
         session.id if session else "",
@@ -94,48 +92,64 @@ def converse(context: Context | Elsewhere, saying: Saying, where: Where = HERE) 
         agent.id,
         mode,
         message,
-        first_words(saying.message or ""),
-        saying.request,
+        first_words(chat_input.message or ""),
+        chat_input.request,
         model.name,
     )
-    begun = chats_of(context).turns.begin(opening)
-    return _taken(context, begun, request, model)
+    start = context.parts.chats().turns.begin(opening)
+    return _take_turn(context, start, request, model)
 
 
-def _taken(context: Context, begun: Begun, request: Request, model: Model) -> Iterator[Event]:
-    chats = chats_of(context)
-    if begun.lease is None:
-        yield _again(context, begun)
+def _take_turn(
+    context: Context, start: BegunTurn, request: Request, model: Model
+) -> Iterator[Event]:
+    chats = context.parts.chats()
+    if start.lease is None:
+        yield _repeat_end(context, start)
         return
-    why = f"chat session {begun.session.id}, turn {begun.turn.number}"
-    acting = changed(context, actor=request.agent.slug, surface="chat", reason=why)
+    agent_context = speaking_in(context, start.session, request.agent)
     party = Party(
         model,
         lambda: _system(context, request),
         tuple(
             Offer(tool.name, tool.description, tool.parameters)
-            for tool in tools_for(acting, request)
+            for tool in tools_for(agent_context, request)
         ),
-        lambda call: _run(acting, request, call),
+        lambda call: run_call(agent_context, request, call),
         step_limit(context, request.agent),
-        compaction_of(request.agent.config),
+        request.agent.configuration.chat.compaction,
         lambda: not context.is_current(),
     )
-    for event in TurnTaker(chats, begun, begun.lease, party).take():
+    for event in TurnTaker(chats, start, start.lease, party).take():
         if isinstance(event, Ended) and event.status == "completed":
-            title = _titled(context, begun.session, model)
+            title = _name_session(context, start.session, model)
             if title:
                 yield Titled(title)
         yield event
 
 
+def speaking_in(context: Context, session: Session, agent: AgentRecord) -> Context:
+    """Give a context in which an agent acts by itself during a session.
+
+    Neither the reason nor the origin that a person states for a message is that of the agent.
+    """
+    return changed(
+        context,
+        actor=agent.slug,
+        surface="chat",
+        reason="",
+        origin="",
+        activity=Activity(SESSION, session.id),
+    )
+
+
 def _system(context: Context, request: Request) -> tuple[str, ...]:
     where = Where(request.agent.id, request.user if context.principal.is_local else None)
-    return assemble(context.during("read"), request.mode, where=where).messages
+    return compose(context.during("read"), request.mode, where=where).messages
 
 
-def _run(context: Context, request: Request, call: ToolCall) -> Result:
-    """Run a tool as the agent itself; what it wrote is told by revision."""
+def run_call(context: Context, request: Request, call: ToolCall) -> Result:
+    """Run a tool as the agent itself, and name the revisions that it wrote."""
     envelope = run_tool(context, request, call.name, call.arguments)
     text = json.dumps(envelope, ensure_ascii=False)
     data = envelope.get("data", {})
@@ -145,49 +159,49 @@ def _run(context: Context, request: Request, call: ToolCall) -> Result:
     return Result(text, written=(Written(file, data["revision"], call.name, call.id),))
 
 
-def _again(context: Context, begun: Begun) -> Ended:
+def _repeat_end(context: Context, start: BegunTurn) -> Ended:
     """Give the end of a turn that was asked for again."""
-    entries = chats_of(context).sessions.messages(begun.session.id, after=begun.turn.first)
+    entries = context.parts.chats().sessions.messages(start.session.id, after=start.turn.first)
     texts = [
         entry.message.text
         for entry in entries
-        if entry.turn == begun.turn.number and entry.message.role == "assistant"
+        if entry.turn == start.turn.number and entry.message.role == "assistant"
     ]
-    turn = begun.turn
+    turn = start.turn
     text = texts[-1] if texts else ""
-    return Ended(begun.session.id, turn.number, turn.status, text, turn.usage, turn.written, 0, "")
+    return Ended(start.session.id, turn.number, turn.status, text, turn.usage, turn.written, 0, "")
 
 
-def _titled(context: Context, session: Session, model: Model) -> str:
+def _name_session(context: Context, session: Session, model: Model) -> str:
     """Let the model name a session that only has its first words for a title."""
     first = session.titled in ("", BY_FIRST_WORDS) and session.answers == 0
     if not context.settings.chat_model_titles or not first:
         return ""
-    sessions = chats_of(context).sessions
+    sessions = context.parts.chats().sessions
     try:
         title = title_for(sessions.messages(session.id), model)
     except LooseleafError as error:
-        context.report(f"The chat session {session.id} keeps its first words as title", error)
+        context.parts.report(f"The chat session {session.id} keeps its first words as title", error)
         return ""
     if title:
         sessions.change(session.id, title=title, titled=BY_MODEL)
     return title
 
 
-def model_of(context: Context, agent: AgentRecord, mode: str, told: str = "") -> Model:
+def model_of(context: Context, agent: AgentRecord, mode: str, model_name: str = "") -> Model:
     """Open the model that answers for an agent in a mode, or raise `ModelMissing`."""
-    if told:
+    if model_name:
         context.during("settings").allow()
-    name = told or (context.model_for(agent.id, mode) if context.model_for else None)
-    if not name or context.models is None:
+    name = model_name or context.parts.model_for(agent.id, mode)
+    if not name:
         raise ModelMissing(agent.slug, mode)
-    return context.models().open(name)
+    return context.parts.models().open(name)
 
 
 def step_limit(context: Context, agent: AgentRecord) -> int:
     """Say how often a model may be asked for one answer."""
-    told = agent.config.get("chat", {}).get("turn_limit", context.settings.chat_turn_limit)
-    return max(1, min(int(told), _MOST_STEPS))
+    limit = agent.configuration.chat.turn_limit or context.settings.chat_turn_limit
+    return max(1, min(limit, _MOST_STEPS))
 
 
 @operation("datamachine/send-message", permission="chat", categories=("chat",))
@@ -202,36 +216,62 @@ def send_message(
     attachments: tuple[Attachment, ...] = (),
     where: Where = HERE,
 ) -> Reply:
-    """Say something to an agent and wait for its answer; without a session, a new one begins."""
-    given = {"message": message, "session": session, "mode": mode, "request": request}
-    events = begun(context, {**given, "model": model, "attachments": attachments}, where)
-    return replied(context, events)
+    """Say something to an agent and wait for its answer; without a session, a new one begins.
+
+    Arguments:
+        message: What is said to the agent.
+        session: The id of the conversation to go on with; without it, a new conversation begins.
+        mode: The kind of request that a new conversation is, which decides what its prompt has.
+        request: An id of the sender's own choice; sending the same id again gives the same answer
+            and asks no model.
+        model: The model that answers this one time, as provider:model, instead of the agent's own;
+            choosing it takes the permission to change settings.
+        attachments: Files that belong to the message, named but not contained: name, media_type,
+            reference and bytes of each.
+        agent: The agent that is spoken to in a new conversation, by id or slug; without it, the
+            token's or the default agent.
+        user: The user whose agent and USER.md are meant, by id; without it, the user who acts.
+        layer: Not used here: a conversation belongs to an agent, not to a layer.
+    """
+    fields = {"message": message, "session": session, "mode": mode, "request": request}
+    events = begin_turn(context, {**fields, "model": model, "attachments": attachments}, where)
+    return collect_reply(context, events)
 
 
 @operation("looseleaf/continue-chat", permission="chat", categories=("chat",))
 def continue_chat(context: Context, session: str, *, model: str = "") -> Reply:
-    """Let an agent answer what it has not answered yet, after a failure or at the turn limit."""
-    return replied(context, converse(context, Saying(None, session, model=model)))
+    """Let an agent answer what it has not answered yet, after a failure or at the turn limit.
+
+    Arguments:
+        session: The id of the conversation whose last message has no complete answer yet.
+        model: The model that answers this one time, as provider:model, instead of the agent's own;
+            choosing it takes the permission to change settings.
+    """
+    return collect_reply(context, converse(context, Saying(None, session, model=model)))
 
 
 @operation("looseleaf/cancel-chat", permission="chat", categories=("chat",), idempotent=True)
-def cancel_chat(context: Context, session: str) -> dict[str, bool]:
-    """Stop the turn that is running in a session, here or in another process."""
-    found = own_session(context, session)
-    return {"cancelled": chats_of(context).turns.cancel(found.id)}
+def cancel_chat(context: Context, session: str) -> Cancelled:
+    """Stop the turn that is running in a session, here or in another process.
+
+    Arguments:
+        session: The id of the conversation whose running answer is stopped.
+    """
+    chat_session = own_session(context, session)
+    return Cancelled(context.parts.chats().turns.cancel(chat_session.id))
 
 
-def begun(
-    context: Context, given: Mapping[str, Any], where: Where | None = None
+def begin_turn(
+    context: Context, arguments: Mapping[str, Any], where: Where | None = None
 ) -> Iterator[Event]:
     """Begin a turn by the arguments of `send_message` or `continue_chat`."""
-    attached = tuple(_attachment(one) for one in given.get("attachments", ()))
-    told = {name: one for name, one in given.items() if name != "attachments"}
-    saying = Saying(**{"message": None, **told, "attachments": attached})
-    return converse(context, saying, where or HERE)
+    attachments = tuple(_attachment(attachment) for attachment in arguments.get("attachments", ()))
+    fields = {name: argument for name, argument in arguments.items() if name != "attachments"}
+    chat_input = Saying(**{"message": None, **fields, "attachments": attachments})
+    return converse(context, chat_input, where or HERE)
 
 
-def replied(context: Context, events: Iterator[Event]) -> Reply:
+def collect_reply(context: Context, events: Iterator[Event]) -> Reply:
     """Wait for the end of a turn."""
     calls: list[Called] = []
     end: Ended | None = None
@@ -266,11 +306,11 @@ def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
     )
 
 
-def _attachment(given: Attachment | dict[str, Any]) -> Attachment:
-    if isinstance(given, Attachment):
-        return given
+def _attachment(attachment: Attachment | dict[str, Any]) -> Attachment:
+    if isinstance(attachment, Attachment):
+        return attachment
     try:
-        return Attachment(**given)
+        return Attachment(**attachment)
     except TypeError:
-        why = "each has a name, a media_type and a reference"
-        raise InvalidArgument("attachments", why) from None
+        rule = "each has a name, a media_type and a reference"
+        raise InvalidArgument("attachments", rule) from None

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import allow_page, require_outcome, shelf_of
 from looseleaf.errors import Invalid
-from looseleaf.memory.pages import decoded
-from looseleaf.memory.store import Missing
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, allow_page, settled, shelf_of
-from looseleaf.operations.moment import at
+from looseleaf.memory.day import Day
+from looseleaf.memory.history import at
+from looseleaf.memory.pages import Saved, decode_text
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.search.results import Results
+from looseleaf.memory.store import Deleted, Missing
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.daily import DailyMemory
-    from looseleaf.memory.find import Index
-    from looseleaf.memory.pages import Saved
-    from looseleaf.memory.search import Results
-    from looseleaf.memory.store import Deleted
-    from looseleaf.operations.context import Context
+    from looseleaf.memory.search.ranked import Index
 
-ANY_DAY = "daily/2026/01/01.md"  # all days are alike to permissions
+ANY_DAY = Day("2026", "01", "01").filename  # all days are alike to permissions
 
 
 @value
@@ -54,23 +54,29 @@ def journal(context: Context, where: Where, *, index: Index | None = None) -> Da
 def read_day(
     context: Context, date: str | None = None, *, where: Where = HERE, as_of: str = ""
 ) -> DayText:
-    """Read one day of the journal; without a date, today in UTC."""
+    """Read one day of the journal; without a date, today in UTC.
+
+    Arguments:
+        date: The day to read, as YYYY-MM-DD in UTC; without it, today.
+        as_of: A revision number or a UTC time, to read what the day's page said then; without it,
+            what it says now.
+    """
     daily = journal(context, where)
     day = daily.day(date)
     if as_of:
         raw = at(context.history, daily.shelf.page(day.filename), as_of)
-        return DayText(str(day), day.filename, True, decoded(day.filename, raw), "")
+        return DayText(str(day), day.filename, True, decode_text(day.filename, raw), "")
     page = daily.read(str(day))
     if isinstance(page, Missing):
         return DayText(str(day), day.filename, False, "", "")
-    return DayText(str(day), day.filename, True, decoded(day.filename, page.content), page.hash)
+    return DayText(str(day), day.filename, True, decode_text(day.filename, page.content), page.hash)
 
 
 @operation(
     "datamachine/daily-memory-write",
     permission="write",
     categories=("memory", "daily"),
-    versioned=True,
+    changes_page=True,
 )
 def write_day(
     context: Context,
@@ -82,7 +88,18 @@ def write_day(
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
-    """Append to one day of the journal, or replace it whole; without a date, today in UTC."""
+    """Append to one day of the journal, or replace it whole; without a date, today in UTC.
+
+    Arguments:
+        content: Markdown: the lines to add to the day where mode is append, the day's whole new
+            text where it is write.
+        date: The day to write to, as YYYY-MM-DD in UTC; without it, today.
+        mode: append adds lines to the end of the day; write replaces the whole day.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+        allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
+            "[rest unchanged]", which is refused otherwise.
+    """
     daily = journal(context, where)
     if mode not in ("append", "write"):
         raise Invalid(f"mode is append or write, not {mode!r}.")
@@ -90,7 +107,7 @@ def write_day(
     if mode == "append":
         return daily.append(date, content, change=change)
     outcome = daily.write(date, content, change=change)
-    return settled(daily.day(date).filename, outcome)
+    return require_outcome(daily.day(date).filename, outcome)
 
 
 @operation(
@@ -119,7 +136,14 @@ def search_days(
     lines: int = 2,
     where: Where = HERE,
 ) -> Results:
-    """Find a text in the journal, newest day first; both ends of the range are included."""
+    """Find a text in the journal, newest day first; both ends of the range are included.
+
+    Arguments:
+        query: The exact text to find in the journal; upper and lower case are the same.
+        since: The first day that is searched, as YYYY-MM-DD; without it, the oldest.
+        until: The last day that is searched, as YYYY-MM-DD; without it, the newest.
+        lines: How many lines before and after each match are given with it.
+    """
     daily = journal(context, where, index=context.index())
     return daily.search(query, since=since, until=until, context=lines)
 
@@ -129,12 +153,18 @@ def search_days(
     permission="write",
     categories=("memory", "daily"),
     destructive=True,
-    versioned=True,
+    changes_page=True,
 )
 def delete_day(
     context: Context, date: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:
-    """Delete one day of the journal; its text stays in the history."""
+    """Delete one day of the journal; its text stays in the history.
+
+    Arguments:
+        date: The day to delete, as YYYY-MM-DD in UTC.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+    """
     daily = journal(context, where)
     outcome = daily.delete(date, change=context.change("delete", if_match=if_match))
-    return settled(daily.day(date).filename, outcome)
+    return require_outcome(daily.day(date).filename, outcome)

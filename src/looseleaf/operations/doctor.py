@@ -5,29 +5,34 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from datetime import datetime
 
-from looseleaf.agents.files import RECORD
-from looseleaf.agents.record import STATUSES, check_config
+from looseleaf.agents.agent_list import readable_agents
+from looseleaf.agents.record import STATUSES
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.tools.names import unknown_tool_names
 from looseleaf.errors import AgentMissing, LooseleafError
-from looseleaf.memory.scope import Shelf
-from looseleaf.operations.audit import has_accounts
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.hidden_text import check_hidden_text
-from looseleaf.operations.prompt_condition import check_core_pages, check_hooks, readable_agents
-from looseleaf.stores import condition
-from looseleaf.stores.audit_anchor import HOME
-from looseleaf.stores.audit_anchor import NAME as AUDIT_END
-from looseleaf.stores.condition import Finding
+from looseleaf.memory.scope import Shelf, Where
+from looseleaf.operations.prompt_assembly import assemble, host_limit
+from looseleaf.prompt.host_limit import concerns_person, fit_to_host
+from looseleaf.stores.database.audit_anchor import HOME
+from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
+from looseleaf.stores.disk.agents.record_files import RECORD
+from looseleaf.times import parse_time
+from looseleaf.upkeep import folder_condition
+from looseleaf.upkeep.core_pages import check_core_pages, shelves_to_check
+from looseleaf.upkeep.daily_task.compaction import Compactions
+from looseleaf.upkeep.finding import Finding
+from looseleaf.upkeep.hidden_text import check_hidden_text
+from looseleaf.upkeep.system_tasks.condition import check_tasks, list_conditions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from looseleaf.agents.accounts import Audit
+    from looseleaf.access.accounts import Audit
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
-    from looseleaf.operations.context import Context
 
 _MOST = 20
 # What reading damaged files can raise. A doctor that falls ill with the patient helps nobody.
@@ -38,21 +43,28 @@ _DAMAGE = (LooseleafError, OSError, sqlite3.Error, ValueError, LookupError, Type
     "looseleaf/check-workspace", permission="operate", categories=("doctor",), read_only=True
 )
 def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
-    """Check the folder, locks, index, database and configuration; to verify reads everything."""
+    """Check the folder, locks, index, database and configuration; to verify reads everything.
+
+    Arguments:
+        verify: Whether every page and index is read and compared with its checksum, which takes
+            longer.
+    """
     context.allow()
     root = os.path.realpath(context.settings.root)
     is_shared = context.settings.group_writable
+    pages, agents, user = context.pages, context.parts.agents, context.settings.default_user
     checks: dict[str, Iterator[Finding]] = {
-        "python": condition.python(),
-        "file system": condition.file_system(root),
-        "permissions": condition.permissions(root, group_writable=is_shared),
-        "leftovers": condition.leftovers(root),
-        "databases": condition.databases(root),
+        "python": folder_condition.python(),
+        "file system": folder_condition.file_system(root),
+        "permissions": folder_condition.permissions(root, group_writable=is_shared),
+        "leftovers": folder_condition.leftovers(root),
+        "databases": folder_condition.databases(root),
         "agents": _agents(context, root),
-        "core pages": check_core_pages(context),
-        "hidden text": check_hidden_text(context, every_page=verify),
-        "hooks": check_hooks(context),
+        "core pages": check_core_pages(pages, agents, user),
+        "hidden text": check_hidden_text(pages, shelves_to_check(agents, user), every_page=verify),
+        "hooks": _hooks(context),
         "accounts": _accounts(context, root, verify=verify),
+        "upkeep": _upkeep(context),
     }
     if verify:
         checks |= {"index": _indexes(context, root), "pages": _pages(context, root)}
@@ -73,11 +85,12 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
     ids: dict[int, str] = {}
     fine = 0
     # The pages of a deleted agent stay, so that it can be restored.
-    deleted = {one.slug for one in context.agents.deleted()}
-    for slug in context.agents.slugs():
+    deleted = {agent.slug for agent in context.parts.agents.deleted_records()}
+    folders = context.parts.agents.folders
+    for slug in folders.slugs() if folders is not None else ():
         try:
-            record = context.agents.resolve(slug)
-            check_config(slug, record.config)
+            record = context.parts.agents.resolve(slug)
+            record.configuration.check()
             _check_record(root, record)
         except (LooseleafError, ValueError) as error:
             if not (isinstance(error, AgentMissing) and slug in deleted):
@@ -90,31 +103,84 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
             continue
         ids[record.id] = slug
         fine += 1
-    for slug in context.agents.lost(ids):
+        policy = record.configuration.tool_policy
+        for problem in unknown_tool_names(context.parts.operations(), policy):
+            advice = f"Correct the tool_policy: looseleaf agents configure {slug} 'tool_policy=…'."
+            yield Finding("agents", "warning", f"{slug}: in its tool_policy {problem}", advice)
+    for slug in folders.lost_slugs(ids) if folders is not None else ():
         advice = "Restore its folder from a backup; its history is in .looseleaf/history."
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
 
 
+def _upkeep(context: Context) -> Iterator[Finding]:
+    """Check that system tasks run and do their work, and that none was left half done."""
+    agents = list(readable_agents(context.parts.agents))
+    tasks = context.parts.system_tasks().all()
+    yield from check_tasks(list_conditions(tasks, agents, context.settings, context.clock()))
+    for agent in agents:
+        compactions = Compactions(
+            context.settings.root, context.parts.pages, context.parts.history, agent.id
+        )
+        for record in compactions.unfinished():
+            detail = f"the upkeep run {record.id} of {agent.slug} was stopped half-way"
+            advice = f"looseleaf upkeep run --agent {agent.slug} completes it or takes it back."
+            yield Finding("upkeep", "warning", detail, advice)
+
+
 def _check_record(root: str, record: AgentRecord) -> None:
     """Read a record as strictly as other programs do; an agent is found by less than that."""
     with open(os.path.join(root, "agents", record.slug, RECORD), "rb") as file:
         json.loads(file.read())
-    datetime.fromisoformat(record.created)
+    parse_time(record.created)
     if record.status not in STATUSES:
         raise ValueError(f"the status is {record.status!r}, not one of {', '.join(STATUSES)}")
 
 
+def _hooks(context: Context) -> Iterator[Finding]:
+    """Check that what agents are given when a coding agent starts fits into its hook's output."""
+    count = 0
+    for record in readable_agents(context.parts.agents):
+        if record.status != "active":
+            continue
+        try:
+            missing = _describe_omissions(context, record)
+        except LooseleafError:
+            continue  # a page or policy, which other checks name
+        if missing:
+            count += 1
+            advice = f"looseleaf prompt check --hook --agent {record.slug} says more."
+            yield Finding("hooks", "warning", f"{record.slug}: {missing}", advice)
+    if not count:
+        room = f"{context.settings.hook_characters:,} characters"
+        yield Finding("hooks", "ok", f"what agents are given fits into {room}")
+
+
+def _describe_omissions(context: Context, record: AgentRecord) -> str:
+    """Say what a hook leaves out of an agent's pages; "" where it leaves out nothing of weight."""
+    assembly = assemble(context, "chat", where=Where(record.id))
+    limit = host_limit(context, record, "any")
+    excerpt = fit_to_host(assembly, limit)
+    if excerpt is assembly or not concerns_person(excerpt):
+        return ""  # a generated page is left out without loss
+    parts = [
+        f"{verb} {', '.join(names)}"
+        for verb, names in (("gives in part", excerpt.truncated), ("leaves out", excerpt.omitted))
+        if names
+    ]
+    return f"a hook may print {limit.characters:,} characters, so it {' and '.join(parts)}"
+
+
 def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
     """Check that the database opens, and the chain of its audit."""
-    if context.accounts is None or not has_accounts(context):
+    if not context.parts.has_accounts():
         if os.path.exists(os.path.join(root, HOME, AUDIT_END)):
             advice = "Restore it from a backup: users, tokens and conversations are in it."
             yield Finding("accounts", "fault", "the database was there and is gone", advice)
         return
     try:
-        accounts = context.accounts()
+        accounts = context.parts.accounts()
         if not verify:
             yield Finding("accounts", "ok", "the database opens")
             return
@@ -131,12 +197,12 @@ def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]
 
 def _audit(audit: Audit) -> Iterator[Finding]:
     """Follow the chain of the audit."""
-    checked = audit.verify()
-    if checked.fault:
+    verdict = audit.verify()
+    if verdict.fault:
         advice = "Compare with a backup. If you restored one on purpose: rm .looseleaf/audit-end"
-        yield Finding("audit", "fault", checked.fault, advice)
+        yield Finding("audit", "fault", verdict.fault, advice)
     else:
-        yield Finding("audit", "ok", f"{checked.entries} entries form one chain")
+        yield Finding("audit", "ok", f"{verdict.entries} entries form one chain")
 
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:
@@ -147,16 +213,16 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
         present = {entry.filename for entry in context.pages.list(shelf)}
         with_history = set(context.history.pages(shelf))
         scopes += [shelf.page(name) for name in sorted(present | with_history)]
-        lost = context.history.missing(shelf)
-        faults += [(f"{shelf.name}:{name}", "its history is missing") for name in lost]
-    edited, versions = [], 0
+        names = context.history.missing(shelf)
+        faults += [(f"{shelf.name}:{name}", "its history is missing") for name in names]
+    edited_keys, versions = [], 0
     for number, scope in enumerate(scopes, 1):
-        context.progress("Verifying", number, len(scopes))
+        context.parts.show_progress("Verifying", number, len(scopes))
         verdict = context.history.verify(scope, is_core=_is_core(context, scope))
         versions += verdict.versions
         faults += [(scope.key, fault) for fault in verdict.faults]
-        edited += [scope.key] if verdict.edited_outside else []
-    yield from _page_findings(faults, edited)
+        edited_keys += [scope.key] if verdict.edited_outside else []
+    yield from _page_findings(faults, edited_keys)
     total = f"{len(scopes)} pages and {versions} versions were read, {len(faults)} faults"
     yield Finding("pages", "fault" if faults else "ok", total)
 
@@ -172,22 +238,24 @@ def _indexes(context: Context, root: str) -> Iterator[Finding]:
             yield Finding("index", "fault", f"{shelf.name}: {fault}", advice)
 
 
-def _page_findings(faults: list[tuple[str, str]], edited: list[str]) -> Iterator[Finding]:
+def _page_findings(faults: list[tuple[str, str]], edited_keys: list[str]) -> Iterator[Finding]:
     advice = "Compare with a backup, or with the history: looseleaf memory history, restore."
     for key, fault in faults[:_MOST]:
         yield Finding("pages", "fault", f"{key}: {fault}", advice)
     if len(faults) > _MOST:
         yield Finding("pages", "fault", f"{len(faults) - _MOST} more faults")
-    if edited:
-        more = f" and {len(edited) - _MOST} more" if len(edited) > _MOST else ""
-        detail = f"changed outside since Looseleaf last wrote: {', '.join(edited[:_MOST])}{more}"
+    if edited_keys:
+        rest = f" and {len(edited_keys) - _MOST} more" if len(edited_keys) > _MOST else ""
+        detail = (
+            f"changed outside since Looseleaf last wrote: {', '.join(edited_keys[:_MOST])}{rest}"
+        )
         advice = "If nobody edited them: looseleaf memory diff shows what changed."
         yield Finding("pages", "warning", detail, advice)
 
 
 def _is_core(context: Context, scope: Scope) -> bool:
-    registered = context.pages.registry.get(scope.filename)
-    return registered is not None and registered.protected
+    registered_file = context.pages.registry.get(scope.filename)
+    return registered_file is not None and registered_file.protected
 
 
 def _shelves(context: Context, root: str) -> Iterator[Shelf]:
@@ -196,4 +264,4 @@ def _shelves(context: Context, root: str) -> Iterator[Shelf]:
     for name in sorted(os.listdir(users)) if os.path.isdir(users) else ():
         if name.isascii() and name.isdigit() and int(name) > 0:
             yield Shelf("user", int(name))
-    yield from (record.shelf for record in readable_agents(context))
+    yield from (record.shelf for record in readable_agents(context.parts.agents))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import shelf_of
 from looseleaf.errors import InvalidName
-from looseleaf.memory.scope import LAYERS
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, shelf_of
+from looseleaf.memory.day import is_in_journal
+from looseleaf.memory.scope import HERE, LAYERS, Where
+from looseleaf.memory.store import has_paths
+from looseleaf.times import DAY_SECONDS
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
-    from looseleaf.operations.context import Context
-
-DAY = 86_400.0
 
 
 @value
@@ -51,12 +52,21 @@ class PagePath:
     read_only=True,
 )
 def list_files(context: Context, *, where: Where = HERE, daily: bool = False) -> list[PageInfo]:
-    """List the pages an agent reads, layer by layer; its journal only if asked."""
+    """List the pages an agent reads, layer by layer; its journal only if asked.
+
+    Arguments:
+        daily: Whether the days of the journal are listed, too.
+        agent: The agent whose pages are listed, by id or slug; without it, the token's or the
+            default agent.
+        user: The user whose pages are listed with them, by id; without it, the user who acts.
+        layer: The only layer that is listed: shared, agent, user or network; without it, all of
+            them.
+    """
     return [
         _info(context, shelf, entry.filename, entry.bytes, entry.updated)
         for shelf in _shelves(context, where)
         for entry in context.pages.list(shelf)
-        if daily or not entry.filename.startswith("daily/")
+        if daily or not is_in_journal(entry.filename)
     ]
 
 
@@ -73,7 +83,7 @@ def _info(context: Context, shelf: Shelf, filename: str, size: int, updated: flo
         file is not None and file.protected,
         file.editable if file else True,
         file.label if file else "",
-        max(0.0, (context.clock() - updated) / DAY),
+        max(0.0, (context.clock() - updated) / DAY_SECONDS),
     )
 
 
@@ -84,17 +94,23 @@ def _info(context: Context, shelf: Shelf, filename: str, size: int, updated: flo
     read_only=True,
 )
 def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
-    """List the registered pages of an agent in the order they are injected, and where they lie."""
+    """List the registered pages of an agent in the order they are injected, and where they lie.
+
+    Arguments:
+        agent: The agent whose prompt the pages are for, by id or slug; without it, the token's or
+            the default agent.
+        user: The user whose pages are listed with them, by id; without it, the user who acts.
+        layer: Not used here: each registered page is listed in its own layer.
+    """
     paths = []
     for file in context.pages.registry.files():
         scope = shelf_of(context, where, file.layer).page(file.filename)
         store = context.pages.store_for(scope)
-        path = getattr(store, "path", None)
         paths.append(
             PagePath(
                 file.filename,
                 file.layer,
-                _shown(context, path(scope)) if path else "",
+                _shown(context, store.path(scope)) if has_paths(store) else "",
                 store.exists(scope),
                 file.priority,
             )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import PageMissing
-from looseleaf.memory.differences import diff_lines
-from looseleaf.memory.history import Retention, pick
-from looseleaf.memory.pages import decoded
-from looseleaf.memory.scope import Shelf
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, scope_of, settled
-from looseleaf.operations.moment import parse_moment
+from looseleaf.memory.history import Retention, Revision, parse_moment, pick
+from looseleaf.memory.pages import Saved, decode_text
+from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.memory.history import Revision
-    from looseleaf.memory.pages import Saved
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
-    from looseleaf.operations.context import Context
 
 
 @value
@@ -39,12 +36,16 @@ class Difference:
     "looseleaf/page-history", permission="history", categories=("memory", "history"), read_only=True
 )
 def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[Revision]:
-    """List what a page was, oldest first: when, by whom, through what, and why."""
+    """List what a page was, oldest first: when, by whom, through what, and why.
+
+    Arguments:
+        file: The name of the page whose history is listed; a deleted page has one, too.
+    """
     scope = scope_of(context, file, where)
-    found = context.history.revisions(scope)
-    if not found:
+    revisions = context.history.revisions(scope)
+    if not revisions:
         raise PageMissing(file)
-    return found
+    return revisions
 
 
 @operation(
@@ -53,7 +54,14 @@ def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[
 def diff(
     context: Context, file: str, before: str = "", after: str = "", *, where: Where = HERE
 ) -> Difference:
-    """Compare two versions of a page; by default the last change."""
+    """Compare two versions of a page; by default the last change.
+
+    Arguments:
+        file: The name of the page whose versions are compared.
+        before: The older version, as a revision number or a UTC time; without it, the one before
+            the newer version.
+        after: The newer version, as a revision number or a UTC time; without it, the present one.
+    """
     scope = scope_of(context, file, where)
     revisions = list_revisions(context, file, where=where)
     newest = revisions[-1].number
@@ -61,18 +69,20 @@ def diff(
     start = _number(scope, revisions, before) if before else max(end - 1, 0)
     old, new = (_lines(context, scope, number) for number in (start, end))
     names = (f"{file} revision {start}", f"{file} revision {end}")
-    compared = diff_lines(old, new, names)
-    return Difference(file, start, end, compared.text, compared.is_coarse, compared.is_truncated)
+    comparison = diff_lines(old, new, names)
+    return Difference(
+        file, start, end, comparison.text, comparison.is_coarse, comparison.is_truncated
+    )
 
 
 def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:
-    chosen = pick(scope.filename, revisions, parse_moment(moment))
-    return chosen.number if chosen else 0
+    revision = pick(scope.filename, revisions, parse_moment(moment))
+    return revision.number if revision else 0
 
 
 def _lines(context: Context, scope: Scope, number: int) -> list[str]:
     content = context.history.content(scope, number) if number else None
-    text = decoded(scope.filename, content or b"")
+    text = decode_text(scope.filename, content or b"")
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines  # a final newline ends a line and begins none
 
@@ -82,7 +92,7 @@ def _lines(context: Context, scope: Scope, number: int) -> list[str]:
     permission="write",
     categories=("memory", "history"),
     destructive=True,
-    versioned=True,
+    changes_page=True,
 )
 def restore(
     context: Context,
@@ -92,14 +102,21 @@ def restore(
     where: Where = HERE,
     if_match: str | None = None,
 ) -> Saved:
-    """Make a page say again what it said at a revision or time; that is itself a revision."""
+    """Make a page say again what it said at a revision or time; that is itself a revision.
+
+    Arguments:
+        file: The name of the page that gets its old text back; it may be deleted.
+        revision: The version to go back to, as a revision number or a UTC time.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+    """
     scope = scope_of(context, file, where)
-    chosen = pick(file, context.history.revisions(scope), parse_moment(revision))
-    content = context.history.content(scope, chosen.number) if chosen else None
-    if chosen is None or content is None:
+    prior = pick(file, context.history.revisions(scope), parse_moment(revision))
+    content = context.history.content(scope, prior.number) if prior else None
+    if prior is None or content is None:
         raise PageMissing(file, f"the history as of {revision}")
     change = context.change("restore", if_match=if_match)
-    return settled(file, context.pages.write(scope, content, change=change))
+    return require_outcome(file, context.pages.write(scope, content, change=change))
 
 
 @operation(
@@ -109,7 +126,13 @@ def restore(
     destructive=True,
 )
 def purge(context: Context, file: str, revision: int, *, where: Where = HERE) -> None:
-    """Remove the content of one prior revision for good; the history says that it happened."""
+    """Remove the content of one prior revision for good; the history says that it happened.
+
+    Arguments:
+        file: The name of the page that has the revision.
+        revision: The number of the revision whose content is removed for good; the present one
+            cannot be.
+    """
     scope = scope_of(context, file, where)
     context.history.purge(scope, revision, change=context.change("purge"))
     forget(context, scope.shelf)
@@ -130,7 +153,13 @@ def forget(context: Context, shelf: Shelf) -> None:
     idempotent=True,
 )
 def prune(context: Context, *, days: float | None = None, versions: int | None = None) -> int:
-    """Drop prior versions that the retention no longer keeps, on every shelf."""
+    """Drop prior versions that the retention no longer keeps, on every shelf.
+
+    Arguments:
+        days: For how many days a replaced version is kept; without it, as the settings say.
+        versions: How many prior versions of a page are kept at most; without it, as the settings
+            say.
+    """
     context.allow()
     retention = Retention(
         context.settings.retention_days if days is None else days,
@@ -141,7 +170,7 @@ def prune(context: Context, *, days: float | None = None, versions: int | None =
 
 def shelves(context: Context) -> list[Shelf]:
     """List every shelf that may have a history; those of agents that are gone are left out."""
-    records = context.agents.records()
+    records = context.parts.agents.records()
     owners = {record.owner for record in records} | {context.settings.default_user}
     candidates = [Shelf("shared"), Shelf("network"), *(Shelf("user", user) for user in owners)]
     candidates += [shelf for shelf in context.history.shelves() if shelf.layer != "agent"]

@@ -2,63 +2,25 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import Invalid
 from looseleaf.memory import sections
-from looseleaf.memory.pages import decoded
-from looseleaf.memory.store import Found
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, scope_of, settled
-from looseleaf.operations.moment import at
-from looseleaf.values import value
+from looseleaf.memory.history import at
+from looseleaf.memory.page_text import MAIN, PageText
+from looseleaf.memory.pages import Saved, decode_text
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.sections import Section
+from looseleaf.memory.store import Deleted, Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
-    from looseleaf.memory.pages import Saved
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
-    from looseleaf.memory.sections import Section
-    from looseleaf.memory.store import Deleted
-    from looseleaf.operations.context import Context
 
-MAIN = "MEMORY.md"
 MOST_SECTIONS = 10_000
-
-
-@value
-class PageText:
-    """A page, or one section of it, as it was read."""
-
-    file: str
-    page: Found
-    layer: str
-    section: str | None = None
-    part: str | None = None
-
-    @property
-    def content(self) -> str:
-        """The text that was asked for, exactly."""
-        return self.part if self.part is not None else decoded(self.file, self.page.content)
-
-    @property
-    def raw(self) -> bytes:
-        """The same as bytes, which a page need not share with any text."""
-        return self.part.encode() if self.part is not None else self.page.content
-
-    @property
-    def hash(self) -> str:
-        """The version of the whole page."""
-        return self.page.hash
-
-    @property
-    def size(self) -> int:
-        """How many bytes the whole page has."""
-        return len(self.page.content)
-
-    @property
-    def updated(self) -> float:
-        """When the page last changed; 0 for one of the past."""
-        return self.page.updated
 
 
 @operation(
@@ -73,20 +35,33 @@ def read_memory(
     where: Where = HERE,
     as_of: str = "",
 ) -> PageText:
-    """Read a page, or one section of it, as it is or as it was at a time or revision."""
+    """Read a page, or one section of it, as it is or as it was at a time or revision.
+
+    Arguments:
+        file: The name of the page, such as MEMORY.md, USER.md or projects/garden.md.
+        section: The section to read, by the text of its ## header; without it, the whole page.
+        position: The position of the section as the list of sections gives it, needed only where
+            several sections have the same name.
+        as_of: A revision number or a UTC time such as 2026-04-17, to read what the page said then;
+            without it, what it says now.
+    """
     scope = scope_of(context, file, where)
-    page = (
-        context.pages.require(scope) if not as_of else Found(at(context.history, scope, as_of), 0)
-    )
+    page = Found(at(context.history, scope, as_of), 0) if as_of else context.pages.require(scope)
     if section is None and position is None:
         return PageText(file, page, scope.layer)
-    text = sections.read_section(decoded(file, page.content), section, position=position)
+    text = sections.read_section(decode_text(file, page.content), section, position=position)
     return PageText(file, page, scope.layer, section, text)
 
 
 @operation("datamachine/get-agent-file", permission="read", categories=("memory",), read_only=True)
 def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = "") -> PageText:
-    """Read a whole page, as it is or as it was at a time or revision."""
+    """Read a whole page, as it is or as it was at a time or revision.
+
+    Arguments:
+        file: The name of the page to read whole, such as SOUL.md or projects/garden.md.
+        as_of: A revision number or a UTC time such as 2026-04-17, to read what the page said then;
+            without it, what it says now.
+    """
     return read_memory(context, file, where=where, as_of=as_of)
 
 
@@ -99,7 +74,11 @@ def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = 
 def list_sections(
     context: Context, file: str = MAIN, *, where: Where = HERE
 ) -> tuple[Section, ...]:
-    """List the sections of a page, in order."""
+    """List the sections of a page, in order.
+
+    Arguments:
+        file: The name of the page whose sections are listed.
+    """
     text = context.pages.text(scope_of(context, file, where))
     if text.count("\n## ") > MOST_SECTIONS:
         raise Invalid(
@@ -110,7 +89,7 @@ def list_sections(
 
 
 @operation(
-    "datamachine/update-agent-memory", permission="write", categories=("memory",), versioned=True
+    "datamachine/update-agent-memory", permission="write", categories=("memory",), changes_page=True
 )
 def update_memory(  # noqa: PLR0913 - one for each word of a request
     context: Context,
@@ -124,11 +103,26 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
-    """Set or append to one section of a page; no other byte changes."""
+    """Set or append to one section of a page; no other byte changes.
+
+    Arguments:
+        section: The section to change, by the text of its ## header without the ##; a section that
+            does not exist is added at the end of the page.
+        content: The Markdown that goes into the section, without the section's own header: lines
+            to add where mode is append, the whole new text where it is set.
+        file: The name of the page that has the section.
+        mode: append adds lines to the end of the section; set replaces all of its text.
+        position: The position of the section as the list of sections gives it, needed only where
+            several sections have the same name.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+        allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
+            "[rest unchanged]", which is refused otherwise.
+    """
     if mode not in ("set", "append"):
         raise Invalid(f"mode is set or append, not {mode!r}.")
-    acting = context.during("append") if mode == "append" else context
-    scope = scope_of(acting, file, where)
+    page_context = context.during("append") if mode == "append" else context
+    scope = scope_of(page_context, file, where)
     change = context.change(
         mode, if_match=if_match, allow_shrink=allow_shrink, reason=_agent_mark(context, scope)
     )
@@ -144,7 +138,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     permission="write",
     categories=("memory",),
     destructive=True,
-    versioned=True,
+    changes_page=True,
 )
 def delete_section(
     context: Context,
@@ -155,7 +149,16 @@ def delete_section(
     where: Where = HERE,
     if_match: str | None = None,
 ) -> Saved:
-    """Remove one section of a page; its text stays in the history."""
+    """Remove one section of a page; its text stays in the history.
+
+    Arguments:
+        section: The section to remove with all of its text, by the text of its ## header.
+        file: The name of the page that has the section.
+        position: The position of the section as the list of sections gives it, needed only where
+            several sections have the same name.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+    """
     scope = scope_of(context, file, where)
     change = context.change("delete section", if_match=if_match)
     return context.pages.delete_section(scope, section, change=change, position=position)
@@ -167,7 +170,7 @@ def delete_section(
     categories=("memory",),
     destructive=True,
     idempotent=True,
-    versioned=True,
+    changes_page=True,
 )
 def write_page(
     context: Context,
@@ -178,10 +181,20 @@ def write_page(
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
-    """Replace or create a whole page; with if_match, only that version."""
+    """Replace or create a whole page; with if_match, only that version.
+
+    Arguments:
+        file: The name of the page to replace, or to create where there is none.
+        content: The whole new text of the page, in Markdown; everything that it said before is
+            replaced.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+        allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
+            "[rest unchanged]", which is refused otherwise.
+    """
     scope = scope_of(context, file, where)
     change = context.change("write", if_match=if_match, allow_shrink=allow_shrink)
-    return settled(file, context.pages.write(scope, content, change=change))
+    return require_outcome(file, context.pages.write(scope, content, change=change))
 
 
 @operation(
@@ -190,7 +203,7 @@ def write_page(
     categories=("memory",),
     destructive=True,
     idempotent=True,
-    versioned=True,
+    changes_page=True,
 )
 def upload_page(
     context: Context,
@@ -201,7 +214,16 @@ def upload_page(
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
-    """Replace or create a whole page by a file's bytes, given in base64."""
+    """Replace or create a whole page by a file's bytes, given in base64.
+
+    Arguments:
+        file: The name of the page to replace, or to create where there is none.
+        data: The bytes of the whole new page, in base64.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+        allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
+            "[rest unchanged]", which is refused otherwise.
+    """
     from base64 import b64decode
 
     try:
@@ -214,10 +236,15 @@ def upload_page(
 
 
 @operation(
-    "datamachine/append-agent-file", permission="append", categories=("memory",), versioned=True
+    "datamachine/append-agent-file", permission="append", categories=("memory",), changes_page=True
 )
 def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
-    """Add lines to the end of a page, creating it if need be."""
+    """Add lines to the end of a page, creating it if need be.
+
+    Arguments:
+        file: The name of the page that gets the lines; it is created where there is none.
+        content: The Markdown lines to add after the last line of the page.
+    """
     scope = scope_of(context, file, where)
     return context.pages.append(
         scope, content, change=context.change("append", reason=_agent_mark(context, scope))
@@ -227,7 +254,7 @@ def append_page(context: Context, file: str, content: str, *, where: Where = HER
 def _agent_mark(context: Context, scope: Scope) -> str:
     """Give the reason that marks in the history what an agent has added to a user's page."""
     agent_id = context.principal.agent_id
-    slug = context.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""
+    slug = context.parts.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""
     if not slug or context.actor.startswith(slug):
         return context.reason
     mark = f"by the agent {slug}"
@@ -240,15 +267,21 @@ def _agent_mark(context: Context, scope: Scope) -> str:
     categories=("memory",),
     destructive=True,
     idempotent=True,
-    versioned=True,
+    changes_page=True,
 )
 def clear_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Saved:
-    """Empty a page, core pages too; its text stays in the history."""
+    """Empty a page, core pages too; its text stays in the history.
+
+    Arguments:
+        file: The name of the page to empty.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+    """
     scope = scope_of(context, file, where)
     change = context.change("clear", if_match=if_match)
-    return settled(file, context.pages.clear(scope, change=change))
+    return require_outcome(file, context.pages.clear(scope, change=change))
 
 
 @operation(
@@ -256,12 +289,18 @@ def clear_page(
     permission="write",
     categories=("memory",),
     destructive=True,
-    versioned=True,
+    changes_page=True,
 )
 def delete_page(
     context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
 ) -> Deleted:
-    """Delete a page that is not a core page; its text stays in the history."""
+    """Delete a page that is not a core page; its text stays in the history.
+
+    Arguments:
+        file: The name of the page to delete; a core page such as MEMORY.md can only be cleared.
+        if_match: The hash of the version that may be changed, as a read gave it, or absent for a
+            page that must not exist yet; any other version is refused.
+    """
     scope = scope_of(context, file, where)
     change = context.change("delete", if_match=if_match)
-    return settled(file, context.pages.delete(scope, change=change))
+    return require_outcome(file, context.pages.delete(scope, change=change))

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.budget import Budget, budget_of
-from looseleaf.errors import Invalid
-from looseleaf.memory.history import PastPages
-from looseleaf.memory.scope import Shelf
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_meant, shelf_of
-from looseleaf.operations.moment import parse_moment
-from looseleaf.values import value
+from looseleaf.agents.budget import Budget
+from looseleaf.catalog.declaration import operation
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.operations.prompt_assembly import (
+    assemble,
+    compose,
+    configured_budget,
+    fit_to,
+    host_limit,
+)
+from looseleaf.operations.workflow_slice import Workflow, select_workflow
+from looseleaf.prompt.documents import (
+    AnthropicPrompt,
+    HookDocument,
+    OpenAIPrompt,
+    PromptDocument,
+    PromptText,
+)
+from looseleaf.prompt.reports import Comparison, Explanation, Overrun, Problem, ToolCandidate
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from looseleaf.agents.record import AgentRecord
-    from looseleaf.operations.context import Context
-    from looseleaf.operations.page_problems import Problem
-    from looseleaf.prompt.assembly import Assembly
-    from looseleaf.prompt.budget import Overrun
-    from looseleaf.prompt.compare import Comparison
-    from looseleaf.prompt.explain import Explanation
-    from looseleaf.prompt.host_limit import HostLimit
+    from looseleaf.catalog.context import Context
 
 
 @value
 class Side:
-    """One side of a comparison; what is not said is as on the other side."""
+    """One side of a comparison; what is not said is as on the other side.
+
+    Fields:
+        mode: The kind of request on this side; without it, the mode of the other side.
+        agent: The agent on this side, by id or slug; without it, the agent of the other side.
+        as_of: The UTC time of this side, such as 2026-04-17; without it, now.
+    """
 
     mode: str = ""
     agent: str | int | None = None
@@ -55,51 +64,6 @@ class Checked:
     problems: tuple[Problem, ...] = ()
 
 
-def assemble(
-    context: Context,
-    mode: str,
-    *,
-    where: Where = HERE,
-    as_of: str = "",
-    budget: Budget | None = None,
-    **more: Any,  # noqa: ANN401 - the other fields of a request
-) -> Assembly:
-    """Put together what an agent is given in a mode, of its pages now or at a time."""
-    from looseleaf.prompt.request import Request
-    from looseleaf.prompt.sources import PastSources
-
-    agent = agent_meant(context, where)
-    user = _user(context, where, agent)
-    chosen = _budget(context, agent.config.get("prompt_budget")) if budget is None else budget
-    request = Request(agent, mode, user, budget=chosen, **more)
-    if not as_of:
-        if context.generated is not None:
-            context.generated().check(agent)
-        return context.chain().compose(request)
-    moment = parse_moment(as_of)
-    if isinstance(moment, int):
-        raise Invalid(f"A prompt has no revisions: give a time such as 2026-04-17, not {as_of}.")
-    past = PastPages(context.pages.store_for(Shelf("shared")), context.history, moment)
-    return context.chain().compose_past(request, PastSources(past), min(moment, context.clock()))
-
-
-def _user(context: Context, where: Where, agent: AgentRecord) -> int:
-    """Find whose USER.md is meant, and make sure that the one who acts may read it."""
-    user = where.user
-    if user is None:
-        user = agent.owner if where.agent is not None else context.settings.default_user
-    if context.principal.is_local:
-        return user
-    return shelf_of(context, Where(agent.id, where.user), "user").user_id
-
-
-def _budget(context: Context, config: Any) -> Budget:  # noqa: ANN401 - `budget_of` checks it
-    if config is not None:
-        return budget_of(config)
-    settings = context.settings
-    return Budget(settings.prompt_page_bytes, settings.prompt_total_bytes)
-
-
 @operation("looseleaf/compose-prompt", permission="read", categories=("prompt",), read_only=True)
 def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
     context: Context,
@@ -112,22 +76,51 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
     allow_only: tuple[str, ...] | None = None,
     host: str = "",
     max_characters: int = 0,
-) -> dict[str, Any]:
+    pipeline: str | int | None = None,
+    flow: str | int | None = None,
+    step: str = "",
+) -> PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument:
     """Give an agent's prompt in a mode as messages: json, openai, anthropic, text or hook.
 
     With a host (claude-code, codex or any), and always for a hook, it fits that host's limit.
+
+    Arguments:
+        mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
+            own.
+        as_of: A UTC time such as 2026-04-17 or 2026-04-17T09:30:00Z, to compose the prompt of that
+            time; without it, of now.
+        format: The form of the answer: json (messages with their sources), openai, anthropic, text
+            or hook.
+        deny: Names of pages and tools that stay out of this prompt.
+        allow_only: Names of the only pages and tools that may stand in this prompt; without it,
+            all that the agent's policy allows.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
+            limit of characters is kept; without it, no limit.
+        max_characters: The most characters that the host takes; 0 is the number in the settings.
+        pipeline: The pipeline whose task, memory files and context files a prompt in the mode
+            pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.
+        flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
+        step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
     from looseleaf.prompt import formats
 
-    assembly = assemble(
-        context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
+    place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
+    prompt = compose(
+        context,
+        mode,
+        where=place,
+        **fields,
+        as_of=as_of,
+        deny=tuple(deny),
+        allow_only=_tuple_or_none(allow_only),
+        host=host or ("any" if format == "hook" else ""),
+        max_characters=max_characters,
     )
-    chosen = host or ("any" if format == "hook" else "")
-    return formats.document(_fitted(context, assembly, chosen, max_characters), format)
+    return formats.document(prompt, format)
 
 
 @operation("looseleaf/explain-prompt", permission="read", categories=("prompt",), read_only=True)
-def explain_prompt(
+def explain_prompt(  # noqa: PLR0913 - the same
     context: Context,
     mode: str,
     *,
@@ -137,17 +130,49 @@ def explain_prompt(
     allow_only: tuple[str, ...] | None = None,
     host: str = "",
     max_characters: int = 0,
+    pipeline: str | int | None = None,
+    flow: str | int | None = None,
+    step: str = "",
 ) -> Explanation:
     """List every candidate of a prompt: given or left out, by which rule, and its size.
 
     With a host (claude-code, codex or any), of what a hook gives to that host.
-    """
-    from looseleaf.prompt.explain import explained
 
+    Arguments:
+        mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
+            own.
+        as_of: A UTC time such as 2026-04-17 or 2026-04-17T09:30:00Z, to compose the prompt of that
+            time; without it, of now.
+        deny: Names of pages and tools that stay out of this prompt.
+        allow_only: Names of the only pages and tools that may stand in this prompt; without it,
+            all that the agent's policy allows.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
+            limit of characters is kept; without it, no limit.
+        max_characters: The most characters that the host takes; 0 is the number in the settings.
+        pipeline: The pipeline whose task, memory files and context files a prompt in the mode
+            pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.
+        flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
+        step: The id of the step that asks; without it, the first AI step of the pipeline.
+    """
+    from looseleaf.catalog.tools.model_tools import request_tools
+    from looseleaf.prompt.explain import explain_prompt
+
+    place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
     assembly = assemble(
-        context, mode, where=where, as_of=as_of, deny=tuple(deny), allow_only=_some(allow_only)
+        context,
+        mode,
+        where=place,
+        **fields,
+        as_of=as_of,
+        deny=tuple(deny),
+        allow_only=_tuple_or_none(allow_only),
     )
-    return explained(_fitted(context, assembly, host, max_characters), context.chain().tokenizer)
+    explanation = explain_prompt(
+        fit_to(context, assembly, host, max_characters), context.parts.chain().tokenizer
+    )
+    choices = request_tools(context, assembly.request)
+    tools = [ToolCandidate(choice.name, choice.rule, choice.actions) for choice in choices]
+    return changed(explanation, tools=tuple(tools))
 
 
 @operation("looseleaf/diff-prompts", permission="read", categories=("prompt",), read_only=True)
@@ -159,17 +184,23 @@ def diff_prompts(
     as_of: str = "",
     other: Side = Side(),  # noqa: B008 - a frozen value
 ) -> Comparison:
-    """Compare two prompts (of two times, agents or modes) and name the first byte that differs."""
-    from looseleaf.prompt.compare import compared
+    """Compare two prompts (of two times, agents or modes) and name the first byte that differs.
+
+    Arguments:
+        mode: The kind of request on the first side: chat, pipeline, system or a mode of your own.
+        as_of: The UTC time of the first side, such as 2026-04-17; without it, now.
+        other: The second side: only what differs from the first side is named in it.
+    """
+    from looseleaf.prompt.compare import compare_prompts
 
     before = assemble(context, mode, where=where, as_of=as_of)
     agent = other.agent if other.agent is not None else where.agent
     after = assemble(context, other.mode or mode, where=Where(agent, where.user), as_of=other.as_of)
-    return compared(before, after, context.chain().tokenizer)
+    return compare_prompts(before, after, context.parts.chain().tokenizer)
 
 
 @operation("looseleaf/check-prompt", permission="read", categories=("prompt",), read_only=True)
-def check_prompt(
+def check_prompt(  # noqa: PLR0913 - the same
     context: Context,
     mode: str,
     *,
@@ -178,63 +209,62 @@ def check_prompt(
     max_tokens: int = 0,
     host: str = "",
     max_characters: int = 0,
+    pipeline: str | int | None = None,
+    flow: str | int | None = None,
+    step: str = "",
 ) -> Checked:
-    """Check a prompt against the budgets of its pages and of the whole, and a host's limit."""
-    from looseleaf.operations.page_problems import prompt_problems
+    """Check a prompt against the budgets of its pages and of the whole, and a host's limit.
+
+    Arguments:
+        mode: The kind of request that the prompt is for: chat, pipeline, system or a mode of your
+            own.
+        max_bytes: The most bytes that the whole prompt may have; 0 checks only the configured
+            budgets.
+        max_tokens: The most tokens that the whole prompt may have; 0 checks only the configured
+            budgets.
+        host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
+            limit of characters is kept; without it, no limit.
+        max_characters: The most characters that the host takes; 0 is the number in the settings.
+        pipeline: The pipeline whose task, memory files and context files a prompt in the mode
+            pipeline has, by id, slug, or agent/slug; without it, the pipeline of the flow.
+        flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
+        step: The id of the step that asks; without it, the first AI step of the pipeline.
+    """
     from looseleaf.prompt.budget import over_budget
     from looseleaf.prompt.host_limit import fit_to_host
+    from looseleaf.upkeep.page_problems import prompt_problems
 
-    chain = context.chain()
+    chain = context.parts.chain()
     # Without a budget of its own, so that what is too much is seen whole.
-    assembly = assemble(context, mode, where=where, budget=Budget())
-    configured = _budget(context, assembly.request.agent.config.get("prompt_budget"))
+    place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
+    assembly = assemble(context, mode, where=place, **fields, budget=Budget())
+    configured_limit = configured_budget(context, assembly.request.agent)
     overruns = over_budget(
         assembly,
-        (configured, Budget(total=max_bytes), Budget(total=max_tokens, unit="tokens")),
+        (configured_limit, Budget(total=max_bytes), Budget(total=max_tokens, unit="tokens")),
         chain.tokenizer.count,
         context.pages.registry,
     )
     tokens = chain.tokenizer.count(assembly.text)
     size = len(assembly.text.encode())
-    problems = prompt_problems(context, assembly)
-    measured = (size, tokens, chain.tokenizer.name, tuple(overruns))
+    problems = prompt_problems(context.pages, assembly)
+    sizes = (size, tokens, chain.tokenizer.name, tuple(overruns))
     if not host:
         fits = not overruns and not problems
-        return Checked(fits, *measured, omitted=assembly.omitted, problems=problems)
+        return Checked(fits, *sizes, omitted=assembly.omitted, problems=problems)
     limit = host_limit(context, assembly.request.agent, host, max_characters)
-    given = fit_to_host(assembly, limit)
+    excerpt = fit_to_host(assembly, limit)
     return Checked(
-        not (overruns or problems or given.truncated or given.omitted),
-        *measured,
+        not (overruns or problems or excerpt.truncated or excerpt.omitted),
+        *sizes,
         host,
-        limit.output_size(given),
+        limit.output_size(excerpt),
         limit.characters,
-        given.truncated,
-        given.omitted,
+        excerpt.truncated,
+        excerpt.omitted,
         problems,
     )
 
 
-def _fitted(context: Context, assembly: Assembly, host: str, max_characters: int) -> Assembly:
-    if not host:
-        return assembly
-    from looseleaf.prompt.host_limit import fit_to_host
-
-    limit = host_limit(context, assembly.request.agent, host, max_characters)
-    return fit_to_host(assembly, limit)
-
-
-def host_limit(context: Context, agent: AgentRecord, host: str, characters: int = 0) -> HostLimit:
-    """Give a host's limit, and the command by which its model reads what did not fit."""
-    import shlex
-
-    from looseleaf.prompt.host_limit import HostLimit
-
-    command = "looseleaf memory read"
-    if context.principal.is_local:
-        command = f"looseleaf --root {shlex.quote(context.settings.root)} memory read"
-    return HostLimit(host, characters or context.settings.hook_characters, command, agent.slug)
-
-
-def _some(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _tuple_or_none(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
 from looseleaf.errors import Invalid
-from looseleaf.memory.history import PastPages
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, layer_of, scope_of, shelf_of
-from looseleaf.operations.moment import parse_moment
+from looseleaf.memory.history import PastPages, parse_moment
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.search.results import Hit, Results
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.memory.find import Hit, Index
+    from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search import Results
+    from looseleaf.memory.search.ranked import Index
     from looseleaf.memory.store import Store
-    from looseleaf.operations.context import Context
 
 
 @operation(
@@ -34,14 +34,28 @@ def search(
     where: Where = HERE,
     as_of: str = "",
 ) -> Results:
-    """Find a text in one page or in all pages of an agent (its journal too), line by line."""
-    from looseleaf.memory.search import Query
-    from looseleaf.memory.search import search as search_pages
+    """Find a text in one page or in all pages of an agent (its journal too), line by line.
+
+    Arguments:
+        query: The exact text to find, such as a name or a number; upper and lower case are the
+            same.
+        file: The one page to search; without it, every page of the agent and its journal.
+        section: The one section of that page to search, by the text of its ## header; without it,
+            the whole page.
+        lines: How many lines before and after each match are given with it.
+        limit: The most matches to give; the total is told in any case.
+        as_of: A UTC time such as 2026-04-17, to search the pages as they were then; without it, as
+            they are now.
+        layer: The layer whose pages are searched: shared, agent, user or network; without it, the
+            agent's.
+    """
+    from looseleaf.memory.search.substring import Query
+    from looseleaf.memory.search.substring import search as search_pages
 
     shelf = scope_of(context, file, where).shelf if file else _shelf(context, where)
-    asked = Query(query, filename=file, section=section, context=lines, limit=limit)
+    question = Query(query, filename=file, section=section, context=lines, limit=limit)
     store, index = _source(context, shelf, as_of)
-    return search_pages(store, shelf, asked, index=index)
+    return search_pages(store, shelf, question, index=index)
 
 
 @operation(
@@ -50,12 +64,21 @@ def search(
 def find(
     context: Context, words: str, *, limit: int = 10, where: Where = HERE, as_of: str = ""
 ) -> list[Hit]:
-    """Find the pages of an agent that are about some words, best first."""
-    from looseleaf.memory.find import ranked as ranked_pages
+    """Find the pages of an agent that are about some words, best first.
+
+    Arguments:
+        words: A question or a few words in plain language, such as "When did she move?".
+        limit: The most pages to give, best first.
+        as_of: A UTC time such as 2026-04-17, to look through the pages as they were then; without
+            it, as they are now.
+        layer: The layer whose pages are looked through: shared, agent, user or network; without
+            it, the agent's.
+    """
+    from looseleaf.memory.search.ranked import rank_pages
 
     shelf = _shelf(context, where)
     store, index = _source(context, shelf, as_of)
-    return ranked_pages(store, shelf, words, index=index, limit=limit)
+    return rank_pages(store, shelf, words, index=index, limit=limit)
 
 
 def _shelf(context: Context, where: Where) -> Shelf:
@@ -69,4 +92,6 @@ def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, Index | 
     moment = parse_moment(as_of)
     if isinstance(moment, int):
         raise Invalid("A search as of a revision has no meaning across pages; give a time.")
+    if moment >= context.clock():
+        return store, context.index()  # the pages as they are
     return PastPages(store, context.history, moment), None

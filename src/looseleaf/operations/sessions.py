@@ -1,24 +1,20 @@
-"""Conversations that were had: list, read, search, rename, export, delete."""
+"""Conversations that were had: list, search, rename, delete."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.session_access import own_session, reachable_sessions
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
-from looseleaf.chat.transcript import as_markdown
 from looseleaf.errors import AgentMissing, Forbidden, InvalidArgument, InvalidQuery
-from looseleaf.memory.characters import find_invisible
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, chats_of
-from looseleaf.operations.session_access import own_session, reachable_sessions
-from looseleaf.values import as_dict, value
+from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.text.hidden_characters import find_invisible
+from looseleaf.times import DAY_SECONDS, format_time
+from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
-
-    from looseleaf.chat.session import Entry, Session, Turn
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
+    from looseleaf.chat.session import Session
 
 MOST_LISTED = 100
 MOST_FOUND = 50
@@ -54,12 +50,18 @@ class SessionList:
 
 
 @value
-class SessionText:
-    """A conversation, whole or its end, with how each turn went."""
+class SessionDeleted:
+    """A conversation that is gone for good."""
 
-    session: SessionInfo
-    messages: tuple[dict[str, Any], ...]
-    turns: tuple[Turn, ...]
+    session_id: str
+    deleted: bool
+
+
+@value
+class SessionsPruned:
+    """How many conversations were deleted."""
+
+    deleted: int
 
 
 @value
@@ -88,28 +90,24 @@ def list_sessions(
     limit: int = 20,
     offset: int = 0,
 ) -> SessionList:
-    """List conversations, the one in which something was said last first."""
-    chosen = max(1, min(limit, MOST_LISTED))
+    """List conversations, the one in which something was said last first.
+
+    Arguments:
+        mode: The only mode whose conversations are listed, such as chat; without it, every mode.
+        limit: The most conversations to give, from 1 to 100.
+        offset: How many conversations to pass over first, to read a long list in parts.
+        agent: The agent whose conversations are listed, by id or slug; without it, every agent
+            that one may talk to.
+        user: The user whose conversations are listed, by id; without it, the user who acts.
+        layer: Not used here: a conversation belongs to an agent, not to a layer.
+    """
+    page_size = max(1, min(limit, MOST_LISTED))
     start = max(offset, 0)
-    found, total = chats_of(context).sessions.list(
-        **reachable_sessions(context, where), mode=mode, limit=chosen, offset=start
+    sessions, total = context.parts.chats().sessions.list(
+        **reachable_sessions(context, where), mode=mode, limit=page_size, offset=start
     )
-    return SessionList(tuple(info(context, one) for one in found), total, chosen, start)
-
-
-@operation(
-    "datamachine/get-chat-session",
-    permission="chat",
-    categories=("chat", "sessions"),
-    read_only=True,
-)
-def show_session(context: Context, session: str, *, limit: int = 0) -> SessionText:
-    """Read a conversation, whole or its last messages, with how each turn went."""
-    found = own_session(context, session)
-    chats = chats_of(context)
-    entries = chats.sessions.messages(found.id, last=max(limit, 0))
-    return SessionText(
-        info(context, found), tuple(map(message_info, entries)), tuple(chats.turns.list(found.id))
+    return SessionList(
+        tuple(info(context, session) for session in sessions), total, page_size, start
     )
 
 
@@ -122,12 +120,21 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
 def search_sessions(
     context: Context, query: str, *, where: Where = HERE, limit: int = MOST_FOUND
 ) -> list[Mention]:
-    """Find a text in what people and agents said, newest first."""
+    """Find a text in what people and agents said, newest first.
+
+    Arguments:
+        query: The text to find in messages; upper and lower case are the same.
+        limit: The most messages to give, from 1 to 50.
+        agent: The agent whose conversations are searched, by id or slug; without it, every agent
+            that one may talk to.
+        user: The user whose conversations are searched, by id; without it, the user who acts.
+        layer: Not used here: a conversation belongs to an agent, not to a layer.
+    """
     if not query.strip():
         raise InvalidQuery(query, "it is empty")
-    most = max(1, min(limit, MOST_FOUND))
-    hits = chats_of(context).sessions.search(
-        query, **reachable_sessions(context, where), limit=most
+    most_hits = max(1, min(limit, MOST_FOUND))
+    hits = context.parts.chats().sessions.search(
+        query, **reachable_sessions(context, where), limit=most_hits
     )
     return [
         Mention(
@@ -135,7 +142,7 @@ def search_sessions(
             hit.session.title,
             hit.entry.number,
             hit.entry.message.role,
-            iso(hit.entry.time),
+            format_time(hit.entry.time),
             _excerpt(hit.entry.message.text, query),
         )
         for hit in hits
@@ -149,13 +156,18 @@ def search_sessions(
     idempotent=True,
 )
 def rename_session(context: Context, session: str, title: str) -> SessionInfo:
-    """Give a conversation another title; it does not live longer for that."""
-    found = own_session(context, session)
+    """Give a conversation another title; it does not live longer for that.
+
+    Arguments:
+        session: The id of the conversation, as the list of conversations gives it.
+        title: The new title: one line of at most 100 visible characters.
+    """
+    chat_session = own_session(context, session)
     line = " ".join(title.split())
-    if not line or len(line) > TITLE_CHARACTERS or find_invisible(line, joined=True):
-        why = f"it has between 1 and {TITLE_CHARACTERS} characters, all of them visible"
-        raise InvalidArgument("title", why)
-    chats_of(context).sessions.change(found.id, title=line, titled=BY_PERSON)
+    if not line or len(line) > TITLE_CHARACTERS or find_invisible(line, allow_joiners=True):
+        rule = f"it has between 1 and {TITLE_CHARACTERS} characters, all of them visible"
+        raise InvalidArgument("title", rule)
+    context.parts.chats().sessions.change(chat_session.id, title=line, titled=BY_PERSON)
     return info(context, own_session(context, session))
 
 
@@ -166,9 +178,13 @@ def rename_session(context: Context, session: str, title: str) -> SessionInfo:
     idempotent=True,
 )
 def mark_read(context: Context, session: str) -> SessionInfo:
-    """Note that every answer so far was read."""
-    found = own_session(context, session)
-    chats_of(context).sessions.change(found.id, answers_read=found.answers)
+    """Note that every answer so far was read.
+
+    Arguments:
+        session: The id of the conversation, as the list of conversations gives it.
+    """
+    chat_session = own_session(context, session)
+    context.parts.chats().sessions.change(chat_session.id, answers_read=chat_session.answers)
     return info(context, own_session(context, session))
 
 
@@ -178,37 +194,16 @@ def mark_read(context: Context, session: str) -> SessionInfo:
     categories=("chat", "sessions"),
     destructive=True,
 )
-def delete_session(context: Context, session: str) -> dict[str, object]:
-    """Delete a conversation for good, with all that was said; a person's act."""
-    found = own_session(context, session)
+def delete_session(context: Context, session: str) -> SessionDeleted:
+    """Delete a conversation for good, with all that was said; a person's act.
+
+    Arguments:
+        session: The id of the conversation that is deleted for good.
+    """
+    chat_session = own_session(context, session)
     if context.principal.is_agent:
         raise Forbidden(context.permission, "a person: an agent deletes no conversations")
-    return {"session_id": found.id, "deleted": chats_of(context).sessions.delete(found.id)}
-
-
-@operation(
-    "looseleaf/export-chat-session",
-    permission="chat",
-    categories=("chat", "sessions"),
-    read_only=True,
-)
-def export_session(
-    context: Context,
-    session: str,
-    *,
-    format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - as everywhere
-) -> dict[str, Any]:
-    """Give a whole conversation as a Markdown page, or as JSON with everything that is stored."""
-    found = own_session(context, session)
-    chats = chats_of(context)
-    entries = chats.sessions.messages(found.id)
-    about = info(context, found)
-    if format == "markdown":
-        agent, day = about.agent_slug or "assistant", about.created_at[:10]
-        return {"session_id": found.id, "content": as_markdown(found, entries, agent, day)}
-    messages = [{**message_info(one), "native": one.message.native} for one in entries]
-    turns = [as_dict(one) for one in chats.turns.list(found.id)]
-    return {"schema": 1, "session": as_dict(about), "messages": messages, "turns": turns}
+    return SessionDeleted(chat_session.id, context.parts.chats().sessions.delete(chat_session.id))
 
 
 @operation(
@@ -217,21 +212,21 @@ def export_session(
     categories=("chat", "sessions"),
     destructive=True,
 )
-def prune_sessions(context: Context) -> dict[str, int]:
+def prune_sessions(context: Context) -> SessionsPruned:
     """Delete sessions in which nothing was said for as long as the settings say, and empty ones."""
     context.allow()
     settings, now = context.settings, context.clock()
-    deleted = chats_of(context).sessions.prune(
-        said_before=now - settings.chat_retention_days * 86_400,
+    deleted = context.parts.chats().sessions.prune(
+        said_before=now - settings.chat_retention_days * DAY_SECONDS,
         empty_before=now - settings.chat_empty_hours * 3_600,
     )
-    return {"deleted": deleted}
+    return SessionsPruned(deleted)
 
 
 def info(context: Context, session: Session) -> SessionInfo:
     """Describe a session."""
     try:
-        slug = context.agents.resolve(session.agent).slug
+        slug = context.parts.agents.resolve(session.agent).slug
     except AgentMissing:
         slug = ""  # deleted; what was said stays
     return SessionInfo(
@@ -244,37 +239,13 @@ def info(context: Context, session: Session) -> SessionInfo:
         session.messages,
         session.unread,
         session.running,
-        iso(session.created),
-        iso(session.updated),
-        iso(session.finished) if session.finished else "",
+        format_time(session.created),
+        format_time(session.updated),
+        format_time(session.finished) if session.finished else "",
     )
-
-
-def message_info(entry: Entry) -> dict[str, Any]:
-    """Describe a message; what it has none of is left away."""
-    message = entry.message
-    told: dict[str, Any] = {
-        "number": entry.number,
-        "turn": entry.turn,
-        "time": iso(entry.time),
-        "role": message.role,
-        "content": message.text,
-    }
-    if message.calls:
-        told["tool_calls"] = [as_dict(call) for call in message.calls]
-    if message.attachments:
-        told["attachments"] = [as_dict(one) for one in message.attachments]
-    if message.role == "tool":
-        told |= {"tool_call_id": message.call, "name": message.name, "failed": message.failed}
-    return told
-
-
-def iso(seconds: float) -> str:
-    """Write a time as UTC, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _excerpt(text: str, query: str) -> str:
     at = max(text.casefold().find(query.casefold()) - _AROUND, 0)
-    cut = " ".join(text[at : at + 2 * _AROUND + len(query)].split())
-    return ("…" if at else "") + cut
+    excerpt = " ".join(text[at : at + 2 * _AROUND + len(query)].split())
+    return ("…" if at else "") + excerpt

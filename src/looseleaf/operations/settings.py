@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
-from looseleaf.operations.audit import event
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import accounts_of
-from looseleaf.settings import RUNTIME, Provider, Settings, check_runtime, load
+from looseleaf.setting_tables import Provider, WordPressSite
+from looseleaf.settings import RUNTIME, Settings, check_runtime, load
 from looseleaf.values import Secret, value
 
 TYPE_CHECKING = False
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
 
 # The address may hold a password, so nobody is shown it.
 _SECRETS = ("database_url",)
@@ -22,6 +22,15 @@ _SECRETS = ("database_url",)
 _LOCAL = ("project_folder", "tokenizer_folder")
 # Settings that a process takes from its own environment or command line differ between processes.
 _PER_PROCESS = ("root", "actor", "host", "port", "workers")
+_FROM_PROCESS = (
+    *_PER_PROCESS,
+    "default_agent",
+    "database_url",
+    "default_model",
+    "tokenizer_folder",
+)
+# Where the file does not set the actor, the environment names one; this name stands in no file.
+_NO_ACTOR = {"USER": "\0"}
 IS_SET, IS_NOT_SET = "(set)", "(not set)"
 
 
@@ -30,8 +39,8 @@ class SettingInfo:
     """A setting as it is in force: its source, and when a change of it takes effect."""
 
     name: str
-    setting: Any
-    source: str  # default, file or database
+    setting: str | bool | float | tuple[str, ...] | Mapping[str, str | Mapping[str, str]] | None
+    source: str  # default, file, database, or process: its environment or command line
     runtime: bool  # whether it can be changed while running; else a change needs a restart
     restart_needed: bool = False  # whether the file was changed after this process had read it
 
@@ -42,17 +51,22 @@ class SettingInfo:
 def list_settings(context: Context) -> list[SettingInfo]:
     """List every setting, what it is and where that comes from."""
     context.allow()
-    in_database = accounts_of(context).settings.all()
-    in_file = _read_file(context)
+    in_database = context.parts.accounts().settings.all()
+    in_file, file_alone = _read_file(context)
     names = [name for name in Settings.__match_args__ if name != "root"]
-    return [_info(context, name, in_database, in_file) for name in names]
+    return [_info(context, name, in_database, in_file, file_alone) for name in names]
 
 
 @operation(
     "looseleaf/set-setting", permission="settings", categories=("settings",), idempotent=True
 )
 def set_setting(context: Context, name: str, *, setting: str | bool | float | None) -> SettingInfo:
-    """Make a setting while running; null takes it back to what the settings file says."""
+    """Make a setting while running; null takes it back to what the settings file says.
+
+    Arguments:
+        name: The name of the setting, one of those that can be changed while running.
+        setting: The new value of the setting; null goes back to what the settings file says.
+    """
     return set_settings(context, {name: setting})[0]
 
 
@@ -60,52 +74,74 @@ def set_setting(context: Context, name: str, *, setting: str | bool | float | No
     "looseleaf/set-settings", permission="settings", categories=("settings",), idempotent=True
 )
 def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingInfo]:
-    """Make several settings while running, all or none; null takes one back to the file's."""
+    """Make several settings while running, all or none; null takes one back to the file's.
+
+    Arguments:
+        settings: The new values by the names of the settings; null takes one back to what the
+            settings file says.
+    """
     context.allow()
-    checked = {
+    new_settings = {
         name: None if setting is None and name in RUNTIME else check_runtime(name, setting)
         for name, setting in settings.items()
     }
-    store = accounts_of(context).settings
+    store = context.parts.accounts().settings
     target = " ".join(f"{name}={setting}" for name, setting in settings.items())
-    store.put(checked, event(context, "looseleaf/set-setting", target))
-    in_database, in_file = store.all(), _read_file(context)
-    return [_info(context, name, in_database, in_file) for name in settings]
+    store.put(new_settings, event(context, "looseleaf/set-setting", target))
+    in_database = store.all()
+    in_file, file_alone = _read_file(context)
+    return [_info(context, name, in_database, in_file, file_alone) for name in settings]
 
 
-def _read_file(context: Context) -> Settings:
-    """Read the settings as the next start would; where that fails, those of this process."""
+def _read_file(context: Context) -> tuple[Settings, Settings]:
+    """Read the settings as the next start would, and without the environment of this process.
+
+    Where that fails, they are those of this process.
+    """
+    root = context.settings.root
     try:
-        return load(context.settings.root)
+        return load(root), load(root, environ=_NO_ACTOR)
     except (InvalidSetting, WorkspaceMissing):
-        return context.configured or context.settings
+        return context.parts.settings, context.parts.settings
 
 
 def _info(
-    context: Context, name: str, in_database: Mapping[str, object], in_file: Settings
+    context: Context,
+    name: str,
+    in_database: Mapping[str, object],
+    in_file: Settings,
+    file_alone: Settings,
 ) -> SettingInfo:
-    configured = getattr(context.configured or context.settings, name)
-    source, setting = "default", configured
-    if configured != getattr(Settings(root=""), name):
-        source = "file"
+    configured_value = getattr(context.parts.settings, name)
+    source, setting = "default", configured_value
+    is_changed = name not in _PER_PROCESS and getattr(in_file, name) != configured_value
+    if configured_value != getattr(Settings(root=""), name):
+        is_own = name in _FROM_PROCESS and getattr(file_alone, name) != configured_value
+        source = "process" if is_own and not is_changed else "file"
     if name in in_database:
         source, setting = "database", in_database[name]
     is_hidden = name in _LOCAL and not context.principal.is_local
     if name in _SECRETS or (is_hidden and setting):
         setting = IS_SET if setting else IS_NOT_SET
-    is_changed = name not in _PER_PROCESS and getattr(in_file, name) != configured
-    return SettingInfo(name, _displayed(setting), source, name in RUNTIME, is_changed)
+    return SettingInfo(name, _display_setting(setting), source, name in RUNTIME, is_changed)
 
 
-def _displayed(setting: object) -> object:
+def _display_setting(setting: Any) -> Any:  # noqa: ANN401 - what `SettingInfo` declares
     """Give a setting in the form of its table in the file, each key as set or not set."""
     if not isinstance(setting, tuple):
         return setting
     if all(isinstance(item, Provider) for item in setting) and setting:
         return {item.name: _displayed_provider(item) for item in setting}
+    if all(isinstance(item, WordPressSite) for item in setting) and setting:
+        return {item.name: _displayed_site(item) for item in setting}
     if all(isinstance(item, tuple) for item in setting) and setting:
         return dict(setting)
     return list(setting)
+
+
+def _displayed_site(site: WordPressSite) -> dict[str, str]:
+    password = IS_SET if isinstance(site.password, Secret) else IS_NOT_SET
+    return {"url": site.url, "user": site.user, "password": password}
 
 
 def _displayed_provider(provider: Provider) -> dict[str, str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.errors import AgentAmbiguous, AgentMissing
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import HERE, Where, agent_of, visible_agents
+from looseleaf.memory.scope import HERE, Where
 from looseleaf.values import value
 from looseleaf.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
 
 MOST_AGENTS = 20
 
@@ -33,11 +34,18 @@ class StatusInfo:
 
 @operation("looseleaf/show-status", permission="read", categories=("agents",), read_only=True)
 def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
-    """Say which workspace, agent, user and version answer here."""
+    """Say which workspace, agent, user and version answer here.
+
+    Arguments:
+        agent: The agent to look for, by id or slug; without it, the one that is meant where none
+            is named.
+        user: Not used here: the answer is about the user who acts.
+        layer: Not used here: the answer is about the whole workspace.
+    """
     settings, principal = context.settings, context.principal
     slugs = [record.slug for record in visible_agents(context)]
     agent = _meant_agent(context, where)
-    model = context.model_for(agent[0], "chat") if agent and context.model_for else None
+    model = context.parts.model_for(agent[0], "chat") if agent else None
     return StatusInfo(
         __version__,
         settings.name,

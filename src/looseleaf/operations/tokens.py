@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import (
+from looseleaf.access.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
+from looseleaf.access.authentication import Authentication
+from looseleaf.access.principals import (
     AGENT_CEILING,
     CREDENTIAL_RIGHTS,
     ROLES,
     WRITE_USER_PAGES,
     authorize,
-    lower,
+    lower_role,
 )
-from looseleaf.agents.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
-from looseleaf.agents.authentication import Authentication
+from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.errors import CredentialMissing, Forbidden, InvalidUser, UserMissing
-from looseleaf.memory.characters import find_invisible
 from looseleaf.memory.scope import Shelf
-from looseleaf.operations.audit import event
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import accounts_of, agent_of, visible_agents
+from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.operations.users import find_user, user_named
 from looseleaf.values import value
 
@@ -25,10 +25,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from looseleaf.agents.accounts import User
-    from looseleaf.agents.authentication import Shown
+    from looseleaf.access.accounts import User
+    from looseleaf.access.authentication import IssuedCredential
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
 
 KINDS = (TOKEN, APPLICATION, SESSION, LOGIN_LINK)
 _MOST_LABEL = 100
@@ -64,11 +64,25 @@ def create_token(
     capabilities: tuple[str, ...] | None = None,
     expires_in: float | None = None,
 ) -> TokenInfo:
-    """Make a token for an agent, or for a user; its text is shown once."""
+    """Make a token for an agent, or for a user; its text is shown once.
+
+    Arguments:
+        agent: The agent that the token is for, by id or slug; without it, the token is a user's
+            own.
+        user: The user whom the token acts for, by id or login; without it, the agent's owner or
+            the user who acts.
+        label: A note for people that says what the token is for, in one line of at most 100
+            characters.
+        role: The most that the token may do: viewer, operator or admin; without it, operator for
+            an agent and admin for a user.
+        capabilities: The only capabilities that the token has, by name; without it, those of its
+            user, or chat alone for an agent.
+        expires_in: After how many seconds the token ends; without it, never.
+    """
     record = agent_of(context, agent) if agent is not None else None
     owner = _acts_as(context, record, user)
     ceiling = _ceiling(context, capabilities, AGENT_CEILING if record else None)
-    wanted = Credential(
+    credential = Credential(
         "",
         TOKEN,
         owner.id,
@@ -80,7 +94,7 @@ def create_token(
         expires=_expires(context, expires_in),
     )
     target = f"agent={record.slug} label={label}" if record else f"user={owner.login} label={label}"
-    return _shown(_make(context, wanted, "looseleaf/create-token", target))
+    return _describe_issue(_make(context, credential, "looseleaf/create-token", target))
 
 
 @operation("looseleaf/create-application-password", permission="tokens", categories=("tokens",))
@@ -93,9 +107,19 @@ def create_application_password(
     capabilities: tuple[str, ...] | None = None,
     expires_in: float | None = None,
 ) -> TokenInfo:
-    """Make a password for a program that signs in as a user by HTTP Basic; it is shown once."""
+    """Make a password for a program that signs in as a user by HTTP Basic; it is shown once.
+
+    Arguments:
+        user: The user whom the program signs in as, by id or login; without it, the user who acts.
+        label: A note for people that says which program uses the password, in one line of at most
+            100 characters.
+        role: The most that the program may do: viewer, operator or admin; without it, admin.
+        capabilities: The only capabilities that the password has, by name; without it, those of
+            its user.
+        expires_in: After how many seconds the password ends; without it, never.
+    """
     owner = _acts_as(context, None, user)
-    wanted = Credential(
+    credential = Credential(
         "",
         APPLICATION,
         owner.id,
@@ -106,16 +130,22 @@ def create_application_password(
         expires=_expires(context, expires_in),
     )
     target = f"user={owner.login} label={label}"
-    return _shown(_make(context, wanted, "looseleaf/create-application-password", target))
+    return _describe_issue(
+        _make(context, credential, "looseleaf/create-application-password", target)
+    )
 
 
 @operation("looseleaf/create-login-link", permission="users", categories=("tokens",))
 def create_login_link(context: Context, user: str | int | None = None) -> TokenInfo:
-    """Make a link by which a user signs in once, within the hour."""
+    """Make a link by which a user signs in once, within the hour.
+
+    Arguments:
+        user: The user who signs in by the link, by id or login; without it, the default user.
+    """
     context.allow()
     owner = user_named(context, context.settings.default_user if user is None else user)
-    told = event(context, "looseleaf/create-login-link", f"user={owner.login}")
-    return _shown(_authentication(context).login_link(owner, told))
+    audit_event = event(context, "looseleaf/create-login-link", f"user={owner.login}")
+    return _describe_issue(_authentication(context).login_link(owner, audit_event))
 
 
 @operation(
@@ -127,46 +157,61 @@ def list_tokens(
     """List the credentials of an agent or of a user, those that have ended too; never a secret.
 
     To an agent only the credential that it uses is listed.
+
+    Arguments:
+        agent: The agent whose tokens are listed, by id or slug; without it, a user's credentials
+            are.
+        user: The user whose credentials are listed, by id or login; without it, the user who acts.
     """
-    listed = _credentials(context, agent, user)
+    credentials = _credentials(context, agent, user)
     if context.principal.is_agent:
-        listed = [one for one in listed if one.id == context.principal.credential]
-    return [_info(one) for one in listed]
+        credentials = [
+            credential
+            for credential in credentials
+            if credential.id == context.principal.credential
+        ]
+    return [_info(credential) for credential in credentials]
 
 
 def _credentials(
     context: Context, agent: str | int | None, user: str | int | None
 ) -> list[Credential]:
     if agent is not None:
-        return accounts_of(context).credentials.list(TOKEN, agent_id=agent_of(context, agent).id)
+        return context.parts.accounts().credentials.list(
+            TOKEN, agent_id=agent_of(context, agent).id
+        )
     if user is None and context.principal.is_local:
         owner = 0
     else:
         owner = _user(context, user).id
         authorize(context.principal, context.permission, Shelf("user", owner))
-    store = accounts_of(context).credentials
-    return [one for kind in KINDS for one in store.list(kind, user_id=owner)]
+    store = context.parts.accounts().credentials
+    return [credential for kind in KINDS for credential in store.list(kind, user_id=owner)]
 
 
 @operation("looseleaf/revoke-token", permission="tokens", categories=("tokens",), destructive=True)
 def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is the id
-    """End a token, application password, session or login link at once."""
-    accounts = accounts_of(context)
-    found = accounts.credentials.find(id)
-    if found is None or not _may_end(context, found):
+    """End a token, application password, session or login link at once.
+
+    Arguments:
+        id: The public id of the credential, as the list gives it; never its secret text.
+    """
+    accounts = context.parts.accounts()
+    credential = accounts.credentials.find(id)
+    if credential is None or not _may_end(context, credential):
         raise CredentialMissing(id)
-    told = event(context, "looseleaf/revoke-token", f"id={id} label={found.label}")
-    if not accounts.credentials.end(id, context.clock(), told):
+    audit_event = event(context, "looseleaf/revoke-token", f"id={id} label={credential.label}")
+    if not accounts.credentials.end(id, context.clock(), audit_event):
         raise CredentialMissing(id)
-    ended = accounts.credentials.find(id)
-    return _info(ended or found)
+    ended_credential = accounts.credentials.find(id)
+    return _info(ended_credential or credential)
 
 
 def _may_end(context: Context, credential: Credential) -> bool:
     """Say whether one may: the user's own, or that of an agent one administers."""
     try:
         if credential.agent_id and any(
-            one.id == credential.agent_id for one in visible_agents(context)
+            agent.id == credential.agent_id for agent in visible_agents(context)
         ):
             agent_of(context, credential.agent_id)
         else:
@@ -183,9 +228,9 @@ def _acts_as(context: Context, record: AgentRecord | None, user: str | int | Non
         # One who was only granted a role must not get the owner's own pages by a token.
         acts_for_owner = principal.can("manage_agents") or principal.user_id == record.owner
         return user_named(context, record.owner if acts_for_owner else principal.user_id)
-    found = _user(context, user)
-    authorize(principal, context.permission, Shelf("user", found.id))
-    return found
+    account = _user(context, user)
+    authorize(principal, context.permission, Shelf("user", account.id))
+    return account
 
 
 def _user(context: Context, user: str | int | None) -> User:
@@ -200,21 +245,21 @@ def _user(context: Context, user: str | int | None) -> User:
 
 
 def _role(context: Context, record: AgentRecord | None, role: str | None) -> str:
-    chosen = role or ("operator" if record else "admin")
-    if chosen not in ROLES:
-        raise InvalidUser(chosen, f"a role is one of {', '.join(ROLES)}")
+    wanted_role = role or ("operator" if record else "admin")
+    if wanted_role not in ROLES:
+        raise InvalidUser(wanted_role, f"a role is one of {', '.join(ROLES)}")
     principal = context.principal
-    own = principal.role_on(record.id, record.owner) if record else principal.role
-    return lower(chosen, own or ROLES[0])
+    own_role = principal.role_on(record.id, record.owner) if record else principal.role
+    return lower_role(wanted_role, own_role or ROLES[0])
 
 
 def _ceiling(
-    context: Context, names: Iterable[str] | None, otherwise: frozenset[str] | None
+    context: Context, names: Iterable[str] | None, default: frozenset[str] | None
 ) -> frozenset[str] | None:
     """Give the ceiling of a new credential, which is never above its maker's."""
     principal = context.principal
     if names is None:
-        return otherwise if principal.ceiling is None else (otherwise or principal.ceiling)
+        return default if principal.ceiling is None else (default or principal.ceiling)
     for name in names:
         if name not in CREDENTIAL_RIGHTS:
             raise InvalidUser(name, f"a capability is one of {', '.join(CREDENTIAL_RIGHTS)}")
@@ -233,24 +278,24 @@ def _expires(context: Context, seconds: float | None) -> float:
 
 
 def _label(label: str) -> str:
-    if len(label) > _MOST_LABEL or find_invisible(label, joined=True):
-        why = f"a label is one line of at most {_MOST_LABEL} visible characters"
-        raise InvalidUser(label, why)
+    if len(label) > _MOST_LABEL or find_invisible(label, allow_joiners=True):
+        rule = f"a label is one line of at most {_MOST_LABEL} visible characters"
+        raise InvalidUser(label, rule)
     return label
 
 
 def _authentication(context: Context) -> Authentication:
-    return Authentication(accounts_of(context), context.agents, clock=context.clock)
+    return Authentication(context.parts.accounts(), context.parts.agents, clock=context.clock)
 
 
-def _make(context: Context, wanted: Credential, action: str, target: str) -> Shown:
-    if accounts_of(context).users.find(wanted.user_id) is None:
-        raise UserMissing(wanted.user_id)
-    return _authentication(context).issue(wanted, event(context, action, target))
+def _make(context: Context, credential: Credential, action: str, target: str) -> IssuedCredential:
+    if context.parts.accounts().users.find(credential.user_id) is None:
+        raise UserMissing(credential.user_id)
+    return _authentication(context).issue(credential, event(context, action, target))
 
 
-def _shown(shown: Shown) -> TokenInfo:
-    return _info(shown.credential, shown.text)
+def _describe_issue(issue: IssuedCredential) -> TokenInfo:
+    return _info(issue.credential, issue.text)
 
 
 def _info(credential: Credential, text: str = "") -> TokenInfo:

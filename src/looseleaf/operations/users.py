@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.access import CAPABILITIES, ROLES
-from looseleaf.agents.accounts import USER_STATUSES, Grant, User
-from looseleaf.agents.credentials import hash_password
+from looseleaf.access.accounts import USER_STATUSES, Grant, User
+from looseleaf.access.credentials import hash_password
+from looseleaf.access.principals import CAPABILITIES, ROLES, find_requirement
+from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.errors import Forbidden, InvalidUser, NotFound, UserMissing
-from looseleaf.memory.characters import find_invisible
-from looseleaf.operations.audit import event
-from looseleaf.operations.catalog import operation
-from looseleaf.operations.context import accounts_of, agent_of
+from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Literal
 
-    from looseleaf.operations.context import Context
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
 
 _LEAST_PASSWORD = 12
 _MOST_NAME = 200
@@ -52,12 +53,16 @@ class GrantInfo:
 def list_users(context: Context) -> list[UserInfo]:
     """List every user, by id."""
     context.allow()
-    return [info(one) for one in accounts_of(context).users.list()]
+    return [info(user) for user in context.parts.accounts().users.list()]
 
 
 @operation("looseleaf/show-user", permission="users", categories=("users",), read_only=True)
 def show_user(context: Context, user: str | int) -> UserInfo:
-    """Show one user, found by id or login."""
+    """Show one user, found by id or login.
+
+    Arguments:
+        user: The user to show, by id or login.
+    """
     context.allow()
     return info(user_named(context, user))
 
@@ -72,14 +77,24 @@ def create_user(
     capabilities: tuple[str, ...] = (),
     password: str | None = None,
 ) -> UserInfo:
-    """Create a user with capabilities."""
+    """Create a user with capabilities.
+
+    Arguments:
+        login: The name to sign in with: letters, digits, - _ and ., and not digits alone.
+        name: The user's name for people; without it, the login.
+        email: The user's e-mail address, which nothing is sent to.
+        capabilities: What the user may do beyond their own pages and agents, such as manage_agents
+            or manage_options.
+        password: A password of at least 12 characters; without it, the user signs in by login
+            links alone.
+    """
     context.allow()
     # An agent may belong to a user who is not known yet; a newcomer must not inherit it.
-    taken = [one.owner for one in context.agents.records()]
-    users = accounts_of(context).users
-    known = [one.id for one in users.list()]
-    made = User(
-        max([0, *taken, *known]) + 1,
+    owner_ids = [record.owner for record in context.parts.agents.records()]
+    users = context.parts.accounts().users
+    user_ids = [user.id for user in users.list()]
+    user = User(
+        max([0, *owner_ids, *user_ids]) + 1,
         _login(login),
         _text("name", name) or login,
         _text("email", email),
@@ -87,7 +102,7 @@ def create_user(
         created=context.clock(),
         password=_password(password),
     )
-    return info(users.add(made, event(context, "looseleaf/create-user", f"login={login}")))
+    return info(users.add(user, event(context, "looseleaf/create-user", f"login={login}")))
 
 
 @operation("looseleaf/update-user", permission="users", categories=("users",), idempotent=True)
@@ -104,82 +119,141 @@ def update_user(
     """Change a user's name, capabilities, status or password; disabling ends all access at once.
 
     A new password ends the sessions of the user.
+
+    Arguments:
+        user: The user to change, by id or login.
+        name: The new name for people; without it, the name stays.
+        email: The new e-mail address; without it, the address stays.
+        capabilities: All capabilities that the user has from now on, by name; without it, they
+            stay.
+        status: disabled ends all access of the user at once, active gives it back; without it, the
+            status stays.
+        password: The new password, of at least 12 characters; an empty text removes it, and
+            without it the password stays.
     """
     context.allow()
-    found = user_named(context, user)
-    wanted = {
+    before = user_named(context, user)
+    fields = {
         "name": None if name is None else _text("name", name),
         "email": None if email is None else _text("email", email),
         "capabilities": None if capabilities is None else _capabilities(capabilities),
         "status": None if status is None else _status(status),
         "password": None if password is None else _password(password),
     }
-    chosen = {key: one for key, one in wanted.items() if one is not None}
-    made = changed(found, **chosen)
-    _keep_an_administrator(context, found, made)
-    target = f"user={found.login} {' '.join(chosen)}"
-    accounts_of(context).users.change(made, event(context, "looseleaf/update-user", target))
-    return info(made)
+    changes = {key: setting for key, setting in fields.items() if setting is not None}
+    after = changed(before, **changes)
+    _keep_an_administrator(context, before, after)
+    target = f"user={before.login} {' '.join(changes)}"
+    context.parts.accounts().users.change(after, event(context, "looseleaf/update-user", target))
+    return info(after)
 
 
 @operation("looseleaf/list-grants", permission="grants", categories=("users",), read_only=True)
-def list_grants(context: Context, agent: str | int | None = None) -> list[GrantInfo]:
-    """List who has which role on an agent, its owner first."""
+def list_grants(
+    context: Context, agent: str | int | None = None, *, user: str | int | None = None
+) -> list[GrantInfo]:
+    """List who has which role on an agent, its owner first, or on which agents a user has one.
+
+    Arguments:
+        agent: The agent whose roles are listed, by id or slug; without it, the default agent.
+        user: The user whose roles are listed, by id or login, on every agent whose roles one may
+            list; without it, the roles on one agent are listed.
+    """
+    if user is not None:
+        return _grants_of_user(context, user, agent)
     record = agent_of(context, agent)
-    accounts = accounts_of(context)
-    logins = {one.id: one.login for one in accounts.users.list()}
-    granted = [(record.owner, "admin")] + [
-        (one.user_id, one.role)
-        for one in accounts.grants.list(agent_id=record.id)
-        if one.user_id != record.owner
+    accounts = context.parts.accounts()
+    logins = {account.id: account.login for account in accounts.users.list()}
+    roles = [(record.owner, "admin")] + [
+        (grant.user_id, grant.role)
+        for grant in accounts.grants.list(agent_id=record.id)
+        if grant.user_id != record.owner
     ]
     return [
-        GrantInfo(record.slug, record.id, logins.get(user, ""), user, role)
-        for user, role in granted
+        GrantInfo(record.slug, record.id, logins.get(user, ""), user, role) for user, role in roles
     ]
+
+
+def _grants_of_user(context: Context, user: str | int, agent: str | int | None) -> list[GrantInfo]:
+    records = [agent_of(context, agent)] if agent is not None else _administered_agents(context)
+    account = find_user(context, user)
+    if account is None and not context.principal.can("manage_options"):
+        return []  # whether there is such a user is not for everyone to know
+    person = user_named(context, user)
+    grants = context.parts.accounts().grants.list(user_id=person.id)
+    roles = {grant.agent_id: grant.role for grant in grants}
+    roles |= {record.id: "admin" for record in records if record.owner == person.id}
+    return [
+        GrantInfo(record.slug, record.id, person.login, person.id, roles[record.id])
+        for record in records
+        if record.id in roles
+    ]
+
+
+def _administered_agents(context: Context) -> list[AgentRecord]:
+    """List the agents whose roles the principal may list; `Forbidden` where there is none."""
+    records = [
+        record
+        for record in visible_agents(context)
+        if find_requirement(context.principal, "grants", record.shelf, owner=record.owner) is None
+    ]
+    if not records:
+        context.allow()
+    return records
 
 
 @operation("looseleaf/grant-role", permission="grants", categories=("users",), idempotent=True)
 def grant_role(context: Context, agent: str | int, user: str | int, role: str) -> GrantInfo:
-    """Give a user a role on an agent: viewer, operator or admin."""
+    """Give a user a role on an agent: viewer, operator or admin.
+
+    Arguments:
+        agent: The agent that the role is on, by id or slug.
+        user: The user who gets the role, by id or login.
+        role: viewer reads, operator also writes and talks, admin also configures and gives roles.
+    """
     record = agent_of(context, agent)
     if role not in ROLES:
         raise InvalidUser(role, f"a role is one of {', '.join(ROLES)}")
-    found = user_named(context, user)
-    grant = Grant(found.id, record.id, role, context.clock())
-    target = f"agent={record.slug} user={found.login} role={role}"
-    accounts_of(context).grants.put(grant, event(context, "looseleaf/grant-role", target))
-    return GrantInfo(record.slug, record.id, found.login, found.id, role)
+    account = user_named(context, user)
+    grant = Grant(account.id, record.id, role, context.clock())
+    target = f"agent={record.slug} user={account.login} role={role}"
+    context.parts.accounts().grants.put(grant, event(context, "looseleaf/grant-role", target))
+    return GrantInfo(record.slug, record.id, account.login, account.id, role)
 
 
 @operation("looseleaf/revoke-role", permission="grants", categories=("users",), destructive=True)
 def revoke_role(context: Context, agent: str | int, user: str | int) -> GrantInfo:
-    """Take a user's role on an agent away; the owner's stays."""
+    """Take a user's role on an agent away; the owner's stays.
+
+    Arguments:
+        agent: The agent that the role is on, by id or slug.
+        user: The user who loses the role, by id or login.
+    """
     record = agent_of(context, agent)
-    found = user_named(context, user)
-    if found.id == record.owner:
+    account = user_named(context, user)
+    if account.id == record.owner:
         raise Forbidden("grants", "another owner: the owner of an agent stays its admin")
-    target = f"agent={record.slug} user={found.login}"
-    told = event(context, "looseleaf/revoke-role", target)
-    if not accounts_of(context).grants.remove(found.id, record.id, told):
-        raise NotFound(f"{found.login} has no role on {record.slug}.")
-    return GrantInfo(record.slug, record.id, found.login, found.id, "")
+    target = f"agent={record.slug} user={account.login}"
+    audit_event = event(context, "looseleaf/revoke-role", target)
+    if not context.parts.accounts().grants.remove(account.id, record.id, audit_event):
+        raise NotFound(f"{account.login} has no role on {record.slug}.")
+    return GrantInfo(record.slug, record.id, account.login, account.id, "")
 
 
 def user_named(context: Context, user: str | int) -> User:
     """Find a user by id or login, or raise `UserMissing`."""
-    found = find_user(context, user)
-    if found is None:
+    account = find_user(context, user)
+    if account is None:
         raise UserMissing(user)
-    return found
+    return account
 
 
 def find_user(context: Context, user: str | int) -> User | None:
     """Find a user by id or login."""
     text = str(user)
     if text.isascii() and text.isdigit():
-        return accounts_of(context).users.find(int(text)) if len(text) < 10 else None
-    return accounts_of(context).users.find(text)
+        return context.parts.accounts().users.find(int(text)) if len(text) < 10 else None
+    return context.parts.accounts().users.find(text)
 
 
 def info(user: User) -> UserInfo:
@@ -203,8 +277,8 @@ def _keep_an_administrator(context: Context, before: User, after: User) -> None:
         return user.status == "active" and "manage_options" in user.capabilities
 
     if administers(before) and not administers(after):
-        others = [one for one in accounts_of(context).users.list() if one.id != before.id]
-        if not any(map(administers, others)):
+        users = context.parts.accounts().users.list()
+        if not any(administers(user) for user in users if user.id != before.id):
             raise InvalidUser(before.login, "someone must be left who has manage_options")
 
 
@@ -215,9 +289,9 @@ def _login(login: str) -> str:
     return login
 
 
-def _text(what: str, text: str) -> str:
-    if len(text) > _MOST_NAME or find_invisible(text, joined=True):
-        raise InvalidUser(text, f"{what} is one line of at most {_MOST_NAME} visible characters")
+def _text(field: str, text: str) -> str:
+    if len(text) > _MOST_NAME or find_invisible(text, allow_joiners=True):
+        raise InvalidUser(text, f"{field} is one line of at most {_MOST_NAME} visible characters")
     return text
 
 

@@ -1,4 +1,4 @@
-"""Our own plugin: what every workspace has comes through the hooks that anyone uses."""
+"""The built-in plugin: it registers the defaults of every workspace through the public hooks."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from looseleaf.plugins.hooks import hookimpl
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
-    from looseleaf.operations.registry import Operations
-    from looseleaf.prompt.directive import Directives
+    from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
+    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+    from looseleaf.workflows.step import StepTypes
 
 
 class Defaults:
-    """The plugin `looseleaf`: it registers first, so that others can change what it registered."""
+    """The plugin `looseleaf`: it registers first, so that other plugins can change its entries."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -37,7 +40,7 @@ class Defaults:
 
     @hookimpl(tryfirst=True)
     def register_starters(self, starters: PageStarters) -> None:
-        """Register what core pages and daily pages start with."""
+        """Register the first content of core pages and daily pages."""
         from looseleaf.memory.templates import register_core_starters
 
         register_core_starters(starters)
@@ -45,16 +48,46 @@ class Defaults:
     @hookimpl(tryfirst=True)
     def register_directives(self, directives: Directives) -> None:
         """Register the core directives."""
-        from looseleaf.prompt.defaults import register_core_directives
+        from looseleaf.prompt.directives.defaults import register_core_directives
 
         register_core_directives(directives)
 
     @hookimpl(tryfirst=True)
     def register_operations(self, operations: Operations) -> None:
         """Register the operations of the catalog."""
-        from looseleaf.operations.run import register_core_operations
+        from looseleaf.plugins.core_operations import register_core_operations
 
         register_core_operations(operations)
+
+    @hookimpl(tryfirst=True)
+    def register_steps(self, steps: StepTypes) -> None:
+        """Register the core types of packets and of steps."""
+        from looseleaf.workflows.packet import register_core_packets
+        from looseleaf.workflows.steps.defaults import register_core_steps
+
+        register_core_packets(steps.packets)
+        register_core_steps(steps)
+
+    @hookimpl(tryfirst=True)
+    def register_system_tasks(self, tasks: SystemTasks) -> None:
+        """Register the tasks that keep memory lean."""
+        from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
+
+        tasks.register(DAILY_MEMORY)
+
+    @hookimpl(tryfirst=True)
+    def register_schedules(self, schedules: Schedules) -> None:
+        """Register the times of the system tasks."""
+        # The journal's days are UTC; the run belongs to the day that has just closed.
+        schedules.register(
+            "daily_memory_generation",
+            "daily_memory_generation",
+            "0 0 * * *",
+            zone="UTC",
+            per_agent=True,
+            setting="daily_memory_enabled",
+            label="Daily memory",
+        )
 
     @hookimpl
     def pick_store(self) -> Store:
@@ -63,7 +96,6 @@ class Defaults:
 
     @hookimpl
     def pick_model(self, agent: AgentRecord, mode: str, settings: Settings) -> str | None:
-        """Choose what the agent's configuration says for the mode or for all, then the setting."""
-        models = agent.config.get("models", {})
-        own = models.get(mode) or models.get("default")
-        return own or dict(settings.mode_models).get(mode) or settings.default_model or None
+        """Choose the agent's model for the mode or for all modes, then that of the settings."""
+        agent_model = agent.configuration.model_for(mode)
+        return agent_model or dict(settings.mode_models).get(mode) or settings.default_model or None

@@ -1,6 +1,6 @@
-"""Who implements which hook, and the three ways in which hooks are called.
+"""The implementations of each hook, and the three ways to call a hook.
 
-Nothing here imports pluggy: a workspace without plugins, which is most of them, calls our own
+Nothing here imports pluggy: a workspace without plugins (most of them) calls the built-in
 implementations in the same way and order without it.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from looseleaf.errors import BrokenPlugin, LooseleafError, Unavailable
 from looseleaf.memory.registry import OWNER
-from looseleaf.values import value
+from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
     from looseleaf.settings import Settings
 
-    class Freezing(Protocol):
-        """What every registry can do."""
+    class Freezable(Protocol):
+        """A registry that can be frozen."""
 
         def freeze(self) -> None:
             """End start-up."""
 
     Function = TypeVar("Function", bound=Callable[..., Any])
-    Registry = TypeVar("Registry", bound=Freezing)
+    Registry = TypeVar("Registry", bound=Freezable)
 else:
 
     def overload(function: object) -> object:
-        """Stand in for typing's, which only a type checker reads."""
+        """Replace `typing.overload`, which only a type checker reads."""
         return function
 
 
 MARK = "looseleaf_impl"
-_FITS: dict[str, Callable[[Any], bool]] = {
+_CHECKS: dict[str, Callable[[Any], bool]] = {
     "a store": lambda answer: hasattr(answer, "capabilities") and hasattr(answer, "edit"),
     "a name": lambda answer: isinstance(answer, str) and bool(answer.strip()),
 }
-_PLAIN = {"wrapper": False, "hookwrapper": False, "optionalhook": False, "specname": None}
+_PLUGGY_OPTIONS = {"wrapper": False, "hookwrapper": False, "optionalhook": False, "specname": None}
 
 
 @overload
@@ -50,7 +50,7 @@ def hookimpl(  # noqa: F811 - an overload
 ) -> Callable[[Function], Function]: ...
 
 
-def hookimpl(  # noqa: F811 - what the overloads describe
+def hookimpl(  # noqa: F811 - the implementation of the overloads
     function: Function | None = None, /, *, tryfirst: bool = False, trylast: bool = False
 ) -> Function | Callable[[Function], Function]:
     """Mark a function of a plugin as its implementation of the hook that has the same name.
@@ -58,16 +58,16 @@ def hookimpl(  # noqa: F811 - what the overloads describe
     It leaves the mark of `pluggy.HookimplMarker("looseleaf")`, without importing pluggy.
     """
 
-    def mark(marked: Function) -> Function:
-        setattr(marked, MARK, {**_PLAIN, "tryfirst": tryfirst, "trylast": trylast})
-        return marked
+    def mark(target: Function) -> Function:
+        setattr(target, MARK, {**_PLUGGY_OPTIONS, "tryfirst": tryfirst, "trylast": trylast})
+        return target
 
     return mark if function is None else mark(function)
 
 
 @value
 class Plugin:
-    """A plugin as people see it: where it came from, and what it does."""
+    """A plugin as it is listed: its origin, its hooks and its entries."""
 
     name: str
     origin: str  # built in, installed or settings
@@ -76,24 +76,24 @@ class Plugin:
     version: str = ""
     enabled: bool = True
     hooks: tuple[str, ...] = ()
-    registered: Mapping[str, tuple[str, ...]] = {}
+    registered: Mapping[str, tuple[str, ...]] = FrozenDict()
 
 
 @value
 class Implementation:
-    """One plugin's function for a hook, and which arguments it takes."""
+    """One plugin's function for a hook, and the names of its arguments."""
 
     plugin: str
     function: Callable[..., Any]
-    takes: tuple[str, ...]
+    arguments: tuple[str, ...]
 
-    def call(self, given: Mapping[str, object]) -> Any:  # noqa: ANN401 - whatever the hook gives
-        """Call it with those of the arguments that it takes."""
-        return self.function(*[given[name] for name in self.takes])
+    def call(self, arguments: Mapping[str, object]) -> Any:  # noqa: ANN401 - the result of any hook
+        """Call the function with those arguments that it takes."""
+        return self.function(*[arguments[name] for name in self.arguments])
 
 
-class Signed:
-    """A registry as one plugin is given it: what the plugin registers carries its name."""
+class OwnedRegistry:
+    """A registry for one plugin: every entry gets the plugin as its owner."""
 
     def __init__(self, registry: Any, owner: str) -> None:  # noqa: ANN401 - any of the registries
         self._registry, self._owner = registry, owner
@@ -104,9 +104,9 @@ class Signed:
     def __contains__(self, name: object) -> bool:
         return name in self._registry
 
-    def register(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the registry has it
-        """Register something under the plugin's own name."""
-        return self._registry.register(*given, **{**named, "owner": self._owner})
+    def register(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the registry has it
+        """Register an entry with the plugin as its owner."""
+        return self._registry.register(*arguments, **{**options, "owner": self._owner})
 
 
 class Hooks:
@@ -123,63 +123,113 @@ class Hooks:
         self.plugins = plugins
 
     def fill(self, hook: str, **noun: Registry) -> Registry:
-        """Let every plugin fill a registry, freeze and give it; who fails stops the opening."""
+        """Let every plugin fill a registry, and freeze it; a failure stops the start."""
         [(name, registry)] = noun.items()
-        for one in self.implementations.get(hook, ()):
-            given: object = registry if one.plugin == OWNER else Signed(registry, one.plugin)
+        for implementation in self.implementations.get(hook, ()):
+            view: object = (
+                registry
+                if implementation.plugin == OWNER
+                else OwnedRegistry(registry, implementation.plugin)
+            )
             try:
-                one.call({name: given, "settings": self.settings})
+                implementation.call({name: view, "settings": self.settings})
             except Exception as error:
-                raise BrokenPlugin(one.plugin, f"its {hook} failed with {_said(error)}") from error
+                raise BrokenPlugin(
+                    implementation.plugin, f"its {hook} failed with {_describe_error(error)}"
+                ) from error
         registry.freeze()
         return registry
 
-    def pick(self, hook: str, wanted: str, **given: object) -> Any:  # noqa: ANN401 - as the hook says
-        """Ask one plugin after the other; the first answer that is not None holds.
+    def pick(self, hook: str, expected_kind: str, **arguments: object) -> Any:  # noqa: ANN401 - as the hook says
+        """Ask one plugin after the other; the first answer that is not None is taken.
 
-        A failure is the caller's: to go on to the next would be to use another store in silence.
+        A failure goes to the caller: the next plugin might silently choose another store.
         """
-        for one in self.implementations.get(hook, ()):
+        for implementation in self.implementations.get(hook, ()):
             try:
-                answer = one.call({**given, "settings": self.settings})
+                answer = implementation.call({**arguments, "settings": self.settings})
             except LooseleafError:
                 raise
             except Exception as error:
-                raise Unavailable(f"{hook} of the plugin {one.plugin}", _said(error)) from error
+                raise Unavailable(
+                    f"{hook} of the plugin {implementation.plugin}", _describe_error(error)
+                ) from error
             if answer is not None:
-                if not _FITS[wanted](answer):
-                    raise BrokenPlugin(one.plugin, f"its {hook} gave {answer!r}, not {wanted}")
+                if not _CHECKS[expected_kind](answer):
+                    raise BrokenPlugin(
+                        implementation.plugin, f"its {hook} gave {answer!r}, not {expected_kind}"
+                    )
                 return answer
         return None
 
     def listeners(self, hook: str, noun: str) -> list[tuple[str, Callable[[Any], None]]]:
-        """Give each plugin's function for what happened, by the name of the plugin."""
+        """Return each plugin's function for an event, by the name of the plugin."""
 
-        def listener(one: Implementation) -> Callable[[Any], None]:
-            return lambda happened: one.call({noun: happened, "settings": self.settings})
+        def listener(implementation: Implementation) -> Callable[[Any], None]:
+            return lambda event: implementation.call({noun: event, "settings": self.settings})
 
-        return [(one.plugin, listener(one)) for one in self.implementations.get(hook, ())]
+        return [
+            (implementation.plugin, listener(implementation))
+            for implementation in self.implementations.get(hook, ())
+        ]
 
-    def guarded(
+    def guarded_listeners(
         self, hook: str, noun: str, report: Callable[[str, Exception], None]
     ) -> list[Callable[[Any], None]]:
-        """Give the same functions, their failures reported: what happened has happened."""
+        """Return the same functions, but report their failures: the event cannot be undone."""
 
         def guard(plugin: str, listener: Callable[[Any], None]) -> Callable[[Any], None]:
-            def told(happened: Any) -> None:  # noqa: ANN401 - whatever happened
+            def guarded_listener(event: Any) -> None:  # noqa: ANN401 - any event
                 try:
-                    listener(happened)
-                except Exception as error:  # noqa: BLE001 - it cannot be undone by a listener
+                    listener(event)
+                except Exception as error:  # noqa: BLE001 - a listener cannot undo the event
                     report(f"The plugin {plugin} failed in {hook}", error)
 
-            return told
+            return guarded_listener
 
         return [guard(plugin, listener) for plugin, listener in self.listeners(hook, noun)]
 
-    def is_ours_alone(self, hook: str) -> bool:
-        """Say whether no plugin but our own has a say."""
-        return all(one.plugin == OWNER for one in self.implementations.get(hook, ()))
+    def has_only_defaults(self, hook: str) -> bool:
+        """Say whether only the built-in plugin implements a hook."""
+        return all(
+            implementation.plugin == OWNER for implementation in self.implementations.get(hook, ())
+        )
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(".")
+
+
+@value
+class InstalledPlugin:
+    """An entry point: the plugin's name, its module or object, and its package."""
+
+    name: str
+    target: str
+    package: str
+    version: str
+
+
+def describe_defaults(defaults: object) -> Plugin:
+    """Describe the built-in plugin."""
+    return Plugin(
+        OWNER, "built in", type(defaults).__module__, hooks=tuple(default_implementations(defaults))
+    )
+
+
+def describe_disabled(plugin: InstalledPlugin) -> Plugin:
+    """Describe an installed plugin that is switched off."""
+    return Plugin(
+        plugin.name, "installed", plugin.target, plugin.package, plugin.version, enabled=False
+    )
+
+
+def default_implementations(defaults: object) -> dict[str, tuple[Implementation, ...]]:
+    """Return the hook implementations that pluggy would find in the built-in plugin."""
+    implementations: dict[str, tuple[Implementation, ...]] = {}
+    for name, function in vars(type(defaults)).items():
+        if hasattr(function, MARK):
+            code = function.__code__
+            arguments = code.co_varnames[1 : code.co_argcount]
+            implementations[name] = (Implementation(OWNER, getattr(defaults, name), arguments),)
+    return implementations

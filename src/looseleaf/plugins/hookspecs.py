@@ -1,7 +1,7 @@
-"""Every hook there is; docs/hooks.md says when each is called, with an example.
+"""The specifications of all hooks; docs/hooks.md says when each is called, with an example.
 
-`register_*` fills a registry, `pick_*` answers a question, `on_*` is told afterwards. Whoever
-implements a hook may leave out the arguments it does not need.
+`register_*` fills a registry, `pick_*` makes a choice, `on_*` is called after an event. An
+implementation may leave out the arguments that it does not need.
 """
 
 from __future__ import annotations
@@ -12,40 +12,43 @@ import pluggy
 
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.pages import Changed
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
-    from looseleaf.operations.registry import Operations
+    from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.prompt.assembly import Assembly
-    from looseleaf.prompt.directive import Directives
+    from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
     from looseleaf.settings import Settings
     from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+    from looseleaf.workflows.step import StepTypes
 
 hookspec = pluggy.HookspecMarker("looseleaf")
 
 
 @hookspec
 def register_files(files: FileRegistry, settings: Settings) -> None:
-    """Register pages by name, or take some out."""
+    """Register pages by name, or remove some."""
 
 
 @hookspec
 def register_composed_sections(sections: ComposedSections, settings: Settings) -> None:
-    """Add sections to generated pages, or take some out."""
+    """Add sections to generated pages, or remove some."""
 
 
 @hookspec
 def register_starters(starters: PageStarters, settings: Settings) -> None:
-    """Say what new pages start with."""
+    """Define the first content of new pages."""
 
 
 @hookspec
 def register_directives(directives: Directives, settings: Settings) -> None:
-    """Add voices to every prompt, or take some out."""
+    """Add directives to every prompt, or remove some."""
 
 
 @hookspec
@@ -55,44 +58,59 @@ def register_content_filters(filters: Filters, settings: Settings) -> None:
 
 @hookspec
 def register_file_filters(filters: Filters, settings: Settings) -> None:
-    """Add functions that take registered pages out of a prompt."""
+    """Add functions that leave registered pages out of a prompt."""
 
 
 @hookspec
 def register_scoped_file_filters(filters: Filters, settings: Settings) -> None:
-    """Add functions that take pages asked for by name (journal, pipeline, flow) out of a prompt."""
+    """Add functions that leave pages of a journal, pipeline or flow out of a prompt."""
 
 
 @hookspec
 def register_site_context(filters: Filters, settings: Settings) -> None:
-    """Add functions that change what a prompt says of the site."""
+    """Add functions that change the site context of a prompt."""
 
 
 @hookspec
 def register_operations(operations: Operations, settings: Settings) -> None:
-    """Add operations, which every surface then offers, or take some out."""
+    """Add operations, which every surface then offers, or remove some."""
+
+
+@hookspec
+def register_steps(steps: StepTypes, settings: Settings) -> None:
+    """Add types of steps and of packets, or remove some."""
 
 
 @hookspec
 def register_schedules(schedules: Schedules, settings: Settings) -> None:
-    """Say which operations are to be run when."""
+    """Define the times at which operations run."""
+
+
+@hookspec
+def register_system_tasks(tasks: SystemTasks, settings: Settings) -> None:
+    """Add system tasks, which schedules and people can run, or remove some."""
+
+
+@hookspec
+def register_admin_pages(pages: AdminPages, settings: Settings) -> None:
+    """Add pages to the admin site, or take some out."""
 
 
 @hookspec(firstresult=True)
 def pick_store(shelf: Shelf, settings: Settings) -> Store | None:
-    """Give the store in which the pages of a shelf lie, or None to leave it to others."""
+    """Choose the store for the pages of a shelf, or None to leave the choice to others."""
 
 
 @hookspec(firstresult=True)
 def pick_model(agent: AgentRecord, mode: str, settings: Settings) -> str | None:
-    """Name the model that answers for an agent in a mode, or None to leave it to others."""
+    """Choose the model of an agent in a mode, or None to leave the choice to others."""
 
 
 @hookspec
 def on_memory_changed(event: Changed, settings: Settings) -> None:
-    """Be told of a page that was changed, once the change is durable."""
+    """React to a change of a page, once the change is durable."""
 
 
 @hookspec
 def on_prompt_composed(assembly: Assembly, settings: Settings) -> None:
-    """Be told of a prompt that was put together."""
+    """React to a prompt that was composed."""

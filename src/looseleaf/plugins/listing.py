@@ -1,4 +1,4 @@
-"""What each plugin registered, for people who want to know whose something is."""
+"""The list of plugins with the entries that each registered."""
 
 from __future__ import annotations
 
@@ -9,53 +9,59 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.memory.templates import PageStarters
-    from looseleaf.operations.registry import Operations
     from looseleaf.plugins.hooks import Plugin
     from looseleaf.prompt.chain import Chain
     from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+    from looseleaf.workflows.step import StepTypes
 
-    Owned = list[tuple[str, str]]  # who registered it, and its name
+    OwnedNames = list[tuple[str, str]]  # owner and name of each entry
 
 
-def described(
+def list_plugins(
     plugins: Iterable[Plugin],
     pages: tuple[FileRegistry, ComposedSections, PageStarters],
     chain: Chain,
     operations: Operations,
-    schedules: Schedules,
+    work: tuple[Schedules, StepTypes, SystemTasks],
 ) -> tuple[Plugin, ...]:
-    """Give the plugins with the names of what each registered, by kind."""
+    """List the plugins with the names of their entries, by kind."""
     files, sections, starters = pages
-    furniture = chain.furniture
-    kinds: dict[str, Owned] = {
-        "files": [(one.owner, one.filename) for one in files.files()],
+    schedules, step_types, tasks = work
+    parts = chain.parts
+    kinds: dict[str, OwnedNames] = {
+        "files": [(file.owner, file.filename) for file in files.files()],
         "composed sections": [
-            (one.owner, f"{file.filename}: {one.slug}")
+            (section.owner, f"{file.filename}: {section.slug}")
             for file in files.files()
-            for one in sections.for_file(file.filename)
+            for section in sections.for_file(file.filename)
         ],
-        "starters": _named(starters.all()),
-        "directives": _named(chain.directives),
-        "content filters": _named(furniture.content_filters.all()),
-        "file filters": _named(furniture.file_filters.all()),
-        "scoped file filters": _named(furniture.scoped_file_filters.all()),
-        "site context": _named(furniture.site_filters.all()),
-        "operations": _named(operations.all()),
-        "schedules": _named(schedules.all()),
+        "starters": _owners_and_names(starters.all()),
+        "directives": _owners_and_names(chain.directives),
+        "content filters": _owners_and_names(parts.content_filters.all()),
+        "file filters": _owners_and_names(parts.file_filters.all()),
+        "scoped file filters": _owners_and_names(parts.scoped_file_filters.all()),
+        "site context": _owners_and_names(parts.site_filters.all()),
+        "operations": _owners_and_names(operations.all()),
+        "schedules": _owners_and_names(schedules.all()),
+        "steps": _owners_and_names(step_types.all()),
+        "packets": _owners_and_names(step_types.packets.all()),
+        "system tasks": [(task.owner, task.type) for task in tasks.all()],
     }
 
-    def of(plugin: str) -> dict[str, tuple[str, ...]]:
-        own = {
-            kind: tuple(name for owner, name in listed if owner == plugin)
-            for kind, listed in kinds.items()
+    def entries_of(plugin: str) -> dict[str, tuple[str, ...]]:
+        by_kind = {
+            kind: tuple(name for owner, name in entries if owner == plugin)
+            for kind, entries in kinds.items()
         }
-        return {kind: names for kind, names in own.items() if names}
+        return {kind: names for kind, names in by_kind.items() if names}
 
-    return tuple(changed(plugin, registered=of(plugin.name)) for plugin in plugins)
+    return tuple(changed(plugin, registered=entries_of(plugin.name)) for plugin in plugins)
 
 
-def _named(entries: Iterable[Any]) -> Owned:
-    return [(one.owner, one.name) for one in entries]
+def _owners_and_names(entries: Iterable[Any]) -> OwnedNames:
+    return [(entry.owner, entry.name) for entry in entries]

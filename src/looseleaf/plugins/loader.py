@@ -1,4 +1,4 @@
-"""Loading plugins: a plugin manager for one workspace, and every mistake found while it opens."""
+"""The loader of plugins: a plugin manager for one workspace, with all checks at its start."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ import pluggy
 from looseleaf.errors import BrokenPlugin, InvalidSetting
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins import hookspecs
-from looseleaf.plugins.hooks import MARK, Hooks, Implementation, Plugin
-from looseleaf.plugins.opening import off, ours
+from looseleaf.plugins.hooks import (
+    MARK,
+    Hooks,
+    Implementation,
+    Plugin,
+    describe_defaults,
+    describe_disabled,
+)
 from looseleaf.values import changed
 
 if TYPE_CHECKING:
@@ -19,92 +25,108 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.plugins.defaults import Defaults
-    from looseleaf.plugins.opening import Installed
+    from looseleaf.plugins.hooks import InstalledPlugin
     from looseleaf.settings import Settings
 
 SPECS = tuple(name for name in vars(hookspecs) if hasattr(vars(hookspecs)[name], "looseleaf_spec"))
 
 
-def load(settings: Settings, defaults: Defaults, found: tuple[Installed, ...]) -> Hooks:
-    """Load the plugins that settings name and those installed, and check them against the hooks.
+def load(
+    settings: Settings, defaults: Defaults, installed_plugins: tuple[InstalledPlugin, ...]
+) -> Hooks:
+    """Load the plugins of the settings and the installed ones, and check them against the hooks.
 
-    They are called in that order, each kind as listed; ours register first and are asked last.
+    Plugins are called in that order; the built-in plugin registers first and picks last.
     """
     manager = pluggy.PluginManager("looseleaf")
     manager.add_hookspecs(hookspecs)
     manager.register(defaults, OWNER)
-    on = [one for one in found if one.name not in settings.plugins_off]
-    loaded = [*map(_named, settings.plugins), *map(_installed, on)]
+    enabled_plugins = [
+        entry for entry in installed_plugins if entry.name not in settings.plugins_off
+    ]
+    modules = [*map(_import_named, settings.plugins), *map(_import_installed, enabled_plugins)]
     # pluggy calls last the plugin that was registered first.
-    for plugin, module in reversed(loaded):
+    for plugin, module in reversed(modules):
         _register(manager, plugin, module)
     hooks = {name: _implementations(manager, name) for name in SPECS}
-    described = [
-        changed(plugin, hooks=tuple(name for name in SPECS if _has(hooks[name], plugin.name)))
-        for plugin, _ in loaded
+    plugins = [
+        changed(
+            plugin, hooks=tuple(name for name in SPECS if _implements(hooks[name], plugin.name))
+        )
+        for plugin, _ in modules
         if manager.has_plugin(plugin.name)
     ]
-    switched_off = [off(one) for one in found if one not in on]
-    return Hooks(settings, hooks, (ours(defaults), *described, *switched_off))
+    switched_off = [
+        describe_disabled(entry) for entry in installed_plugins if entry not in enabled_plugins
+    ]
+    return Hooks(settings, hooks, (describe_defaults(defaults), *plugins, *switched_off))
 
 
-def _named(name: str) -> tuple[Plugin, ModuleType]:
+def _import_named(name: str) -> tuple[Plugin, ModuleType]:
     try:
         module = import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise _unimportable(name, error) from error
-        why = f"there is no module {name}; install it beside Looseleaf, or take it out of the list"
-        raise InvalidSetting("plugins", why) from error
+            raise _import_failure(name, error) from error
+        reason = (
+            f"there is no module {name}; install it beside Looseleaf, or remove it from the list"
+        )
+        raise InvalidSetting("plugins", reason) from error
     except Exception as error:
-        raise _unimportable(name, error) from error
+        raise _import_failure(name, error) from error
     version = getattr(module, "__version__", "")
     return Plugin(name, "settings", name, version=str(version)), module
 
 
-def _installed(one: Installed) -> tuple[Plugin, Any]:
-    module, _, attributes = one.target.partition(":")
+def _import_installed(entry: InstalledPlugin) -> tuple[Plugin, Any]:
+    module, _, attributes = entry.target.partition(":")
     try:
         plugin: Any = import_module(module)
         for attribute in filter(None, attributes.split(".")):
             plugin = getattr(plugin, attribute)
     except Exception as error:
-        raise _unimportable(one.name, error) from error
-    return Plugin(one.name, "installed", one.target, one.package, one.version), plugin
+        raise _import_failure(entry.name, error) from error
+    return Plugin(entry.name, "installed", entry.target, entry.package, entry.version), plugin
 
 
-def _unimportable(name: str, error: Exception) -> BrokenPlugin:
+def _import_failure(name: str, error: Exception) -> BrokenPlugin:
     return BrokenPlugin(name, f"it cannot be imported ({type(error).__name__}: {error})")
 
 
 def _register(manager: pluggy.PluginManager, plugin: Plugin, module: object) -> None:
     if manager.is_registered(module):
-        return  # installed, and named in the settings too
+        return  # installed, and listed in the settings as well
     if manager.has_plugin(plugin.name):
         raise BrokenPlugin(plugin.name, "another plugin has that name")
-    marked = [name for name in dir(module) if hasattr(getattr(module, name, None), MARK)]
-    forgotten = [name for name in SPECS if hasattr(module, name) and name not in marked]
-    if forgotten or not marked:
-        why = f"mark {', '.join(forgotten) or 'its hooks'} with @hookimpl"
-        raise BrokenPlugin(plugin.name, why)
+    implementations = [name for name in dir(module) if hasattr(getattr(module, name, None), MARK)]
+    unmarked_hooks = [
+        name for name in SPECS if hasattr(module, name) and name not in implementations
+    ]
+    if unmarked_hooks or not implementations:
+        reason = f"mark {', '.join(unmarked_hooks) or 'its hooks'} with @hookimpl"
+        raise BrokenPlugin(plugin.name, reason)
     try:
         manager.register(module, plugin.name)
         manager.check_pending()
     except (pluggy.PluginValidationError, TypeError) as error:
-        why = f"{' '.join(str(error).split())}; the hooks are {', '.join(SPECS)}"
-        raise BrokenPlugin(plugin.name, why) from error
+        reason = f"{' '.join(str(error).split())}; the hooks are {', '.join(SPECS)}"
+        raise BrokenPlugin(plugin.name, reason) from error
 
 
 def _implementations(manager: pluggy.PluginManager, name: str) -> tuple[Implementation, ...]:
-    found = getattr(manager.hook, name).get_hookimpls()
-    for one in found:
-        if one.wrapper or one.hookwrapper:
-            raise BrokenPlugin(one.plugin_name, f"its {name} is a wrapper; hooks are not wrapped")
+    implementations = getattr(manager.hook, name).get_hookimpls()
+    for implementation in implementations:
+        if implementation.wrapper or implementation.hookwrapper:
+            raise BrokenPlugin(
+                implementation.plugin_name, f"its {name} is a wrapper; hooks are not wrapped"
+            )
     return tuple(
-        Implementation(one.plugin_name, one.function, tuple(one.argnames))
-        for one in reversed(found)
+        Implementation(
+            implementation.plugin_name, implementation.function, tuple(implementation.argnames)
+        )
+        for implementation in reversed(implementations)
     )
 
 
-def _has(implementations: tuple[Implementation, ...], plugin: str) -> bool:
-    return any(one.plugin == plugin for one in implementations)
+def _implements(implementations: tuple[Implementation, ...], plugin: str) -> bool:
+    return any(entry.plugin == plugin for entry in implementations)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from looseleaf.prompt.outputs import Data, File, LeftOut, Text
+from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.prompt.directive import Directive
+    from looseleaf.prompt.directives.directive import Directive
     from looseleaf.prompt.request import Request
 
 BETWEEN = "\n\n"
@@ -43,8 +43,12 @@ class Piece:
     @property
     def layer(self) -> str:
         """The layer of the page; "" for what is no page."""
-        source = getattr(self.item, "source", None)
-        return source.layer if source is not None else getattr(self.item, "layer", "")
+        item = self.item
+        if isinstance(item, Data | File):
+            return ""
+        if item.source is not None:
+            return item.source.layer
+        return item.layer if isinstance(item, LeftOut) else ""
 
 
 class Assembly:
@@ -95,12 +99,12 @@ class Assembly:
     @property
     def stable(self) -> tuple[Piece, ...]:
         """The pieces before the first that may change though no page does."""
-        kept: list[Piece] = []
+        stable_pieces: list[Piece] = []
         for piece in self.pieces:
             if piece.text and piece.directive.varies != "content":
                 break
-            kept.append(piece)
-        return tuple(kept)
+            stable_pieces.append(piece)
+        return tuple(stable_pieces)
 
     @property
     def stable_text(self) -> str:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from looseleaf.memory.store import content_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.prompt.outputs import Source
+    from looseleaf.prompt.directives.outputs import Source
 
 _SHORTEST = 12
 # At the beginning of a line, also where the lines are quoted, indented or a list.
-_EDGE = re.compile(
-    r'^[\s>*\-\ufeff]*(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\s*$', re.MULTILINE
-)
-_LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_EDGE = r'(?m)^[\s>*\-\ufeff]*(<page file="[^"\n]*" .*|</page )fence="[0-9a-f]{12,}">\s*$'
+_LINE_ENDS = "\r\n?|[\v\f\x85\u2028\u2029]"
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -25,27 +21,31 @@ def block(source: Source, text: str, *, hash: str = "", part: str = "") -> str: 
     `part` says how much of the page the text is, where it is not all of it.
     """
     mark = fence(text, hash)
-    about = f"file={_quoted(source.file)} layer={_quoted(source.layer)}"
+    attributes = f"file={_quote(source.file)} layer={_quote(source.layer)}"
     if source.changed:
-        about += f" changed={_quoted(source.changed)}"
+        attributes += f" changed={_quote(source.changed)}"
     if source.by:
-        about += f" by={_quoted(source.by)}"
+        attributes += f" by={_quote(source.by)}"
     if part:
-        about += f" part={_quoted(part)}"
+        attributes += f" part={_quote(part)}"
     size = len(text.encode())
-    return f'<page {about} bytes="{size}" fence="{mark}">\n{text}\n</page fence="{mark}">'
+    return f'<page {attributes} bytes="{size}" fence="{mark}">\n{text}\n</page fence="{mark}">'
 
 
 def holds_block(text: str) -> bool:
     """Say whether a text holds a page as a prompt shows it, or an edge of one."""
-    return "fence=" in text and _EDGE.search(_LINE_ENDS.sub("\n", text)) is not None
+    if "fence=" not in text:
+        return False
+    import re
+
+    return re.search(_EDGE, re.sub(_LINE_ENDS, "\n", text)) is not None
 
 
 def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
     """Give a mark that does not occur in a text and stays the same while the text does.
 
-    It begins the hash of the text. Whoever writes a page can search for a text that holds the
-    beginning of its own hash, so the mark is lengthened until it does not occur.
+    The mark is the beginning of the text's hash. The author of a page could search for a text that
+    holds the beginning of its own hash, so the mark is lengthened until it does not occur.
     """
     digest = hash or content_hash(text.encode())
     while True:
@@ -55,7 +55,11 @@ def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
         digest = content_hash(digest.encode())
 
 
-def _quoted(text: str) -> str:
-    # Actors' names are anyone's text, and a label is one line.
-    shown = "".join(_ESCAPES.get(character, character) for character in text)
-    return '"' + "".join(one if one.isprintable() else "?" for one in shown) + '"'
+def _quote(text: str) -> str:
+    # The name of an actor is untrusted text, and a label is one line.
+    escaped_text = "".join(_ESCAPES.get(character, character) for character in text)
+    return (
+        '"'
+        + "".join(character if character.isprintable() else "?" for character in escaped_text)
+        + '"'
+    )

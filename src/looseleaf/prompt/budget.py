@@ -1,10 +1,10 @@
-"""Budgets: what does not fit is left out whole, and the prompt says so; nothing is ever cut."""
+"""Budgets: a page that does not fit is left out whole, and the prompt says so."""
 
 from __future__ import annotations
 
 from looseleaf.prompt.assembly import BETWEEN, Piece
-from looseleaf.prompt.outputs import LeftOut, Text
-from looseleaf.values import value
+from looseleaf.prompt.directives.outputs import LeftOut, Text
+from looseleaf.prompt.reports import Overrun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,40 +15,29 @@ if TYPE_CHECKING:
     from looseleaf.prompt.assembly import Assembly
 
 
-@value
-class Overrun:
-    """Something that takes more than it may; `name` is "" for the whole prompt."""
-
-    name: str
-    layer: str
-    size: int
-    limit: int
-    unit: str
-
-
-def fitted(
+def fit_pieces(
     pieces: Iterable[Piece], budget: Budget, count_tokens: Callable[[str], int]
 ) -> list[Piece]:
-    """Give the pieces room by importance, and leave them in their order; notices come on top."""
+    """Give the pieces room by importance, and keep their order; notices are not counted."""
 
     def size_of(text: str) -> int:
         return len(text.encode()) if budget.unit == "bytes" else count_tokens(text)
 
-    kept = list(pieces)
-    used = 0
-    for place in by_importance(kept):
-        piece = kept[place]
+    result = list(pieces)
+    used_size = 0
+    for place in by_importance(result):
+        piece = result[place]
         size = size_of(piece.text)
-        why = _too_large(piece, size, used, budget)
-        if why:
-            kept[place] = leave_out(piece, why)
+        reason = _too_large(piece, size, used_size, budget)
+        if reason:
+            result[place] = leave_out(piece, reason)
         else:
-            used += size + (size_of(BETWEEN) if budget.unit == "bytes" else 0)
-    return kept
+            used_size += size + (size_of(BETWEEN) if budget.unit == "bytes" else 0)
+    return result
 
 
 def by_importance(pieces: list[Piece]) -> list[int]:
-    """Give the places of what the model is given: what matters most first.
+    """Give the places of the injected pieces, the most important first.
 
     The words of directives (the task, the tools) come before pages. Of pages, those of the agent
     and its person (SOUL, USER, MEMORY) come first, and generated ones last.
@@ -63,21 +52,21 @@ def rank_of(piece: Piece) -> int:
     return source.rank if source is not None else 0
 
 
-def _too_large(piece: Piece, size: int, used: int, budget: Budget) -> str:
+def _too_large(piece: Piece, size: int, used_size: int, budget: Budget) -> str:
     page = isinstance(piece.item, Text) and piece.item.source is not None
     if budget.page and page and size > budget.page:
         return f"it takes {size} {budget.unit}, and a page may take {budget.page}"
-    if budget.total and used + size > budget.total:
-        left = max(0, budget.total - used)
-        return f"it takes {size} {budget.unit}, and of {budget.total} there are {left} left"
+    if budget.total and used_size + size > budget.total:
+        rest = max(0, budget.total - used_size)
+        return f"it takes {size} {budget.unit}, and of {budget.total} there are {rest} left"
     return ""
 
 
-def leave_out(piece: Piece, why: str) -> Piece:
+def leave_out(piece: Piece, reason: str) -> Piece:
     """Replace a piece by a notice that it does not fit."""
     source = piece.item.source if isinstance(piece.item, Text) else None
     size = len(piece.text.encode())
-    left_out = LeftOut(piece.name, "over_budget", piece.layer, size, why, source)
+    left_out = LeftOut(piece.name, "over_budget", piece.layer, size, reason, source)
     return Piece(piece.directive, left_out, notice(left_out))
 
 
@@ -94,25 +83,25 @@ def over_budget(
     registry: FileRegistry,
 ) -> list[Overrun]:
     """List the pages that are over their own or the prompt's budget, and the whole if it is."""
-    found = []
+    overruns = []
     for piece in assembly.pieces:
         source = piece.item.source if isinstance(piece.item, Text) else None
         if source is not None:
-            found += _page_overruns(piece, registry)
+            overruns += _page_overruns(piece, registry)
     for budget in budgets:
         in_bytes = budget.unit == "bytes"
         for piece in assembly.pieces:
             size = len(piece.text.encode()) if in_bytes else count_tokens(piece.text)
             if budget.page and piece.injected and piece.layer and size > budget.page:
-                found.append(Overrun(piece.name, piece.layer, size, budget.page, budget.unit))
-        whole = len(assembly.text.encode()) if in_bytes else count_tokens(assembly.text)
-        if budget.total and whole > budget.total:
-            found.append(Overrun("", "", whole, budget.total, budget.unit))
-    return found
+                overruns.append(Overrun(piece.name, piece.layer, size, budget.page, budget.unit))
+        total_size = len(assembly.text.encode()) if in_bytes else count_tokens(assembly.text)
+        if budget.total and total_size > budget.total:
+            overruns.append(Overrun("", "", total_size, budget.total, budget.unit))
+    return overruns
 
 
 def _page_overruns(piece: Piece, registry: FileRegistry) -> list[Overrun]:
-    """Compare a page with what it is registered with, label not counted."""
+    """Compare a page, without its label, with the budgets it is registered with."""
     file = registry.get(piece.name)
     if file is None or not isinstance(piece.item, Text) or piece.item.source is None:
         return []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from looseleaf.errors import DirectiveFailed, Invalid, LooseleafError, Unavailable, Unsafe
 from looseleaf.prompt.assembly import MISSED, Assembly, Piece
-from looseleaf.prompt.budget import fitted, notice
-from looseleaf.prompt.desk import Desk
-from looseleaf.prompt.outputs import Data, File, LeftOut, Text, rendered
+from looseleaf.prompt.budget import fit_pieces, notice
+from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text, render_output
+from looseleaf.prompt.directives.view import DirectiveView
+from looseleaf.times import DAY_SECONDS
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
@@ -15,20 +16,19 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.store import Found, Missing
-    from looseleaf.prompt.desk import Furniture
-    from looseleaf.prompt.directive import Directive, Directives
+    from looseleaf.prompt.directives.directive import Directive, Directives
+    from looseleaf.prompt.directives.page_sources import Sources
+    from looseleaf.prompt.directives.view import PromptParts
     from looseleaf.prompt.request import Request
-    from looseleaf.prompt.sources import Sources
-    from looseleaf.prompt.tokens import Tokenizer
+    from looseleaf.prompt.token_count import Tokenizer
 
     Reads = list[tuple[Scope, Found | Missing]]
 
-DAY = 86_400
-_REMEMBERED = 256
+_MOST_CACHED = 256
 
 
-class Made:
-    """What one directive gave, and the pages it read for that."""
+class DirectiveResult:
+    """The pieces of one directive, and the pages it read for them."""
 
     __slots__ = ("day", "is_whole", "pieces", "reads")
 
@@ -38,14 +38,24 @@ class Made:
         self.pieces, self.reads, self.day, self.is_whole = pieces, reads, day, is_whole
 
 
-class Remembered:
-    """The last assembly of a request, whose parts live on as long as their pages do."""
+class CachedAssembly:
+    """The last assembly of a request, used again as long as its pages are the same.
 
-    __slots__ = ("assembly", "made", "request")
+    `variable` names the places in the chain where anything can change while the request does not.
+    """
 
-    def __init__(self, request: Request, made: list[Made], assembly: Assembly) -> None:
-        # The request is kept so that the identities in its key are not given to something else.
-        self.request, self.made, self.assembly = request, made, assembly
+    __slots__ = ("assembly", "request", "results", "variable")
+
+    def __init__(
+        self,
+        request: Request,
+        results: list[DirectiveResult],
+        assembly: Assembly,
+        variable: tuple[int, ...],
+    ) -> None:
+        # The request is kept so that no other object gets the identities in its key.
+        self.request, self.results, self.assembly = request, results, assembly
+        self.variable = variable
 
 
 class Chain:
@@ -54,108 +64,134 @@ class Chain:
     def __init__(
         self,
         directives: Directives,
-        furniture: Furniture,
+        parts: PromptParts,
         *,
         clock: Callable[[], float],
         tokenizer: Tokenizer,
     ) -> None:
         directives.freeze()
         self.directives = directives.all()
-        self.furniture = furniture
+        self.parts = parts
         self.clock = clock
         self.tokenizer = tokenizer
-        self._remembered: dict[tuple[object, ...], Remembered] = {}
+        self._cache: dict[tuple[object, ...], CachedAssembly] = {}
         self._listeners: list[Callable[[Assembly], None]] = []
 
     def on_compose(self, listener: Callable[[Assembly], None]) -> None:
-        """Tell someone about every prompt of pages as they are; they answer for their failures."""
+        """Call a listener for every prompt that a model is given; it answers for its failures."""
         self._listeners.append(listener)
 
     def compose(self, request: Request) -> Assembly:
-        """Assemble a prompt of the pages as they are now."""
-        assembly = self._composed(request)
-        for listener in self._listeners:
-            listener(assembly)
+        """Assemble a prompt for a model of the pages as they are now, and announce it."""
+        assembly = self.preview(request)
+        self.announce(assembly)
         return assembly
 
-    def _composed(self, request: Request) -> Assembly:
-        """Assemble a prompt anew, as far as that is needed.
+    def announce(self, assembly: Assembly) -> None:
+        """Tell the listeners of a prompt that a model is given."""
+        for listener in self._listeners:
+            listener(assembly)
 
-        What a directive gave before is given again while the request, the pages it read and, if it
-        says so, the day are the same; each page is looked at every time.
+    def preview(self, request: Request) -> Assembly:
+        """Assemble the same prompt for a person or a check, and announce nothing.
+
+        Only the changed parts are assembled anew: the earlier result of a directive is used again
+        while the request, the pages it read and, if it varies by day, the day are the same. Each
+        page is looked at every time.
         """
         now = self.clock()
         key = _key(request)
-        kept = self._remembered.get(key)
-        made, new = [], False
-        for place, directive in enumerate(self.directives):
-            before = kept.made[place] if kept is not None else None
-            if before is not None and self._holds(directive, before, now):
-                made.append(before)
-            else:
-                made.append(self._make(directive, request, now, self.furniture))
-                new = True
-        if kept is not None and not new:
-            return kept.assembly
-        assembly = self._assembled(request, made, now)
-        if len(self._remembered) >= _REMEMBERED:
-            self._remembered.clear()
-        self._remembered[key] = Remembered(request, made, assembly)
+        last = self._cache.get(key)
+        if last is None:
+            results = [
+                self._make(directive, request, now, self.parts) for directive in self.directives
+            ]
+        else:
+            new_results = self._renew(last, request, now)
+            if not new_results:
+                return last.assembly
+            results = [new_results.get(place, part) for place, part in enumerate(last.results)]
+        assembly = self._assemble(request, results, now)
+        if len(self._cache) >= _MOST_CACHED:
+            self._cache.clear()
+        places = self._variable_places(results)
+        self._cache[key] = CachedAssembly(request, results, assembly, places)
         return assembly
+
+    def _renew(
+        self, last: CachedAssembly, request: Request, now: float
+    ) -> dict[int, DirectiveResult]:
+        """Run the directives again whose results no longer hold; give the new ones by place."""
+        results = {}
+        for place in last.variable:
+            directive = self.directives[place]
+            if not self._holds(directive, last.results[place], now):
+                results[place] = self._make(directive, request, now, self.parts)
+        return results
+
+    def _variable_places(self, results: list[DirectiveResult]) -> tuple[int, ...]:
+        """Name the places of results that depend on more than the request."""
+        return tuple(
+            place
+            for place, (directive, result) in enumerate(zip(self.directives, results, strict=True))
+            if result.reads or not result.is_whole or directive.varies != "content"
+        )
 
     def compose_past(self, request: Request, sources: Sources, now: float) -> Assembly:
         """Assemble a prompt of pages as they were, under the rules as they are."""
-        furniture = changed(self.furniture, sources=sources)
-        made = [self._make(directive, request, now, furniture) for directive in self.directives]
-        return self._assembled(request, made, now)
+        parts = changed(self.parts, sources=sources)
+        results = [self._make(directive, request, now, parts) for directive in self.directives]
+        return self._assemble(request, results, now)
 
-    def _holds(self, directive: Directive, made: Made, now: float) -> bool:
+    def _holds(self, directive: Directive, result: DirectiveResult, now: float) -> bool:
         if directive.varies != "content" and (
-            directive.varies == "call" or made.day != int(now // DAY)
+            directive.varies == "call" or result.day != int(now // DAY_SECONDS)
         ):
             return False
-        if not made.reads:
-            return made.is_whole
-        read = self.furniture.sources.read
+        if not result.reads:
+            return result.is_whole
+        read_page = self.parts.sources.read
         try:
-            for scope, before in made.reads:
-                page = read(scope)
-                # A page that is not there is a new answer each time, so it compares by value.
+            for scope, before in result.reads:
+                page = read_page(scope)
+                # A missing page is a new value each time, so it is compared by value.
                 if page is not before and page != before:
                     return False
         except (Unavailable, Unsafe):
-            return False  # the directive says what to do about it
-        return made.is_whole
+            return False  # the directive decides what a failure means
+        return result.is_whole
 
     def _make(
-        self, directive: Directive, request: Request, now: float, furniture: Furniture
-    ) -> Made:
+        self, directive: Directive, request: Request, now: float, parts: PromptParts
+    ) -> DirectiveResult:
         if not directive.speaks_in(request.mode):
             left_out = LeftOut(directive.name, "mode")
-            return Made([Piece(directive, left_out)], [], int(now // DAY))
-        desk = Desk(request, now, furniture)
+            return DirectiveResult([Piece(directive, left_out)], [], int(now // DAY_SECONDS))
+        view = DirectiveView(request, now, parts)
         try:
-            pieces = [Piece(directive, item, _shown(item)) for item in directive.make(desk)]
+            pieces = [Piece(directive, item, _render_item(item)) for item in directive.make(view)]
         except Exception as error:
             # Looseleaf's own refusals (a policy that cannot be followed, a store that cannot
             # answer) are never a reason to go on with less.
             if directive.on_error == "stop" or isinstance(error, LooseleafError):
-                raise _failed(directive, error) from error
-            failed = LeftOut(directive.name, "failed", detail=f"{type(error).__name__}: {error}")
-            pieces = [Piece(directive, failed)]
+                raise _directive_error(directive, error) from error
+            left_out = LeftOut(directive.name, "failed", detail=f"{type(error).__name__}: {error}")
+            pieces = [Piece(directive, left_out)]
         if not pieces:
             pieces = [Piece(directive, LeftOut(directive.name, "nothing"))]
-        return Made(pieces, desk.reads, int(now // DAY), is_whole=desk.failure is None)
+        return DirectiveResult(
+            pieces, view.reads, int(now // DAY_SECONDS), is_whole=view.failure is None
+        )
 
-    def _assembled(self, request: Request, made: list[Made], now: float) -> Assembly:
-        pieces = _once([piece for one in made for piece in one.pieces])
+    def _assemble(self, request: Request, results: list[DirectiveResult], now: float) -> Assembly:
+        pieces = _drop_repeats([piece for result in results for piece in result.pieces])
         if request.budget:
-            pieces = fitted(pieces, request.budget, self.tokenizer.count)
+            pieces = fit_pieces(pieces, request.budget, self.tokenizer.count)
         return Assembly(request, tuple(pieces), now)
 
 
 def _key(request: Request) -> tuple[object, ...]:
-    """Tell requests apart without comparing what is in them; all of it is immutable."""
+    """Give a key that tells requests apart without comparing their parts, which are immutable."""
     return (
         id(request.agent),
         request.mode,
@@ -174,32 +210,32 @@ def _key(request: Request) -> tuple[object, ...]:
     )
 
 
-def _shown(item: Text | Data | File | LeftOut) -> str:
+def _render_item(item: Text | Data | File | LeftOut) -> str:
     if isinstance(item, LeftOut):
-        # What should be here and is not is said aloud; the model may ask for it.
+        # A page that should be here and is not gets a notice; the model may ask for it.
         return notice(item) if item.rule in MISSED else ""
     if not isinstance(item, Text | Data | File):
         raise Invalid(f"It gave {type(item).__name__}, which is no output.")
-    return rendered(item)
+    return render_output(item)
 
 
-def _once(pieces: list[Piece]) -> list[Piece]:
+def _drop_repeats(pieces: list[Piece]) -> list[Piece]:
     """Give each page once, where it comes first."""
-    given: set[tuple[str, str]] = set()
-    kept = []
+    places: set[tuple[str, str]] = set()
+    result = []
     for piece in pieces:
         source = piece.item.source if isinstance(piece.item, Text) else None
         if source is None:
-            kept.append(piece)
-        elif (place := (source.layer, source.file)) not in given:
-            given.add(place)
-            kept.append(piece)
+            result.append(piece)
+        elif (place := (source.layer, source.file)) not in places:
+            places.add(place)
+            result.append(piece)
         else:
-            kept.append(Piece(piece.directive, LeftOut(source.file, "repeated", source.layer)))
-    return kept
+            result.append(Piece(piece.directive, LeftOut(source.file, "repeated", source.layer)))
+    return result
 
 
-def _failed(directive: Directive, error: Exception) -> LooseleafError:
+def _directive_error(directive: Directive, error: Exception) -> LooseleafError:
     if isinstance(error, LooseleafError):
         return error
     return DirectiveFailed(directive.name, error)

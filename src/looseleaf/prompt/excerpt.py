@@ -11,7 +11,7 @@ from itertools import pairwise
 from looseleaf.memory.sections import list_sections
 from looseleaf.prompt.assembly import Piece
 from looseleaf.prompt.blocks import block
-from looseleaf.prompt.outputs import Text
+from looseleaf.prompt.directives.outputs import Text
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -45,8 +45,8 @@ def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | 
     if not part.strip():
         return None
     extent = _extent(_line_count(part), total)
-    shown = block(item.source, part, part=extent)
-    return Excerpt(Piece(piece.directive, Text(shown, item.source), shown), extent)
+    block_text = block(item.source, part, part=extent)
+    return Excerpt(Piece(piece.directive, Text(block_text, item.source), block_text), extent)
 
 
 def _extent(lines: int, total: int) -> str:
@@ -60,44 +60,44 @@ def _line_count(text: str) -> int:
 def _part(text: str, room: int, count: Callable[[str], int]) -> str:
     starts = [0, *(section.start for section in list_sections(text)), len(text)]
     segments = [text[start:end] for start, end in pairwise(starts)]
-    kept: dict[int, str] = {}
+    parts: dict[int, str] = {}
     most_empty = room // _LEAST_USE
     for place, segment in enumerate(segments):
         size = count(segment)
         if size <= room:
-            kept[place] = segment
+            parts[place] = segment
             room -= size
-    first = next((place for place in range(len(segments)) if place not in kept), None)
+    first = next((place for place in range(len(segments)) if place not in parts), None)
     if first is not None:
-        kept[first] = _lines(segments[first], room, count, most_empty)
-    return "".join(kept[place] for place in sorted(kept))
+        parts[first] = _lines(segments[first], room, count, most_empty)
+    return "".join(parts[place] for place in sorted(parts))
 
 
 def _lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
     """Give the first lines of a section, as many as fit."""
-    kept = []
+    lines = []
     for line in _LINES.findall(segment):
         size = count(line)
         if size > room:
             if room > most_empty:
-                kept.append(_beginning(line, room, count))
+                lines.append(_beginning(line, room, count))
             break
-        kept.append(line)
+        lines.append(line)
         room -= size
-    return "".join(kept)
+    return "".join(lines)
 
 
 def _beginning(line: str, room: int, count: Callable[[str], int]) -> str:
     """Give the first words of a line, as many as fit, with a sign that there are more."""
     room -= count(_CUT + "\n")
     # A count is never less than the number of characters.
-    least, most = 0, min(len(line), max(room, 0))
-    while least < most:
-        middle = (least + most + 1) // 2
+    low, high = 0, min(len(line), max(room, 0))
+    while low < high:
+        middle = (low + high + 1) // 2
         if count(line[:middle]) <= room:
-            least = middle
+            low = middle
         else:
-            most = middle - 1
-    space = line.rfind(" ", max(least - _LONGEST_WORD, 0), least)
-    words = line[: space if space > 0 else least]
+            high = middle - 1
+    space = line.rfind(" ", max(low - _LONGEST_WORD, 0), low)
+    words = line[: space if space > 0 else low]
     return f"{words}{_CUT}\n" if words.strip() else ""

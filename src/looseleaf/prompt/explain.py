@@ -4,73 +4,19 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from looseleaf.prompt.outputs import Data, File, LeftOut, Text
-from looseleaf.values import value
+from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
+from looseleaf.prompt.reports import Candidate, Explanation, Prefix
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.prompt.assembly import Assembly, Piece
-    from looseleaf.prompt.outputs import Source
-    from looseleaf.prompt.tokens import Tokenizer
+    from looseleaf.prompt.directives.outputs import Source
+    from looseleaf.prompt.token_count import Tokenizer
 
 INJECTED = "injected"
 
 
-@value
-class Candidate:
-    """One page, text, table or file that was considered; `rule` says what became of it.
-
-    Bytes, words and tokens are those of its message, so they add up to the whole prompt. What a
-    page that was left out would take is in `size`.
-    """
-
-    priority: int
-    directive: str
-    kind: str  # page, text, data, file, or directive where one said nothing
-    name: str
-    layer: str
-    rule: str
-    bytes: int
-    words: int
-    tokens: int
-    size: int = 0
-    changed: str = ""
-    by: str = ""
-    detail: str = ""
-    comments: int = 0  # the bytes of comments that were left out of it
-
-
-@value
-class Prefix:
-    """The beginning of a prompt that no change of date or call can change."""
-
-    messages: int
-    bytes: int
-    tokens: int
-    hash: str
-
-
-@value
-class Explanation:
-    """A prompt, candidate by candidate, and what it takes up in all."""
-
-    agent: str
-    mode: str
-    user: int
-    candidates: tuple[Candidate, ...]
-    messages: int
-    bytes: int
-    words: int
-    tokens: int
-    tokenizer: str
-    hash: str
-    stable: Prefix
-    comments: int = 0  # the bytes of comments that were left out, of all pages
-    truncated: tuple[str, ...] = ()  # pages that are given in part
-    omitted: tuple[str, ...] = ()  # pages that should be given and are not
-
-
-def explained(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
+def explain_prompt(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
     """Say for every candidate whether the model is given it, by which rule, and its size."""
     request, text, stable = assembly.request, assembly.text, assembly.stable_text
     return Explanation(

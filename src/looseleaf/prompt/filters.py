@@ -1,9 +1,9 @@
-"""Functions value → value that others add: a visible list with priorities, not a side effect."""
+"""Filters: functions from value to value that plugins add, in a visible list with priorities."""
 
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
-from looseleaf.memory.named import Named
+from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.values import value
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @value
 class Filter:
-    """One function of a list; it depends on what it is given alone."""
+    """One function of a list; its result depends on its arguments alone."""
 
     name: str
     priority: int
@@ -23,26 +23,26 @@ class Filter:
     owner: str = ""
 
 
-class Filters(Named):
-    """A list of functions that each take a value, and what it is about, and give a value."""
+class Filters(NamedRegistry):
+    """A list of functions that each take a value with its context, and give a value."""
 
-    def __init__(self, what: str, hook: str) -> None:
+    def __init__(self, noun: str, hook: str) -> None:
         super().__init__()
-        self.what, self.hook = what, hook
+        self.noun, self.hook = noun, hook
 
     def register(
         self, name: str, priority: int, apply: Callable[..., Any], *, owner: str = ""
     ) -> Filter:
         """Add a function; those with a lower priority come first."""
         self._refuse_if_frozen(name)
-        check_word(name, f"{self.what}'s name")
-        if name in self._known:
-            raise Invalid(f"There are two of the name {name} among the {self.what}s.")
+        check_word(name, f"{self.noun}'s name")
+        if name in self._entries:
+            raise Invalid(f"There are two of the name {name} among the {self.noun}s.")
         if type(priority) is not int or not callable(apply):
-            raise Invalid(f"The {self.what} {name} needs a whole number and a function.")
-        made = Filter(name, priority, apply, owner)
-        self._known[name] = made
-        return made
+            raise Invalid(f"The {self.noun} {name} needs a whole number and a function.")
+        new_filter = Filter(name, priority, apply, owner)
+        self._entries[name] = new_filter
+        return new_filter
 
     def all(self) -> tuple[Filter, ...]:
         """Give every function, by priority, then by name."""

@@ -3,66 +3,79 @@
 from __future__ import annotations
 
 from looseleaf.errors import Invalid
+from looseleaf.prompt.directives.outputs import File
+from looseleaf.prompt.documents import (
+    AnthropicBlock,
+    AnthropicPrompt,
+    HookDocument,
+    OpenAIMessage,
+    OpenAIPrompt,
+    PromptDocument,
+    PromptFile,
+    PromptMessage,
+    PromptText,
+)
 from looseleaf.prompt.host_limit import concerns_person, hook_document
-from looseleaf.prompt.outputs import File
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import TypeAlias
 
     from looseleaf.prompt.assembly import Assembly, Piece
+
+    Prompt: TypeAlias = (
+        "PromptDocument | OpenAIPrompt | AnthropicPrompt | PromptText | HookDocument"
+    )
 
 HOOKS = ("session-start",)
 FORMATS = ("text", "json", "openai", "anthropic", "hook")
 
 
-def document(assembly: Assembly, format: str) -> dict[str, Any]:  # noqa: A002
+def document(assembly: Assembly, format: str) -> Prompt:  # noqa: A002
     """Give a prompt in one of the formats, as JSON."""
     if format == "openai":
         return openai(assembly)
     if format == "anthropic":
         return anthropic(assembly)
     if format == "text":
-        return {"text": assembly.text}
+        return PromptText(text=assembly.text)
     if format == "hook":
         return hook(assembly)
     if format != "json":
-        raise Invalid(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
-    return {
-        "agent": assembly.request.agent.slug,
-        "mode": assembly.request.mode,
-        "user": assembly.request.user,
-        "hash": assembly.hash,
-        "messages": [_message(piece) for piece in assembly.pieces if piece.text],
-    }
+        raise Invalid(f"There is no format {format!r}. Available formats: {', '.join(FORMATS)}.")
+    return PromptDocument(
+        agent=assembly.request.agent.slug,
+        mode=assembly.request.mode,
+        user=assembly.request.user,
+        hash=assembly.hash,
+        messages=[_message(piece) for piece in assembly.pieces if piece.text],
+    )
 
 
-def _message(piece: Piece) -> dict[str, Any]:
-    about: dict[str, Any] = {
-        "role": "system",
-        "directive": piece.directive.name,
-        "name": piece.name,
-    }
+def _message(piece: Piece) -> PromptMessage:
+    message = PromptMessage(
+        role="system", directive=piece.directive.name, name=piece.name, content=piece.text
+    )
     if isinstance(piece.item, File):
         file = piece.item
-        about["file"] = {"path": file.path, "media_type": file.media_type, "bytes": file.bytes}
-    return {**about, "content": piece.text}
+        message["file"] = PromptFile(path=file.path, media_type=file.media_type, bytes=file.bytes)
+    return message
 
 
-def openai(assembly: Assembly) -> dict[str, Any]:
+def openai(assembly: Assembly) -> OpenAIPrompt:
     """Give the messages that an OpenAI-compatible endpoint takes."""
-    return {"messages": [{"role": "system", "content": text} for text in assembly.messages]}
+    return {"messages": [OpenAIMessage(role="system", content=text) for text in assembly.messages]}
 
 
-def anthropic(assembly: Assembly) -> dict[str, Any]:
+def anthropic(assembly: Assembly) -> AnthropicPrompt:
     """Give the system blocks that Anthropic takes; the stable beginning is marked for its cache."""
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in assembly.messages]
+    blocks = [AnthropicBlock(type="text", text=text) for text in assembly.messages]
     stable = sum(1 for piece in assembly.stable if piece.text)
     if stable:
         blocks[stable - 1]["cache_control"] = {"type": "ephemeral"}
     return {"system": blocks}
 
 
-def hook(assembly: Assembly) -> dict[str, Any]:
-    """Give what Claude Code and Codex read from the hook that starts a session."""
+def hook(assembly: Assembly) -> HookDocument:
+    """Give the document that Claude Code and Codex read from the hook that starts a session."""
     return hook_document(assembly.text, incomplete=concerns_person(assembly))

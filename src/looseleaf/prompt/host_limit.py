@@ -1,4 +1,4 @@
-"""The most that a coding agent takes from a hook: what matters most is kept, the rest is named.
+"""A coding agent's limit for the output of a hook: important pages are kept, others are named.
 
 A host that is given more than its limit shows its model a short preview instead, so a hook that
 prints a little too much gives nearly nothing.
@@ -11,14 +11,15 @@ import json
 from looseleaf.errors import Invalid
 from looseleaf.prompt.assembly import BETWEEN, Assembly, Piece
 from looseleaf.prompt.budget import by_importance, rank_of
-from looseleaf.prompt.directive import Directive
+from looseleaf.prompt.directives.directive import Directive
+from looseleaf.prompt.directives.outputs import GENERATED_PAGE, OWN_PAGE, LeftOut, Text
+from looseleaf.prompt.documents import HookDocument, HookOutput
 from looseleaf.prompt.excerpt import cut_page
-from looseleaf.prompt.outputs import GENERATED_PAGE, OWN_PAGE, LeftOut, Text
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Literal
+    from typing import Literal
 
     Unit = Literal["utf-16", "utf-8"]
 
@@ -39,14 +40,16 @@ _LONGEST_EXTENT = "000,000 of 000,000 lines"
 INCOMPLETE = "looseleaf: a part of the memory is missing here. See: looseleaf prompt check --hook"
 
 
-def hook_document(text: str, *, incomplete: bool) -> dict[str, Any]:
-    """Give what Claude Code and Codex read from the hook that starts a session."""
-    output = {"hookEventName": "SessionStart", "additionalContext": text}
-    message = {"systemMessage": INCOMPLETE} if incomplete else {}
-    return {"hookSpecificOutput": output, **message}
+def hook_document(text: str, *, incomplete: bool) -> HookDocument:
+    """Give the document that Claude Code and Codex read from the hook that starts a session."""
+    output = HookOutput(hookEventName="SessionStart", additionalContext=text)
+    document = HookDocument(hookSpecificOutput=output)
+    if incomplete:
+        document["systemMessage"] = INCOMPLETE
+    return document
 
 
-# What stands around the text in the hook's JSON, with a message to the person and a line's end.
+# The characters around the text in the hook's JSON: a message to the person and a line's end.
 _ENVELOPE = len(json.dumps(hook_document("", incomplete=True))) + 1
 
 
@@ -70,18 +73,18 @@ class HostLimit:
 
     def count(self, text: str) -> int:
         """Count a text as this host does, at most as long as its JSON can become."""
-        escaped = json.dumps(text, ensure_ascii=False)[1:-1]
-        hidden = sum(
-            escaped.count(sign) * (_ESCAPE if sign <= "\uffff" else _LONG_ESCAPE)
-            for sign in set(escaped)
+        json_text = json.dumps(text, ensure_ascii=False)[1:-1]
+        extra_characters = sum(
+            json_text.count(sign) * (_ESCAPE if sign <= "\uffff" else _LONG_ESCAPE)
+            for sign in set(json_text)
             if not sign.isprintable()
         )
         if UNITS[self.host] == "utf-8":
-            return len(escaped.encode()) + hidden
-        return len(escaped.encode("utf-16-le")) // 2 + hidden
+            return len(json_text.encode()) + extra_characters
+        return len(json_text.encode("utf-16-le")) // 2 + extra_characters
 
     def output_size(self, assembly: Assembly) -> int:
-        """Count what a hook prints for a prompt, at most."""
+        """Count the characters that a hook prints for a prompt, at most."""
         return self.count(assembly.text) + _ENVELOPE
 
 
@@ -112,9 +115,9 @@ class _Fitting:
         self.truncated: dict[str, str] = {}  # how much of each page is given
         self.room = limit.characters - _ENVELOPE
         self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
-        self.own = [place for place in by_importance(self.pieces) if self._is_own(place)]
+        self.own_places = [place for place in by_importance(self.pieces) if self._is_own(place)]
         longest = self._notice(
-            {self.pieces[place].name: _LONGEST_EXTENT for place in self.own}, self.pages
+            {self.pieces[place].name: _LONGEST_EXTENT for place in self.own_places}, self.pages
         )
         self.names_fit = self._size(longest) < self.room // 2
         shortest = self._notice({}, [])
@@ -128,13 +131,15 @@ class _Fitting:
         large = [place for place in words if place not in small]
         first, later = small[:1], small[1:]
         self._keep_whole(first)  # how to read pages
-        if sum(map(self._size_of, self.own)) > self.room:
+        if sum(map(self._size_of, self.own_places)) > self.room:
             # A page must be cut anyway, and loses little more to a few words.
             self._keep_whole(later)
             later = []
-        self._share(self.own)
-        others = [one for one in by_importance(self.pieces) if rank_of(self.pieces[one]) > OWN_PAGE]
-        self._keep_whole([*later, *large, *others])
+        self._share(self.own_places)
+        other_places = [
+            place for place in by_importance(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
+        ]
+        self._keep_whole([*later, *large, *other_places])
         notice = self._closing_notice()
         return Assembly(
             self.assembly.request,
@@ -144,9 +149,11 @@ class _Fitting:
         )
 
     def _closing_notice(self) -> str:
-        given = {piece.name for piece in self.pieces if piece.text}
-        omitted = [name for name in self.pages if name not in given]
-        return self._notice(self.truncated, omitted) if self.names_fit else self._notice({}, [])
+        names = {piece.name for piece in self.pieces if piece.text}
+        omitted_names = [name for name in self.pages if name not in names]
+        return (
+            self._notice(self.truncated, omitted_names) if self.names_fit else self._notice({}, [])
+        )
 
     def _is_words(self, place: int) -> bool:
         """Say whether a piece is a directive's own words, or a notice that a page is missing."""
@@ -193,19 +200,21 @@ class _Fitting:
             self.pieces[place] = changed(piece, text="")
             return
         source = piece.item.source if isinstance(piece.item, Text) else None
-        why = f"it takes {size:,} characters of the {self.limit.characters:,} that the host takes"
+        reason = (
+            f"it takes {size:,} characters of the {self.limit.characters:,} that the host takes"
+        )
         left_out = LeftOut(
-            piece.name, "over_budget", piece.layer, len(piece.text.encode()), why, source
+            piece.name, "over_budget", piece.layer, len(piece.text.encode()), reason, source
         )
         self.pieces[place] = Piece(piece.directive, left_out)
 
-    def _notice(self, truncated: dict[str, str], omitted: list[str]) -> str:
+    def _notice(self, truncated: dict[str, str], omitted_names: list[str]) -> str:
         parts = ["Not all of your memory fits here."]
         if truncated:
-            listed = _listed([f"{name} ({extent})" for name, extent in truncated.items()])
-            parts.append(f"In part: {listed}.")
-        if omitted:
-            parts.append(f"Left out: {_listed(omitted)}.")
+            names = _join_names([f"{name} ({extent})" for name, extent in truncated.items()])
+            parts.append(f"In part: {names}.")
+        if omitted_names:
+            parts.append(f"Left out: {_join_names(omitted_names)}.")
         agent = f" --agent {self.limit.agent}" if self.limit.agent else ""
         parts.append(
             "Read the rest before you rely on it: with the tool get_agent_memory (file), or by "
@@ -214,7 +223,7 @@ class _Fitting:
         return f"[{' '.join(parts)}]"
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"

@@ -1,4 +1,4 @@
-"""What is asked for: whose prompt, in which mode, with which tools and workflow."""
+"""The request for a prompt: its agent, mode, tools and workflow."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ContextFile:
 
 @value
 class Pipeline:
-    """What a prompt needs to know of a pipeline; `step` is the place in `steps` that asks."""
+    """The facts about a pipeline for a prompt; `step` is the place in `steps` that asks."""
 
     id: int
     name: str = ""
@@ -69,7 +69,7 @@ class Pipeline:
 
 @value
 class Flow:
-    """What a prompt needs to know of a flow."""
+    """The facts about a flow for a prompt."""
 
     id: int
     name: str = ""

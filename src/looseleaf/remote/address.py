@@ -1,4 +1,4 @@
-"""The address of a server: what may be one, and what it is safe to send a token to."""
+"""The address of a server: its form, and whether a token may be sent there."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SCHEMES = ("https", "http")
 
 @value
 class Address:
-    """Where a server is: the beginning of its addresses, and whether nobody can listen in."""
+    """The address of a server: the start of its URLs, and whether the connection is encrypted."""
 
     base: str
     site: str  # without what comes after the host, as it is shown
-    encrypted: bool
+    is_encrypted: bool
 
 
-def parsed(text: str, *, insecure: bool = False) -> Address:
+def parse_address(text: str, *, insecure: bool = False) -> Address:
     """Read an address such as https://memory.example.com, or say what is wrong with it.
 
     It is never said again in an error: someone may have put a password into it.
@@ -29,22 +29,26 @@ def parsed(text: str, *, insecure: bool = False) -> Address:
         parts = urlsplit(text.strip())
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _wrong("it is no address") from error
+        raise _invalid_address("it is no address") from error
     if parts.scheme not in _SCHEMES or not host:
-        raise _wrong("it begins with https:// (or http:// on this machine) and has a host")
+        raise _invalid_address(
+            "it begins with https:// (or http:// on this machine) and has a host"
+        )
     if parts.username is not None or parts.password is not None:
-        raise _wrong("it names a user or a password; show a token instead, by LOOSELEAF_TOKEN")
+        raise _invalid_address(
+            "it names a user or a password; show a token instead, by LOOSELEAF_TOKEN"
+        )
     if parts.query or parts.fragment:
-        raise _wrong("it ends before ? and #")
-    encrypted = parts.scheme == "https"
-    if not (encrypted or insecure or is_loopback(host)):
-        raise _wrong(
+        raise _invalid_address("it ends before ? and #")
+    is_encrypted = parts.scheme == "https"
+    if not (is_encrypted or insecure or is_loopback(host)):
+        raise _invalid_address(
             "over plain http everyone on the way can read the token and the pages; use https, or "
             "add --insecure if you trust the whole way"
         )
-    shown = f"[{host}]" if ":" in host else host
-    site = f"{parts.scheme}://{shown}" + (f":{port}" if port else "")
-    return Address(site + parts.path.rstrip("/"), site, encrypted)
+    host_text = f"[{host}]" if ":" in host else host
+    site = f"{parts.scheme}://{host_text}" + (f":{port}" if port else "")
+    return Address(site + parts.path.rstrip("/"), site, is_encrypted)
 
 
 def is_loopback(host: str) -> bool:
@@ -57,5 +61,5 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _wrong(why: str) -> Invalid:
-    return Invalid(f"The address of the server cannot be used: {why}.")
+def _invalid_address(fault: str) -> Invalid:
+    return Invalid(f"The address of the server cannot be used: {fault}.")

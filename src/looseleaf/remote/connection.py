@@ -1,4 +1,4 @@
-"""Asking a server: one request at a time, within a time, to that server and no other."""
+"""The connection to a server: one request at a time, with a time limit, to no other server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from looseleaf.errors import Unauthenticated, Unavailable
-from looseleaf.remote.failures import failure
+from looseleaf.remote.error_answers import failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ class _Answer(NamedTuple):
 
 
 class Connection:
-    """A way to a server for whoever holds the token, which nobody else gets to see."""
+    """A connection to a server with a token, which is sent to no other server."""
 
     def __init__(self, address: Address, token: Secret, *, seconds: float = SECONDS) -> None:
         if not token.is_plain:
@@ -44,16 +44,20 @@ class Connection:
         self.seconds = seconds
         self._token = token
 
-    def run(self, name: str, given: Mapping[str, object], *, reason: str = "") -> Any:  # noqa: ANN401
+    def run(
+        self, name: str, json_arguments: Mapping[str, object], *, reason: str = "", origin: str = ""
+    ) -> Any:  # noqa: ANN401
         """Run an operation there with JSON arguments; give its result as JSON has it."""
         headers = {"accept": JSON, "content-type": JSON}
         if reason:
             headers["x-looseleaf-reason"] = quote(reason, errors="replace")
+        if origin:
+            headers["x-looseleaf-origin"] = origin
         answer = self._ask(
             "POST",
             f"{OPERATIONS}/{quote(name)}",
             headers=headers,
-            content=_body(given),
+            content=_body(json_arguments),
         )
         if answer.status != 200:
             self._refuse(answer)
@@ -62,10 +66,10 @@ class Connection:
             raise self._strange(answer)
         return document["data"]
 
-    def listen(self, path: str, given: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        """Ask for something that is told bit by bit; give each event as it comes."""
+    def listen(self, path: str, json_arguments: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+        """Ask for a stream of events; give each event as it comes."""
         headers = {"accept": EVENTS, "content-type": JSON}
-        with self._answer("POST", path, headers=headers, content=_body(given)) as answer:
+        with self._answer("POST", path, headers=headers, content=_body(json_arguments)) as answer:
             if answer.status_code != 200:
                 self._refuse(_Answer(answer.status_code, answer.headers, self._read(answer)))
             if not answer.headers.get("content-type", "").startswith(EVENTS):
@@ -76,10 +80,10 @@ class Connection:
                 if field == b"event":
                     name = text.strip().decode("utf-8", "replace")
                 elif field == b"data":
-                    told = _Answer(answer.status_code, answer.headers, text)
-                    document = self._document(told)
+                    event_answer = _Answer(answer.status_code, answer.headers, text)
+                    document = self._document(event_answer)
                     if name == "error":
-                        self._fail(told, document)
+                        self._fail(event_answer, document)
                     yield document
                     if name == "ended":
                         return
@@ -93,8 +97,8 @@ class Connection:
             self._refuse(answer)
         return answer.body, answer.headers.get("etag", "").strip('"')
 
-    def _ask(self, method: str, path: str, *, headers: dict[str, str], **more: Any) -> _Answer:  # noqa: ANN401
-        with self._answer(method, path, headers=headers, **more) as answer:
+    def _ask(self, method: str, path: str, *, headers: dict[str, str], **options: Any) -> _Answer:  # noqa: ANN401
+        with self._answer(method, path, headers=headers, **options) as answer:
             return _Answer(answer.status_code, answer.headers, self._read(answer))
 
     @contextmanager
@@ -104,21 +108,23 @@ class Connection:
         path: str,
         *,
         headers: dict[str, str],
-        **more: Any,  # noqa: ANN401
+        **options: Any,  # noqa: ANN401
     ) -> Iterator[httpx2.Response]:
-        told = {**headers, "authorization": f"Bearer {self._token.reveal()}"}
+        request_headers = {**headers, "authorization": f"Bearer {self._token.reveal()}"}
         limits = httpx2.Timeout(self.seconds, connect=min(self.seconds, _CONNECT_SECONDS))
         try:
             with (
                 # Over plain http a proxy that the environment names would see the token.
-                httpx2.Client(trust_env=self.address.encrypted, timeout=limits) as client,
-                client.stream(method, self.address.base + path, headers=told, **more) as answer,
+                httpx2.Client(trust_env=self.address.is_encrypted, timeout=limits) as client,
+                client.stream(
+                    method, self.address.base + path, headers=request_headers, **options
+                ) as answer,
             ):
                 yield answer
         except httpx2.TimeoutException as error:
             self._give_up(error)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._gone(_said(error)) from None
+            raise self._gone(_describe_error(error)) from None
 
     def _read(self, answer: httpx2.Response) -> bytes:
         end = time.monotonic() + self.seconds
@@ -133,10 +139,10 @@ class Connection:
         return b"".join(parts)
 
     def _lines(self, answer: httpx2.Response) -> Iterator[bytes]:
-        begun = b""
+        partial_line = b""
         for part in answer.iter_bytes():
-            *lines, begun = (begun + part).split(b"\n")
-            if len(begun) > _MOST_BYTES_OF_A_LINE:
+            *lines, partial_line = (partial_line + part).split(b"\n")
+            if len(partial_line) > _MOST_BYTES_OF_A_LINE:
                 raise self._gone(f"it tells more than {_MOST_BYTES_OF_A_LINE} bytes at once")
             yield from lines
 
@@ -158,40 +164,40 @@ class Connection:
             )
         self._fail(answer, self._document(answer))
 
-    def _fail(self, answer: _Answer, told: dict[str, Any]) -> NoReturn:
-        code, message, data = (told.get(name) for name in ("code", "message", "data"))
+    def _fail(self, answer: _Answer, document: dict[str, Any]) -> NoReturn:
+        code, message, data = (document.get(name) for name in ("code", "message", "data"))
         if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
             raise self._strange(answer)
         data = data if isinstance(data, dict) else {}
         status = data.get("status")  # of an error in the middle of a stream
-        known = status if isinstance(status, int) else answer.status
-        raise failure(known, code, message, data)
+        error_status = status if isinstance(status, int) else answer.status
+        raise failure(error_status, code, message, data)
 
     def _document(self, answer: _Answer) -> dict[str, Any]:
         try:
-            told = json.loads(answer.body)
+            document = json.loads(answer.body)
         except (ValueError, RecursionError):
             raise self._strange(answer) from None
-        if not isinstance(told, dict):
+        if not isinstance(document, dict):
             raise self._strange(answer)
-        return told
+        return document
 
     def _strange(self, answer: _Answer) -> Unavailable:
         return self._gone(
             f"it answers (status {answer.status}) as no Looseleaf server does; check the address"
         )
 
-    def _gone(self, why: str) -> Unavailable:
-        return Unavailable(f"The server {self.address.site}", why)
+    def _gone(self, reason: str) -> Unavailable:
+        return Unavailable(f"The server {self.address.site}", reason)
 
 
-def _body(given: Mapping[str, object]) -> bytes:
+def _body(json_arguments: Mapping[str, object]) -> bytes:
     # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
-    text = json.dumps(given, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(json_arguments, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace")
 
 
-def _said(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, httpx2.ConnectError):
         return (
             f"there is no connection ({error}); check the address, and that the server runs "

@@ -1,4 +1,4 @@
-"""A context whose workspace lies elsewhere: operations that are given it are run there."""
+"""The context of a workspace on a server: operations with this context run there."""
 
 from __future__ import annotations
 
@@ -6,56 +6,61 @@ import inspect
 import time
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import Invalid, NotText
-from looseleaf.operations.memory import MAIN
-from looseleaf.operations.schema import plain
-from looseleaf.remote import talking
-from looseleaf.remote.answers import PAGE, PageRead, returned
+from looseleaf.memory.page_text import MAIN
+from looseleaf.remote import conversation
+from looseleaf.remote.results import PageRead, build_result, gives_page
 from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from looseleaf.chat.events import Event
-    from looseleaf.operations.chat import Saying
-    from looseleaf.operations.context import Where
+    from looseleaf.chat.session import Saying
+    from looseleaf.memory.scope import Where
     from looseleaf.remote.connection import Connection
 
 _PLACE = ("agent", "as_of", "layer", "user")  # what says which page of that name, and when
 
 
 class Remote:
-    """What operations take instead of a `Context`: it has no rooms, only a way to a server."""
+    """The context of operations on a server: a connection in place of the workspace's parts."""
 
     is_remote: Literal[True] = True
-    models = None  # the server asks its own
 
-    def __init__(self, connection: Connection, *, reason: str = "") -> None:
+    def __init__(self, connection: Connection, *, reason: str = "", origin: str = "") -> None:
         self._connection = connection
-        self._reason = reason
+        self._reason, self._origin = reason, origin
         self.clock = time.time
 
     def call(
-        self, name: str, run: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+        self,
+        name: str,
+        run: Callable[..., Any],
+        positional: tuple[Any, ...],
+        options: dict[str, Any],
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
         """Run an operation on the server; give its result, or raise its error."""
-        asked = arguments(run, given, named)
+        json_arguments = arguments(run, positional, options)
         try:
-            document = self._connection.run(name, asked, reason=self._reason)
+            document = self._connection.run(
+                name, json_arguments, reason=self._reason, origin=self._origin
+            )
         except NotText:
-            if run.__annotations__.get("return") != PAGE or asked.keys() - {"file", *_PLACE}:
+            if not gives_page(run) or json_arguments.keys() - {"file", *_PLACE}:
                 raise
-            return self._page(asked)
-        return returned(run, document)
+            return self._page(json_arguments)
+        return build_result(run, document)
 
-    def converse(self, saying: Saying, where: Where) -> Iterator[Event]:
+    def converse(self, chat_input: Saying, where: Where) -> Iterator[Event]:
         """Say something to an agent there, and give every event of its answer."""
-        return talking.converse(self._connection, saying, where)
+        return conversation.converse(self._connection, chat_input, where)
 
-    def _page(self, asked: Mapping[str, Any]) -> PageRead:
+    def _page(self, json_arguments: Mapping[str, Any]) -> PageRead:
         """Read a whole page that JSON cannot hold."""
-        place = {name: str(asked[name]) for name in _PLACE if asked.get(name)}
-        file = asked.get("file", MAIN)
+        place = {name: str(json_arguments[name]) for name in _PLACE if json_arguments.get(name)}
+        file = json_arguments.get("file", MAIN)
         raw, version = self._connection.page(file, place)
         return PageRead(file, "", None, raw, version, len(raw), 0.0)
 
@@ -66,15 +71,17 @@ class Remote:
 
 
 def arguments(
-    run: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    run: Callable[..., Any], positional: tuple[Any, ...], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give the arguments of a call as JSON has them; what nobody says is left out."""
+    """Give the arguments of a call as JSON has them, without those that keep their default."""
     signature = inspect.signature(run)
-    bound = signature.bind(None, *given, **named).arguments
-    told: dict[str, Any] = {}
-    for name, argument in list(bound.items())[1:]:
+    call_arguments = signature.bind(None, *positional, **options).arguments
+    json_arguments: dict[str, Any] = {}
+    for name, argument in list(call_arguments.items())[1:]:
         if name == "where":
-            told |= {part: one for part, one in as_dict(argument).items() if one is not None}
+            json_arguments |= {
+                part: field for part, field in as_dict(argument).items() if field is not None
+            }
         elif argument != signature.parameters[name].default:
-            told[name] = plain(argument)
-    return told
+            json_arguments[name] = to_json_value(argument)
+    return json_arguments

@@ -1,1 +1,1 @@
-"""Where memory lies: the disk store, its history and its search index."""
+"""Stores: pages on disk with their history, the search index, the database."""

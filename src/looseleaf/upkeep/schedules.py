@@ -1,117 +1,100 @@
-"""Schedules: which operations are to be run when; what runs them comes later."""
+"""Schedules that plugins register: which task runs when, for the workspace or for every agent."""
 
 from __future__ import annotations
 
 from looseleaf.errors import InvalidSchedule
-from looseleaf.memory.named import Named
+from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
-from looseleaf.values import value
+from looseleaf.values import FrozenDict, value
+from looseleaf.workflows.schedules.timing import read_timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any
 
-SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_CRON = (
-    ("minute", 0, 59),
-    ("hour", 0, 23),
-    ("day of the month", 1, 31),
-    ("month", 1, 12),
-    ("day of the week", 0, 7),
-)
-
 
 @value
 class Schedule:
-    """An operation, its arguments and when it runs: `15m`, `6h`, or five fields of cron in UTC."""
+    """A task and when it runs.
+
+    Fields:
+        name: The name of the schedule.
+        task: The type of a system task, or the name of an operation.
+        when: A key of an interval such as daily, a duration such as 6h, or a cron expression.
+        params: The parameters of the task, or the arguments of the operation.
+        per_agent: Whether a run is started for every active agent.
+        enabled: Whether it runs where no setting decides.
+        setting: The setting that switches it on; "" where none does.
+        zone: The time zone of a cron expression; "" for that of the site.
+        label: The name for people.
+        owner: The plugin that registered it.
+    """
 
     name: str
-    operation: str
+    task: str
     when: str
-    arguments: Mapping[str, Any] = {}
+    params: Mapping[str, Any] = FrozenDict()
+    per_agent: bool = False
     enabled: bool = True
+    setting: str = ""
+    zone: str = ""
+    label: str = ""
     owner: str = ""
 
-    @property
-    def interval(self) -> int:
-        """Seconds between two runs; 0 where the clock decides."""
-        return seconds(self.when)
 
-
-class Schedules(Named):
+class Schedules(NamedRegistry):
     """The schedules of one workspace."""
 
-    what, hook = "schedule", "register_schedules"
+    noun, hook = "schedule", "register_schedules"
 
-    def __init__(self, operations: Container[str]) -> None:
+    def __init__(self, tasks: Container[str], setting_names: Container[str] = ()) -> None:
         super().__init__()
-        self.operations = operations
+        self.tasks, self.setting_names = tasks, setting_names
 
     def register(
         self,
         name: str,
-        operation: str,
+        task: str,
         when: str,
         *,
-        arguments: Mapping[str, Any] | None = None,
-        enabled: bool = True,
+        params: Mapping[str, Any] | None = None,
         owner: str = "",
+        **options: Any,  # noqa: ANN401 - the other fields of a schedule
     ) -> Schedule:
         """Add a schedule, or refuse one that could not be kept."""
         self._refuse_if_frozen(name)
         check_word(name, "schedule's name")
-        if name in self._known:
+        if name in self._entries:
             raise InvalidSchedule(name, "there is one of that name; deregister it first")
-        if operation not in self.operations:
-            raise InvalidSchedule(name, f"there is no operation {operation!r}")
-        if not isinstance(arguments or {}, dict) or type(enabled) is not bool:
-            raise InvalidSchedule(name, "its arguments are a dict, and enabled is True or False")
-        why = why_not(when)
-        if why is not None:
-            raise InvalidSchedule(name, why)
-        schedule = Schedule(name, operation, when, dict(arguments or {}), enabled, owner)
-        self._known[name] = schedule
+        if task not in self.tasks:
+            raise InvalidSchedule(name, f"there is no task and no operation {task!r}")
+        if not isinstance(params or {}, dict):
+            raise InvalidSchedule(name, "its params are a dict")
+        schedule = _build(name, task, when, dict(params or {}), {**options, "owner": owner})
+        if schedule.setting and schedule.setting not in self.setting_names:
+            raise InvalidSchedule(name, f"there is no setting {schedule.setting!r}")
+        self._entries[name] = schedule
         return schedule
 
     def all(self) -> tuple[Schedule, ...]:
         """Give every schedule, by name."""
-        return tuple(self._known[name] for name in sorted(self._known))
+        return tuple(self._entries[name] for name in sorted(self._entries))
 
 
-def seconds(when: str) -> int:
-    """Give the length of an interval such as `15m`; 0 for what is none."""
-    number, unit = when[:-1], when[-1:]
-    plain = number.isascii() and number.isdigit() and unit in SECONDS
-    return int(number) * SECONDS[unit] if plain else 0
-
-
-def why_not(when: object) -> str | None:
-    """Say why nothing can run then; None where it can."""
+def _build(
+    name: str, task: str, when: str, params: dict[str, Any], options: dict[str, Any]
+) -> Schedule:
     if not isinstance(when, str):
-        return f"{when!r} is not text"
-    fields = when.split()
-    if len(fields) != len(_CRON):
-        known = "a number with s, m, h or d, or five fields of cron"
-        return None if seconds(when) else f"{when!r} is neither {known}"
-    for text, (name, low, high) in zip(fields, _CRON, strict=True):
-        if not all(_is_cron(part, low, high) for part in text.split(",")):
-            return f"{text!r} is no {name}: numbers {low} to {high}, *, ranges, steps and lists"
-    return None
-
-
-def _is_cron(part: str, low: int, high: int) -> bool:
-    """Check one item of a list: `*`, `5`, `1-5`, each also with a step, `*/15`."""
-    span, slash, step = part.partition("/")
-    if slash and not (_number(step) and int(step) > 0):
-        return False
-    first, dash, last = span.partition("-")
-    if span == "*":
-        return True
-    if not _number(first) or (dash and not _number(last)):
-        return False
-    return low <= int(first) <= int(last or first) <= high and (bool(dash) or not slash)
-
-
-def _number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+        raise InvalidSchedule(name, f"{when!r} is not text")
+    try:
+        read_timing(when)
+        schedule = Schedule(name, task, when, params, **options)
+    except InvalidSchedule as error:
+        raise InvalidSchedule(name, f"{when!r} does not say when: {error.why}") from None
+    except TypeError:
+        allowed = "per_agent, enabled, setting, zone and label"
+        raise InvalidSchedule(name, f"its options are {allowed}") from None
+    if not {type(schedule.enabled), type(schedule.per_agent)} <= {bool}:
+        raise InvalidSchedule(name, "enabled and per_agent are True or False")
+    return schedule

@@ -1,4 +1,4 @@
-"""The application: every address, wired to a workspace."""
+"""The web application: all routes, connected to a workspace."""
 
 from __future__ import annotations
 
@@ -13,21 +13,28 @@ from starlette.requests import HTTPConnection, Request
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError
-from looseleaf.mcp_server.http import HttpServer
 from looseleaf.memory.scope import PAGE_SUFFIXES
-from looseleaf.web import abilities, answers, explorer, health, metrics, pages, sessions
-from looseleaf.web.body_budget import BodyBudget
-from looseleaf.web.calls import respond
-from looseleaf.web.chat import TALKING
-from looseleaf.web.endpoints import ENDPOINTS, NAMESPACE
-from looseleaf.web.guard import Guard
-from looseleaf.web.health import Trouble
-from looseleaf.web.hot import HotPages
+from looseleaf.web import api_page, health, login, metrics, webhooks
+from looseleaf.web.admin.site import AdminSite
+from looseleaf.web.health import RecentFaults, TaskAttention
+from looseleaf.web.http import responses
+from looseleaf.web.http.authentication import Authenticator
+from looseleaf.web.http.body_budget import BodyBudget
+from looseleaf.web.http.buffered_body import BufferedBody
+from looseleaf.web.http.guard import Guard
+from looseleaf.web.http.recent_requests import RecentRequests
+from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_id import activity_of
+from looseleaf.web.http.workers import Workers
+from looseleaf.web.job_events import JOB_HANDLERS
+from looseleaf.web.mcp_mount import McpMount
 from looseleaf.web.metrics import ROUTE, Metrics
-from looseleaf.web.problems import Problem
-from looseleaf.web.reception import Reception
-from looseleaf.web.whole_body import WholeBody
-from looseleaf.web.workers import Workers
+from looseleaf.web.rest import abilities, pages
+from looseleaf.web.rest.calls import respond
+from looseleaf.web.rest.chat import CHAT_HANDLERS
+from looseleaf.web.rest.endpoints import DAY, ENDPOINTS, NAMESPACE
+from looseleaf.web.rest.fast_read import FastPageReads
+from looseleaf.web.uploads import UPLOAD, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -35,15 +42,16 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from looseleaf.agents.access import Principal
-    from looseleaf.web.endpoints import Endpoint
+    from looseleaf.access.principals import Principal
+    from looseleaf.mcp_server.http import HttpServer
+    from looseleaf.web.rest.endpoints import Endpoint
     from looseleaf.workspace import Workspace
 
     Handler = Callable[[Request], Awaitable[Response]]
 
 
 class PageName(Convertor[str]):
-    """A part of an address that ends as the names of pages do."""
+    """A part of a path that ends like the name of a page."""
 
     regex = rf".+(?i:{'|'.join(map(re.escape, PAGE_SUFFIXES))})"
 
@@ -58,25 +66,24 @@ class PageName(Convertor[str]):
 
 register_url_convertor("page", PageName())
 PAGE = f"{NAMESPACE}/files/agent/{{file:page}}"
-NO_PAGE = f"{NAMESPACE}/files/agent/{{file:path}}"  # what ends otherwise: refused by its name
-DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"
+OTHER_FILE = f"{NAMESPACE}/files/agent/{{file:path}}"  # any other ending: refused by name
 MCP = "/mcp"
-WRITING = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
+WRITE_METHODS = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
 
 pages_methods: dict[str, Handler] = {
     "GET": pages.read_page,
-    **dict.fromkeys(WRITING, pages.write_page),
+    **dict.fromkeys(WRITE_METHODS, pages.write_page),
     "DELETE": pages.delete_page,
 }
 # Handlers by address and method.
 HANDLERS: dict[str, dict[str, Handler]] = {
     DAY: {
         "GET": pages.read_day,
-        **dict.fromkeys(WRITING, pages.write_day),
+        **dict.fromkeys(WRITE_METHODS, pages.write_day),
         "DELETE": pages.delete_day,
     },
     PAGE: pages_methods,
-    NO_PAGE: pages_methods,
+    OTHER_FILE: pages_methods,
     abilities.ABILITIES: {"GET": abilities.list_abilities},
     f"{abilities.ABILITIES}/{{name:path}}/run": {
         "GET": abilities.run_ability,
@@ -88,26 +95,31 @@ HANDLERS: dict[str, dict[str, Handler]] = {
         "GET": abilities.show_operation,
         "POST": abilities.run_operation,
     },
-    "/login": {"GET": explorer.login_page, "POST": sessions.sign_in},
-    "/logout": {"POST": sessions.sign_out},
-    "/session": {"GET": sessions.show_session},
+    webhooks.ADDRESS: {"POST": webhooks.receive_call},
+    "/login": {"GET": login.login_page, "POST": login.sign_in},
+    "/logout": {"POST": login.sign_out},
+    "/session": {"GET": login.show_session},
     "/health": {"GET": health.show_health},
     "/metrics": {"GET": metrics.show_metrics},
-    "/openapi.json": {"GET": explorer.openapi},
-    "/docs": {"GET": explorer.docs_page},
-    "/": {"GET": explorer.docs_page},
-    "/static/{name}": {"GET": explorer.static_file},
+    "/openapi.json": {"GET": api_page.openapi},
+    "/docs": {"GET": api_page.show_api},
+    "/": {"GET": login.lead_on},
 }
 
 
+# Handlers of endpoints that are more than a call of their operation.
+OWN_HANDLERS: dict[str, Handler] = {**CHAT_HANDLERS, **JOB_HANDLERS, UPLOAD: upload_file}
+
+
 def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
-    """Make the server's application over a workspace; stateless where several processes do."""
-    figures, trouble, reception = Metrics(), Trouble(), Reception(workspace)
-    workers, budget = Workers(), BodyBudget()
-    memory = mcp_server(workspace, reception, workers, stateless=stateless)
+    """Build the web application of a workspace; stateless for several worker processes."""
+    request_metrics, faults, authenticator = Metrics(), RecentFaults(), Authenticator(workspace)
+    recent = RecentRequests()
+    workers, budget, admin = Workers(), BodyBudget(), AdminSite(workspace, recent)
+    memory = McpMount(lambda: mcp_server(workspace, authenticator, workers, stateless=stateless))
 
     @asynccontextmanager
-    async def running(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         try:
             async with memory.running():
                 yield
@@ -115,34 +127,45 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
             workspace.close()
 
     def of_error(request: Request, error: Exception) -> Response:
-        trouble.note(error)
-        return answers.of_error(request, error)
+        faults.note(error)
+        return responses.of_error(request, error)
 
     app = Starlette(
-        routes=[*routes(), Route(MCP, WholeBody(memory, reception, budget))],
-        lifespan=running,
+        routes=[
+            *routes(),
+            *admin.routes(),
+            Route(MCP, BufferedBody(memory, authenticator, budget)),
+        ],
+        lifespan=lifespan,
         exception_handlers={
-            Problem: answers.of_problem,
+            Problem: responses.of_problem,
             LooseleafError: of_error,
-            HTTPException: answers.of_http,
-            Exception: answers.of_failure,
+            HTTPException: responses.of_http,
+            Exception: responses.of_failure,
         },
     )
     app.router.redirect_slashes = False
-    app.state.reception = reception
-    app.state.metrics, app.state.trouble = figures, trouble
+    app.state.authenticator, app.state.admin = authenticator, admin
+    app.state.metrics, app.state.recent_faults = request_metrics, faults
+    app.state.task_attention = TaskAttention()
     app.state.workers, app.state.body_budget = workers, budget
-    return Guard(HotPages(app, reception), hosts=workspace.settings.allowed_hosts, metrics=figures)
+    return Guard(
+        FastPageReads(app, authenticator),
+        hosts=workspace.settings.allowed_hosts,
+        metrics=request_metrics,
+        recent=recent,
+    )
 
 
 def mcp_server(
-    workspace: Workspace, reception: Reception, workers: Workers, *, stateless: bool
+    workspace: Workspace, authenticator: Authenticator, workers: Workers, *, stateless: bool
 ) -> HttpServer:
-    """Make the MCP server, for whoever the reception knows."""
+    """Build the MCP server with the authentication of the web server."""
+    from looseleaf.mcp_server.http import HttpServer
 
     def principal_of(scope: Scope) -> Principal:
         scope[ROUTE] = MCP
-        return reception.principal(HTTPConnection(scope))
+        return authenticator.principal(HTTPConnection(scope))
 
     full = workspace.settings.mcp_tools == "full"
     return HttpServer(
@@ -151,22 +174,25 @@ def mcp_server(
         full=full,
         stateless=stateless,
         run_operation=workers.run,
-        is_current=reception.authentication.is_current,
+        is_current=authenticator.authentication.is_current,
+        activity_of=activity_of,
     )
 
 
 def routes() -> list[Route]:
-    """Give a route for every address, in the order in which they are tried."""
-    table: dict[str, dict[str, Handler]] = {path: dict(found) for path, found in HANDLERS.items()}
+    """Return the routes in the order in which they are tried."""
+    table: dict[str, dict[str, Handler]] = {
+        path: dict(handlers) for path, handlers in HANDLERS.items()
+    }
     for endpoint in ENDPOINTS:
-        handler = TALKING.get(endpoint.operation) or _calling(endpoint)
+        handler = OWN_HANDLERS.get(endpoint.operation) or _endpoint_handler(endpoint)
         table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = handler
-    # Pages first, since they are asked for most; then addresses without names in them.
-    order = sorted(table, key=lambda path: (path != PAGE, path == NO_PAGE, "{" in path))
+    # Pages first, since they are requested most; then paths without parameters.
+    order = sorted(table, key=lambda path: (path != PAGE, path == OTHER_FILE, "{" in path))
     return [Route(path, Resource(path, table[path])) for path in order]
 
 
-def _calling(endpoint: Endpoint) -> Handler:
+def _endpoint_handler(endpoint: Endpoint) -> Handler:
     async def call(request: Request) -> Response:
         return await respond(request, endpoint)
 
@@ -174,7 +200,7 @@ def _calling(endpoint: Endpoint) -> Handler:
 
 
 class Resource:
-    """One address: answers with the handler of the method, whatever the method."""
+    """One path: it answers with the handler of the method, for every method."""
 
     def __init__(self, path: str, by_method: dict[str, Handler]) -> None:
         self.path = path

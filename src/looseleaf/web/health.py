@@ -1,4 +1,4 @@
-"""Whether the server can do its work: open to all, so it says only what is the matter."""
+"""The health of the server: open to everyone, so it names problems without details."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
 from starlette.responses import Response
 
+from looseleaf.agents.agent_list import readable_agents
 from looseleaf.errors import (
     DiskFull,
     HistoryMissing,
@@ -18,8 +20,9 @@ from looseleaf.errors import (
     Unavailable,
     WorkspaceUnavailable,
 )
-from looseleaf.web.answers import JSON, encoded
-from looseleaf.web.calls import reception_of
+from looseleaf.upkeep.system_tasks.condition import list_conditions
+from looseleaf.web.http.responses import JSON, encode_json
+from looseleaf.web.rest.calls import authenticator_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,35 +30,60 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 RECENT_SECONDS = 60.0
-# A model that fails, a page that someone holds, a store without history: the server is well.
-# Whether the workspace is there is looked at anew each time.
-_NOT_NOTED = (ModelFailed, Locked, HistoryMissing, TooBusy, TookTooLong, WorkspaceUnavailable)
+# A failing model, a locked page or a store without history is no fault of the server.
+# The workspace folder is checked at every request.
+_IGNORED_ERRORS = (ModelFailed, Locked, HistoryMissing, TooBusy, TookTooLong, WorkspaceUnavailable)
 
 
-class Trouble:
-    """Remembers when a store last could not do its work."""
+class RecentFaults:
+    """The times at which a store last failed."""
 
     def __init__(self) -> None:
         self._times: dict[str, float] = {}
 
     def note(self, error: Exception) -> None:
-        """Remember an error that is neither the request's fault nor another server's."""
-        if isinstance(error, Unavailable) and not isinstance(error, _NOT_NOTED):
+        """Store the time of an error that neither the request nor another server caused."""
+        if isinstance(error, Unavailable) and not isinstance(error, _IGNORED_ERRORS):
             kind = "disk_full" if isinstance(error, DiskFull) else "unavailable"
             self._times[kind] = time.monotonic()
 
     def recent(self) -> list[str]:
-        """Name what went wrong within the last minute."""
+        """Name the faults of the last minute."""
         since = time.monotonic() - RECENT_SECONDS
-        return sorted(kind for kind, noted in self._times.items() if noted > since)
+        return sorted(kind for kind, fault_time in self._times.items() if fault_time > since)
 
 
 async def show_health(request: Request) -> Response:
-    """Say whether all is well; degraded is 503, so that a load balancer looks elsewhere."""
-    trouble: Trouble = request.app.state.trouble
-    problems = [*_problems(reception_of(request).workspace), *trouble.recent()]
-    told = {"status": "degraded" if problems else "ok", "problems": problems}
-    return Response(encoded(told), 503 if problems else 200, media_type=JSON)
+    """Report the health; degraded is 503, so that a load balancer uses another server."""
+    faults: RecentFaults = request.app.state.recent_faults
+    problems = [*_problems(authenticator_of(request).workspace), *faults.recent()]
+    workspace = authenticator_of(request).workspace
+    tasks: TaskAttention = request.app.state.task_attention
+    attention = [] if problems else await run_sync(tasks.types, workspace)
+    status = "degraded" if problems else "ok"
+    report: dict[str, object] = {"status": status, "problems": problems}
+    if attention:
+        report["upkeep"] = attention
+    return Response(encode_json(report), 503 if problems else 200, media_type=JSON)
+
+
+class TaskAttention:
+    """The system tasks that people should look at, looked up at most once a minute."""
+
+    def __init__(self) -> None:
+        self._types: list[str] = []
+        self._time = -RECENT_SECONDS
+
+    def types(self, workspace: Workspace) -> list[str]:
+        """Name the tasks that are overdue or failed repeatedly; the server is well without."""
+        if time.monotonic() - self._time >= RECENT_SECONDS:
+            agents = readable_agents(workspace.agents)
+            tasks = workspace.system_tasks().all()
+            settings = workspace.database.settings()
+            conditions = list_conditions(tasks, agents, settings, workspace.clock())
+            self._types = sorted({one.task_type for one in conditions if one.needs_attention})
+            self._time = time.monotonic()
+        return self._types
 
 
 def _problems(workspace: Workspace) -> list[str]:
@@ -63,15 +91,15 @@ def _problems(workspace: Workspace) -> list[str]:
         workspace.root_folder.require()
     except WorkspaceUnavailable as error:
         return [error.code]
-    found = []
+    problems = []
     if not os.access(workspace.root, os.R_OK | os.W_OK | os.X_OK):
-        found.append("root_not_writable")
+        problems.append("root_not_writable")
     else:
         space = os.statvfs(workspace.root)
         if space.f_bavail * space.f_frsize < workspace.settings.max_page_bytes:
-            found.append("disk_almost_full")
+            problems.append("disk_almost_full")
     try:
         workspace.accounts().version()
     except Unavailable:
-        found.append("database_unavailable")
-    return found
+        problems.append("database_unavailable")
+    return problems

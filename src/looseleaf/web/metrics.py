@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from looseleaf.agents.access import authorize
-from looseleaf.web.calls import reception_of
+from looseleaf.access.principals import authorize
+from looseleaf.times import now
+from looseleaf.web.rest.calls import authenticator_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Scope
 
-ROUTE = "looseleaf.route"  # where the router leaves the address a request was answered at
+ROUTE = "looseleaf.route"  # the scope key of a request's route
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS = ("GET", "HEAD", "PUT", "POST", "PATCH", "DELETE", "OPTIONS")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Counts requests by method, address and status, and how long they took."""
+    """Counts requests by method, route and status, and their durations."""
 
     def __init__(self) -> None:
-        self.started = time.time()
+        self.start_time = now()
         self._requests: dict[tuple[str, str, int], int] = {}
         self._buckets = [0] * (len(BUCKETS) + 1)
         self._seconds = 0.0
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count one request that was answered; status 0 is one that was given up."""
+        """Count one answered request; status 0 is a request that was aborted."""
         method = scope["method"] if scope["method"] in _METHODS else "other"
         key = (method, scope.get(ROUTE, "none"), status)
         self._requests[key] = self._requests.get(key, 0) + 1
         self._seconds += seconds
-        for place, most in enumerate(BUCKETS):
-            if seconds <= most:
-                self._buckets[place] += 1
+        for index, limit in enumerate(BUCKETS):
+            if seconds <= limit:
+                self._buckets[index] += 1
                 return
         self._buckets[-1] += 1
 
     def text(self, failures: int) -> str:
-        """Write all figures."""
+        """Format all figures."""
         process = f'process="{os.getpid()}"'
         lines = [
             "# HELP looseleaf_requests_total Requests answered by this process.",
@@ -57,9 +57,9 @@ class Metrics:
             "# TYPE looseleaf_request_seconds histogram",
         ]
         total = 0
-        for most, count in zip((*map(str, BUCKETS), "+Inf"), self._buckets, strict=True):
+        for limit, count in zip((*map(str, BUCKETS), "+Inf"), self._buckets, strict=True):
             total += count
-            lines.append(f'looseleaf_request_seconds_bucket{{{process},le="{most}"}} {total}')
+            lines.append(f'looseleaf_request_seconds_bucket{{{process},le="{limit}"}} {total}')
         lines += [
             f"looseleaf_request_seconds_sum{{{process}}} {self._seconds:.6f}",
             f"looseleaf_request_seconds_count{{{process}}} {total}",
@@ -68,14 +68,14 @@ class Metrics:
             f"looseleaf_failed_logins_total{{{process}}} {failures}",
             "# HELP looseleaf_started_seconds When this process started, since 1970.",
             "# TYPE looseleaf_started_seconds gauge",
-            f"looseleaf_started_seconds{{{process}}} {self.started:.3f}",
+            f"looseleaf_started_seconds{{{process}}} {self.start_time:.3f}",
         ]
         return "\n".join(lines) + "\n"
 
 
 async def show_metrics(request: Request) -> Response:
-    """Give the figures to whoever may read the logs."""
-    reception = reception_of(request)
-    authorize(reception.principal(request), "audit")
+    """Return the figures to principals that may read the logs."""
+    authenticator = authenticator_of(request)
+    authorize(authenticator.principal(request), "audit")
     metrics: Metrics = request.app.state.metrics
-    return Response(metrics.text(reception.attempts.total), media_type=TEXT)
+    return Response(metrics.text(authenticator.attempts.total), media_type=TEXT)

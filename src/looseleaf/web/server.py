@@ -1,4 +1,4 @@
-"""Running the server: an address that is safe to listen at, worker processes, a graceful stop."""
+"""The server process: a safe address, worker processes, a graceful stop."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ import uvicorn
 from uvicorn.server import HANDLED_SIGNALS
 from uvicorn.supervisors import Multiprocess
 
-from looseleaf.agents.accounts import APPLICATION, SESSION, TOKEN
+from looseleaf.access.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
-from looseleaf.web import request_log
 from looseleaf.web.app import application
-from looseleaf.web.connection import PatientConnection
-from looseleaf.web.guard import OWN_NAME
+from looseleaf.web.http import request_log
+from looseleaf.web.http.connection import TimedConnection
+from looseleaf.web.http.guard import OWN_NAME
+from looseleaf.web.worker_start import WorkerStart
 from looseleaf.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
-    from looseleaf.operations.context import Context
+    from looseleaf.catalog.context import Context
     from looseleaf.settings import Settings
 
 GRACE_SECONDS = 10
@@ -41,103 +42,111 @@ SWITCH_SECONDS = 0.0005
 
 
 def open_application(root: str, *, stateless: bool = False, log: bool = False) -> ASGIApp:
-    """Open a workspace and make its application; every worker process does."""
+    """Open a workspace and build its application; every worker process calls this."""
     if log:
         request_log.enable()
-    made = application(Workspace.open(root, surface="rest"), stateless=stateless)
-    # What is there now stays for good; looking through it for garbage would only take time.
+    workspace = Workspace.open(root, surface="rest")
+    app = application(workspace, stateless=stateless)
+    if workspace.settings.serve_jobs:
+        app = WorkerStart(app, workspace)
+    # All present objects stay for good; collecting them as garbage would only take time.
     gc.collect()
     gc.freeze()
-    # A thread that computes lets others go on so often; each answer waits for that several times.
+    # A computing thread gives way after this time; each response waits for that several times.
     sys.setswitchinterval(SWITCH_SECONDS)
-    return made
+    return app
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Take the address of the settings, or say why it cannot be had."""
+    """Listen at the address of the settings, or report why that is impossible."""
     host, port = settings.host, settings.port
     _refuse_public(host, settings.allowed_hosts)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        address_info = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise InvalidSetting("host", f"{host} is no address here ({error.strerror})") from error
-    taken = socket.socket(found[0], socket.SOCK_STREAM)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        raise InvalidSetting(
+            "host", f"{host} is not an address of this machine ({error.strerror})"
+        ) from error
+    listener = socket.socket(address_info[0], socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        taken.bind(found[4])
-        taken.listen(BACKLOG)
+        listener.bind(address_info[4])
+        listener.listen(BACKLOG)
     except OSError as error:
-        taken.close()
+        listener.close()
         if error.errno == errno.EADDRINUSE:
-            why = f"another program uses it; choose another port, for example --port {port + 1}"
-            raise Unavailable(f"Port {port}", why) from error
+            reason = f"another program uses it; choose another port, for example --port {port + 1}"
+            raise Unavailable(f"Port {port}", reason) from error
         raise Unavailable(f"{host} port {port}", error.strerror) from error
-    taken.set_inheritable(True)
-    return taken
+    listener.set_inheritable(True)
+    return listener
 
 
-def _refuse_public(host: str, allowed: tuple[str, ...]) -> None:
-    if not is_loopback(host) and not allowed:
-        why = (
+def _refuse_public(host: str, allowed_hosts: tuple[str, ...]) -> None:
+    if not is_loopback(host) and not allowed_hosts:
+        reason = (
             f"others could reach {host}; say by which names, in looseleaf.toml: "
             'allowed_hosts = ["memory.example.com"]'
         )
-        raise InvalidSetting("host", why)
+        raise InvalidSetting("host", reason)
 
 
-def address(taken: socket.socket) -> str:
-    """Give the URL of a socket that was taken."""
-    host, port = taken.getsockname()[:2]
+def address(listener: socket.socket) -> str:
+    """Return the URL of a listening socket."""
+    host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_new(context: Context) -> bool:
-    """Say whether nobody has a way in yet, so that the first start must show one."""
-    accounts = context.accounts() if context.accounts is not None else None
+    """Say whether no credential exists yet, so that the first start must print a login link."""
+    accounts = context.parts.accounts()
     kinds = (TOKEN, APPLICATION, SESSION)
-    return accounts is None or not (
+    return not (
         any(user.password for user in accounts.users.list())
         or any(accounts.credentials.list(kind) for kind in kinds)
     )
 
 
 def login_link(context: Context, base: str) -> str:
-    """Make a one-time login link for the administrator."""
+    """Create a one-time login link for the administrator."""
     return f"{base}/login#{create_login_link(context).token}"
 
 
 def own_name(link: str) -> str:
-    """Give a link to this machine by a name that no other program has, so that cookies stay apart.
+    """Return a link with a host name of its own, so that cookies of other programs stay separate.
 
-    Most browsers know every name below localhost; the link by address works in all of them.
+    Most browsers resolve every name below localhost; the link by address works in all of them.
     """
-    scheme, _, rest = link.partition("://")
-    host, slash, path = rest.partition("/")
+    scheme, _, location = link.partition("://")
+    host, slash, path = location.partition("/")
     name, colon, port = host.rpartition(":")
     return f"{scheme}://{OWN_NAME}{colon}{port}{slash}{path}" if is_loopback(name) else ""
 
 
 class StoppableServer(uvicorn.Server):
-    """Ends well when it is told to end; uvicorn itself would finish and then die by the signal."""
+    """Exits normally after a stop signal; uvicorn would die by the signal."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take note of signals while serving."""
-        before = {one: signal.signal(one, self.handle_exit) for one in HANDLED_SIGNALS}
+        """Handle signals while serving."""
+        old_handlers = {
+            signal_number: signal.signal(signal_number, self.handle_exit)
+            for signal_number in HANDLED_SIGNALS
+        }
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for signal_number, handler in old_handlers.items():
+                signal.signal(signal_number, handler)
 
 
-def run(root: str, settings: Settings, taken: socket.socket, *, log: bool = False) -> None:
-    """Serve until told to stop; requests under way are finished first."""
+def run(root: str, settings: Settings, listener: socket.socket, *, log: bool = False) -> None:
+    """Serve until a stop signal; running requests are finished first."""
     logging.basicConfig(level=logging.WARNING, format="looseleaf: %(message)s")
     config = uvicorn.Config(
         partial(open_application, os.path.abspath(root), stateless=settings.workers > 1, log=log),
         factory=True,
-        http=PatientConnection,
+        http=TimedConnection,
         ws="none",
         lifespan="on",
         workers=settings.workers,
@@ -152,8 +161,8 @@ def run(root: str, settings: Settings, taken: socket.socket, *, log: bool = Fals
     )
     try:
         if settings.workers > 1:
-            Multiprocess(config, sockets=[taken]).run()
+            Multiprocess(config, sockets=[listener]).run()
         else:
-            StoppableServer(config).run(sockets=[taken])
+            StoppableServer(config).run(sockets=[listener])
     finally:
-        taken.close()
+        listener.close()

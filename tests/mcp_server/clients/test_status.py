@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from looseleaf.mcp_server.clients.catalog import CLIENTS
+from looseleaf.mcp_server.clients.programs import CLIENTS
 from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
 
 
@@ -58,7 +58,7 @@ def test_what_is_missing_is_said(run: Run, home: Path) -> None:  # noqa: F811
     rows = {row["client"]: row for row in run("mcp", "status", "--format", "json").json["clients"]}
     assert rows["claude-code"]["problems"] == [
         "the command /gone/looseleaf is missing",
-        "/gone/memory is no workspace",
+        "/gone/memory is not a workspace",
     ]
     assert rows["claude-code"]["hook"] == "no"
     assert "cannot be read" in rows["cursor"]["problems"][0]

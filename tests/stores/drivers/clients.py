@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
 from looseleaf.memory.store import Found, Written, content_hash  # noqa: E402 - the path is set above
-from looseleaf.stores.disk import DiskStore  # noqa: E402
+from looseleaf.stores.disk.store import DiskStore  # noqa: E402
 from tests.stores.conformance import ADA, CHANGE  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
 

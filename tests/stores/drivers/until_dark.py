@@ -12,7 +12,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
-from looseleaf import atomic  # noqa: E402 - the path is set above
+from looseleaf.files import atomic  # noqa: E402 - the path is set above
 from tests.stores.conformance import ADA, CHANGE  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
 

@@ -14,8 +14,8 @@ import traceback
 from pathlib import Path
 
 from looseleaf import Workspace
+from looseleaf.memory.scope import Where
 from looseleaf.operations import agents, memory, search, tokens
-from looseleaf.operations.context import Where
 
 ADA = Where("ada")
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 from looseleaf.memory.sections import append_to_section  # noqa: E402 - the path is set just above
 from looseleaf.memory.store import Conflict, Found, Written, content_hash  # noqa: E402
-from looseleaf.stores.disk import DiskStore  # noqa: E402
+from looseleaf.stores.disk.store import DiskStore  # noqa: E402
 from tests.stores.conformance import ADA, CHANGE, MEMORY, adding  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
 

@@ -1,4 +1,4 @@
-"""The hook that gives a session its memory: a command in a JSON file, or a small plugin."""
+"""The session-start hook that loads the memory: a command in a JSON file, or a small plugin."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from looseleaf.mcp_server.clients.launch import Connection, read_connection, rea
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Chosen = Callable[[Connection], bool]
+    HookFilter = Callable[[Connection], bool]
 
 EVENT = ("hooks", "SessionStart")
 _MARK = "// Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
 # OpenCode asks for the system prompt before every request. The memory is read once for a session,
-# so that the beginning of its requests stays the same, as caches of providers need it.
+# so that the beginning of its requests stays the same, as the caches of providers require.
 _PLUGIN = """\
 %s
 import { execFile } from "node:child_process"
@@ -49,18 +49,18 @@ export const Looseleaf = async () => ({
 """
 
 
-def plugin_text(words: list[str]) -> str:
+def plugin_text(command: list[str]) -> str:
     """Write the module that OpenCode loads."""
-    return _PLUGIN % (_MARK, json.dumps(words, ensure_ascii=False))
+    return _PLUGIN % (_MARK, json.dumps(command, ensure_ascii=False))
 
 
 def is_plugin(text: str) -> bool:
-    """Say whether a module is ours."""
+    """Say whether Looseleaf wrote a module."""
     return text.startswith(_MARK)
 
 
 def read_plugin(text: str) -> Connection | None:
-    """Understand a module that we wrote."""
+    """Parse a module that Looseleaf wrote."""
     line = re.search(r"^const command = (\[.*\])$", text, re.MULTILINE)
     try:
         return read_connection(json.loads(line[1])) if line else None
@@ -68,28 +68,28 @@ def read_plugin(text: str) -> Connection | None:
         return None
 
 
-def json_hook(words: list[str]) -> dict[str, Any]:
-    """Give the group of hooks that Claude Code, Codex and Gemini CLI have in a list."""
-    return {"hooks": [{"type": "command", "command": shlex.join(words)}]}
+def json_hook(command: list[str]) -> dict[str, Any]:
+    """Return the hook group in the format of Claude Code, Codex and Gemini CLI."""
+    return {"hooks": [{"type": "command", "command": shlex.join(command)}]}
 
 
 def read_json_hooks(data: object) -> list[Connection]:
-    """Give those of our hooks that a JSON file has."""
+    """List the Looseleaf hooks of a JSON file."""
     return [connection for _, connection in _json_hooks(data)]
 
 
-def set_json_hook(text: str, words: list[str] | None, chosen: Chosen) -> str:
-    """Put our hook into a JSON file, in the place of the chosen ones of ours, or take those out."""
-    places = [place for place, hook in _json_hooks(jsonc.parse(text).data) if chosen(hook)]
-    keep = 1 if words else 0
+def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter) -> str:
+    """Set our hook in a JSON file in place of the selected ones, or remove those."""
+    places = [place for place, hook in _json_hooks(jsonc.parse(text).data) if is_replaced(hook)]
+    keep = 1 if command else 0
     for place in reversed(places[keep:]):
         text = jsonc.remove_value(text, place)
-    if words and places:
-        return jsonc.set_value(text, (*places[0], "command"), shlex.join(words))
-    if words:
+    if command and places:
+        return jsonc.set_value(text, (*places[0], "command"), shlex.join(command))
+    if command:
         groups = _at(jsonc.parse(text).data, *EVENT)
         place = (*EVENT, len(groups) if isinstance(groups, list) else 0)
-        return jsonc.set_value(text, place, json_hook(words))
+        return jsonc.set_value(text, place, json_hook(command))
     return text
 
 

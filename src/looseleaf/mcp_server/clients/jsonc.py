@@ -1,4 +1,4 @@
-"""Editing JSON with comments: one member is set or removed, every other byte stays."""
+"""Edits of JSON with comments: one member is set or removed, every other byte stays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINE_REST = re.compile(r"[ \t]*(?:/\*[^\n]*?\*/[ \t]*)*(?://[^\r\n]*)?(?=\r?\n|
 
 @value
 class Node:
-    """A value and the place where it stands; `at` begins before the key of a member."""
+    """A value with its position in the text; `at` is the start of a member's key."""
 
     at: int
     start: int
@@ -27,56 +27,56 @@ class Node:
     children: tuple[tuple[str | int, Node], ...] = ()
 
     def child(self, key: str | int) -> Node | None:
-        """Give the member or item of this name, if there is one."""
+        """Return the member or item of this name, if it exists."""
         return next((node for name, node in self.children if name == key), None)
 
 
 def parse(text: str) -> Node:
-    """Read a text with its comments and trailing commas; `ValueError` where it is no JSON."""
+    """Parse a text with comments and trailing commas; `ValueError` where it is not JSON."""
     start = _skip(text, 0)
     if start == len(text):
         return Node(start, start, start, {})
     node = _value(text, start, start, MAX_DEPTH)
     end = _skip(text, node.end)
     if end < len(text):
-        raise ValueError(f"line {_line(text, end)}: there is more after the end")
+        raise ValueError(f"line {_line(text, end)}: there is text after the end")
     return node
 
 
 def set_value(text: str, path: Path, data: object) -> str:
-    """Put a value at a path; tables that are missing on the way there are made."""
+    """Set the value at a path; missing tables on the path are created."""
     root = parse(text)
     if root.start == root.end:
-        return text + json.dumps(_nested(path, data), indent=2, ensure_ascii=False) + "\n"
-    return _checked(_changed(text, root, path, data), path, data)
+        return text + json.dumps(_wrap_in_path(path, data), indent=2, ensure_ascii=False) + "\n"
+    return _check_edit(_replace_or_insert(text, root, path, data), path, data)
 
 
 def remove_value(text: str, path: Path) -> str:
-    """Take a value out, and with it every table and list on its path that is then empty."""
+    """Remove a value, and every table and list on its path that is then empty."""
     node, nodes = parse(text), []
     for key in path:
-        inner = node.child(key)
-        if inner is None:
+        child = node.child(key)
+        if child is None:
             return text
-        nodes.append((node, inner))
-        node = inner
+        nodes.append((node, child))
+        node = child
     while len(nodes) > 1 and len(nodes[-1][0].children) == 1:
         nodes.pop()
     container, node = nodes[-1]
-    after = _cut(text, container, node)
-    rest = [inner.data for _, inner in container.children if inner.at != node.at]
+    new_text = _cut(text, container, node)
+    values = [child.data for _, child in container.children if child.at != node.at]
     place = path[: len(nodes) - 1]
-    if (kept := _find(parse(after), place)) is None or [
-        inner.data for _, inner in kept.children
-    ] != rest:
-        raise ValueError("it is not laid out as we would")
-    return after
+    if (new_container := _find(parse(new_text), place)) is None or [
+        child.data for _, child in new_container.children
+    ] != values:
+        raise ValueError("its layout is not supported")
+    return new_text
 
 
-def _changed(text: str, node: Node, path: Path, data: object) -> str:
+def _replace_or_insert(text: str, node: Node, path: Path, data: object) -> str:
     depth = 0
-    while depth < len(path) and (inner := node.child(path[depth])) is not None:
-        node, depth = inner, depth + 1
+    while depth < len(path) and (child := node.child(path[depth])) is not None:
+        node, depth = child, depth + 1
     if depth == len(path):
         margin = _margin(text, node.at)
         is_same = node.data == data
@@ -84,15 +84,17 @@ def _changed(text: str, node: Node, path: Path, data: object) -> str:
             text if is_same else text[: node.start] + _format(text, data, margin) + text[node.end :]
         )
     if not isinstance(node.data, dict if isinstance(path[depth], str) else list):
-        where = ".".join(map(str, path[:depth])) or "the whole"
-        raise TypeError(f"{where!r} is no {'table' if isinstance(path[depth], str) else 'list'}")
-    return _insert(text, node, path[depth], _nested(path[depth + 1 :], data))
+        location = ".".join(map(str, path[:depth])) or "the file"
+        raise TypeError(
+            f"{location!r} is not a {'table' if isinstance(path[depth], str) else 'list'}"
+        )
+    return _insert(text, node, path[depth], _wrap_in_path(path[depth + 1 :], data))
 
 
-def _checked(text: str, path: Path, data: object) -> str:
+def _check_edit(text: str, path: Path, data: object) -> str:
     node = _find(parse(text), path)
     if node is None or node.data != data:
-        raise ValueError("it is not laid out as we would")
+        raise ValueError("its layout is not supported")
     return text
 
 
@@ -102,7 +104,7 @@ def _find(node: Node | None, path: Path) -> Node | None:
     return node
 
 
-def _nested(path: Path, data: object) -> object:
+def _wrap_in_path(path: Path, data: object) -> object:
     for key in reversed(path):
         data = {key: data} if isinstance(key, str) else [data]
     return data
@@ -116,47 +118,53 @@ def _insert(text: str, container: Node, key: str | int, data: object) -> str:
     if not container.children:
         inner = text[container.start + 1 : container.end - 1]
         if "\n" not in text.strip():
-            added = name + _format(text, data, "")
-            return text[: container.end - 1] + added + text[container.end - 1 :]
-        added = line + inside + name + _format(text, data, inside)
+            insertion = name + _format(text, data, "")
+            return text[: container.end - 1] + insertion + text[container.end - 1 :]
+        insertion = line + inside + name + _format(text, data, inside)
         head = text[: container.start + 1] + inner.rstrip()
-        return head + added + line + margin + text[container.end - 1 :]
-    last = container.children[-1][1]
-    comma = _comma(text, last.end)
-    if not _alone(text, last.at):
-        added = ", " + name + _format(text, data, margin)
-        return text[: last.end] + added + text[last.end :]
-    inside = _margin(text, last.at)
-    at = comma or last.end
-    rest = _LINE_REST.match(text, at)
-    at = rest.end() if rest else at
-    added = line + inside + name + _format(text, data, inside) + ("," if comma else "")
-    return text[: last.end] + ("" if comma else ",") + text[last.end : at] + added + text[at:]
+        return head + insertion + line + margin + text[container.end - 1 :]
+    last_child = container.children[-1][1]
+    comma = _comma_end(text, last_child.end)
+    if not _starts_line(text, last_child.at):
+        insertion = ", " + name + _format(text, data, margin)
+        return text[: last_child.end] + insertion + text[last_child.end :]
+    inside = _margin(text, last_child.at)
+    at = comma or last_child.end
+    line_rest = _LINE_REST.match(text, at)
+    at = line_rest.end() if line_rest else at
+    insertion = line + inside + name + _format(text, data, inside) + ("," if comma else "")
+    return (
+        text[: last_child.end]
+        + ("" if comma else ",")
+        + text[last_child.end : at]
+        + insertion
+        + text[at:]
+    )
 
 
 def _cut(text: str, container: Node, node: Node) -> str:
     position = [inner.at for _, inner in container.children].index(node.at)
-    comma = had_comma = _comma(text, node.end)
+    comma = had_comma = _comma_end(text, node.end)
     start, end = node.at, node.end
     if comma and not text[node.end : comma - 1].strip():
         end, comma = comma, 0
-    rest = _LINE_REST.match(text, end)
-    if _alone(text, start) and rest and not rest[0].strip():
+    line_rest = _LINE_REST.match(text, end)
+    if _starts_line(text, start) and line_rest and not line_rest[0].strip():
         start = text.rfind("\n", 0, start) + 1
-        end = min(rest.end() + len(_newline(text)), len(text))
+        end = min(line_rest.end() + len(_newline(text)), len(text))
     elif position:
         start = len(text[:start].rstrip(" \t"))
     parts = [(start, end)] + ([(comma - 1, comma)] if comma else [])
     if position and not had_comma:
-        before = _comma(text, container.children[position - 1][1].end)
-        parts.append((before - 1, before))
-    for first, after in sorted(parts, reverse=True):
-        text = text[:first] + text[after:]
+        last_comma = _comma_end(text, container.children[position - 1][1].end)
+        parts.append((last_comma - 1, last_comma))
+    for cut_start, cut_end in sorted(parts, reverse=True):
+        text = text[:cut_start] + text[cut_end:]
     return _close(text, container.start) if len(container.children) == 1 else text
 
 
 def _close(text: str, start: int) -> str:
-    """Write a container that has nothing left in it on one line."""
+    """Write an empty container on one line."""
     end = start + 1 + len(text[start + 1 :]) - len(text[start + 1 :].lstrip())
     return text[: start + 1] + text[end:] if text[end] in "]}" else text
 
@@ -173,26 +181,26 @@ def _newline(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """Give the margin of one level: that of the first member of the whole."""
+    """Return the indentation of one level, taken from the first member."""
     unit = re.search(r"\{[^\S\n]*(?://[^\n]*)?\n(?:[ \t]*//[^\n]*\n)*([ \t]+)\S", text)
     return unit[1] if unit else "  "
 
 
 def _margin(text: str, at: int) -> str:
-    """Give the white space that begins the line of a place."""
+    """Return the white space at the start of a position's line."""
     begin = text.rfind("\n", 0, at) + 1
     line = text[begin:at]
     return line[: len(line) - len(line.lstrip())]
 
 
-def _alone(text: str, at: int) -> bool:
-    """Say whether only white space stands before a place in its line."""
+def _starts_line(text: str, at: int) -> bool:
+    """Say whether only white space precedes a position in its line."""
     begin = text.rfind("\n", 0, at) + 1
     return begin > 0 and not text[begin:at].strip()
 
 
-def _comma(text: str, at: int) -> int:
-    """Give the place after the comma that follows a value; 0 where none does."""
+def _comma_end(text: str, at: int) -> int:
+    """Return the position after the comma that follows a value; 0 without a comma."""
     at = _skip(text, at)
     return at + 1 if text[at : at + 1] == "," else 0
 
@@ -207,41 +215,41 @@ def _line(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int, start: int, depth: int) -> Node:
-    sign = text[start : start + 1]
+    character = text[start : start + 1]
     if not depth:
         raise ValueError(f"line {_line(text, start)}: it is nested too deeply")
-    if sign in ("{", "["):
+    if character in ("{", "["):
         return _container(text, at, start, depth)
-    found = (_STRING if sign == '"' else _SCALAR).match(text, start)
-    if not found:
-        raise ValueError(f"line {_line(text, start)}: a value is missing or is no JSON")
-    return Node(at, start, found.end(), json.loads(found[0]))
+    match = (_STRING if character == '"' else _SCALAR).match(text, start)
+    if not match:
+        raise ValueError(f"line {_line(text, start)}: a value is missing or is not JSON")
+    return Node(at, start, match.end(), json.loads(match[0]))
 
 
 def _container(text: str, at: int, start: int, depth: int) -> Node:
     close = {"{": "}", "[": "]"}[text[start]]
     children: dict[str | int, Node] = {}
-    place = _skip(text, start + 1)
-    while text[place : place + 1] != close:
-        key, node = _child(text, place, len(children) if close == "]" else None, depth)
+    position = _skip(text, start + 1)
+    while text[position : position + 1] != close:
+        key, node = _child(text, position, len(children) if close == "]" else None, depth)
         if key in children:
-            raise ValueError(f"line {_line(text, place)}: it has the key {key!r} twice")
+            raise ValueError(f"line {_line(text, position)}: it has the key {key!r} twice")
         children[key] = node
-        after = _comma(text, node.end)
-        place = _skip(text, after or node.end)
-        if not after and text[place : place + 1] != close:
-            raise ValueError(f"line {_line(text, place)}: a comma or {close!r} is missing")
+        comma_end = _comma_end(text, node.end)
+        position = _skip(text, comma_end or node.end)
+        if not comma_end and text[position : position + 1] != close:
+            raise ValueError(f"line {_line(text, position)}: a comma or {close!r} is missing")
     data = {key: node.data for key, node in children.items()}
-    whole = data if close == "}" else [*data.values()]
-    return Node(at, start, place + 1, whole, tuple(children.items()))
+    content = data if close == "}" else [*data.values()]
+    return Node(at, start, position + 1, content, tuple(children.items()))
 
 
-def _child(text: str, place: int, index: int | None, depth: int) -> tuple[str | int, Node]:
+def _child(text: str, position: int, index: int | None, depth: int) -> tuple[str | int, Node]:
     if index is not None:
-        return index, _value(text, place, place, depth - 1)
-    name = _STRING.match(text, place)
-    colon = _skip(text, name.end()) if name else place
+        return index, _value(text, position, position, depth - 1)
+    name = _STRING.match(text, position)
+    colon = _skip(text, name.end()) if name else position
     if not name or text[colon : colon + 1] != ":":
-        raise ValueError(f"line {_line(text, place)}: a key with its colon is missing")
+        raise ValueError(f"line {_line(text, position)}: a key with its colon is missing")
     start = _skip(text, colon + 1)
-    return json.loads(name[0]), _value(text, place, start, depth - 1)
+    return json.loads(name[0]), _value(text, position, start, depth - 1)

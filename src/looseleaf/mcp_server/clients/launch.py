@@ -1,4 +1,4 @@
-"""The command lines that programs start: this Looseleaf, from a place that stays."""
+"""The command lines by which programs start Looseleaf, from a lasting location."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ _HOOK = ("--hook", "session-start")
 
 @value
 class Connection:
-    """Whose memory a command line serves."""
+    """The workspace and agent that a command line serves."""
 
-    root: str  # "" for the one that is found from the current folder
-    agent: str  # "" for all agents, or the default one
+    root: str  # "" for the workspace of the current folder
+    agent: str  # "" for all agents, or the default agent
     command: str  # the program that is started
 
 
 def stable_command() -> list[str]:
-    """Give the words that start Looseleaf from anywhere, whatever the program's PATH.
+    """Return the command that starts Looseleaf from anywhere, independent of PATH.
 
-    A copy in a package cache goes away when the cache is cleaned, so another one is looked for.
+    A copy in a package cache disappears with the cache, so another copy is searched.
     """
     if not in_package_cache(sys.prefix):
-        beside = os.path.join(os.path.dirname(sys.executable), "looseleaf")
-        return [beside] if os.access(beside, os.X_OK) else [sys.executable, "-m", "looseleaf"]
+        executable = os.path.join(os.path.dirname(sys.executable), "looseleaf")
+        return (
+            [executable] if os.access(executable, os.X_OK) else [sys.executable, "-m", "looseleaf"]
+        )
     for folder in settings.variable("PATH").split(os.pathsep):
         command = os.path.join(folder, "looseleaf")
         prefix = os.path.dirname(os.path.dirname(os.path.realpath(command)))
@@ -50,26 +52,26 @@ def stable_command() -> list[str]:
 
 
 def in_package_cache(prefix: str) -> bool:
-    """Say whether an environment lies in a cache of packages, as with uvx and pipx run."""
-    above = os.path.dirname(os.path.abspath(prefix))
+    """Say whether an environment is in a package cache, as with uvx and pipx run."""
+    folder = os.path.dirname(os.path.abspath(prefix))
     cache = settings.variable("UV_CACHE_DIR")
-    if cache and f"{above}/".startswith(os.path.join(os.path.abspath(cache), "")):
+    if cache and f"{folder}/".startswith(os.path.join(os.path.abspath(cache), "")):
         return True
-    while above != os.path.dirname(above):
-        is_cache = os.path.basename(above) in _CACHE_FOLDERS
-        if is_cache or os.path.isfile(os.path.join(above, _CACHE_MARK)):
+    while folder != os.path.dirname(folder):
+        is_cache = os.path.basename(folder) in _CACHE_FOLDERS
+        if is_cache or os.path.isfile(os.path.join(folder, _CACHE_MARK)):
             return True
-        above = os.path.dirname(above)
+        folder = os.path.dirname(folder)
     return False
 
 
 def hook_words(command: list[str], root: str, agent: str, *options: str) -> list[str]:
-    """Give the words that print an agent's memory when a session starts."""
+    """Return the command that prints an agent's memory when a session starts."""
     return [*command, "prompt", "show", "--root", root, "--agent", agent, *options, *_HOOK]
 
 
 def read_connection(words: Sequence[object]) -> Connection | None:
-    """Understand a command line that we wrote; None for one of others."""
+    """Parse a command line that Looseleaf wrote; None for any other."""
     texts = [word for word in words if isinstance(word, str)]
     is_server = "mcp" in texts and "--root" in texts
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
@@ -83,7 +85,7 @@ def _option(words: list[str], name: str) -> str:
 
 
 def read_hook(command: object) -> Connection | None:
-    """Understand a hook's command, which is one line of a shell."""
+    """Parse the command of a hook, which is one shell line."""
     try:
         words = shlex.split(command) if isinstance(command, str) else []
     except ValueError:

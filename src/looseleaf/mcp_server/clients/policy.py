@@ -1,4 +1,4 @@
-"""What a program's models may do without asking a person: read and add, never replace."""
+"""The policy file that lets models read and add without asking a person, but not replace."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def policy_text(name: str) -> str:
 
 
 def is_policy(text: str) -> bool:
-    """Say whether a policy is ours."""
+    """Say whether Looseleaf wrote a policy."""
     return text.startswith(_MARK)

@@ -1,4 +1,4 @@
-"""What programs are connected to: every server of ours that stands in a program's configuration."""
+"""The Looseleaf servers in the configuration of every supported program."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import tomllib
 from looseleaf import settings
 from looseleaf.errors import Unavailable
 from looseleaf.mcp_server.clients import hooks, jsonc
-from looseleaf.mcp_server.clients.catalog import CLIENTS, Client
-from looseleaf.mcp_server.clients.edits import connections, read_file
+from looseleaf.mcp_server.clients.config_edits import connections, read_file
 from looseleaf.mcp_server.clients.launch import Connection
+from looseleaf.mcp_server.clients.programs import CLIENTS, Client
 from looseleaf.values import value
 
 
 @value
 class Status:
-    """One server of one program, or, with a name of "", a program that has none of ours."""
+    """One server of one program; the name is "" for a program without a Looseleaf server."""
 
     client: str
     scope: str  # user or project
@@ -26,16 +26,16 @@ class Status:
     workspace: str = ""
     agent: str = ""
     command: str = ""
-    hook: str = ""  # yes, no, not trusted, or unknown where we know of no hook of the program
+    hook: str = ""  # yes, no, not trusted, or unknown for a program without hooks
     problems: tuple[str, ...] = ()
 
 
 def read_status() -> list[Status]:
-    """Look at the files of all programs, of this user and of the project in this folder."""
+    """Read the files of all programs, of this user and of the project in this folder."""
     rows: list[Status] = []
     for word, client in CLIENTS.items():
-        own = _read_scope(word, client, project=False)
-        rows += own or [Status(word, "user", client.server_file(project=False))]
+        user_rows = _read_scope(word, client, project=False)
+        rows += user_rows or [Status(word, "user", client.server_file(project=False))]
         rows += _read_scope(word, client, project=True) if client.project_files else []
     return rows
 
@@ -80,21 +80,22 @@ def _hook(client: Client, name: str, connection: Connection, *, project: bool) -
         text = (read_file(file) or b"").decode()
         if client.hooks == "plugin":
             hook = hooks.read_plugin(text) if hooks.is_plugin(text) else None
-            found = [hook] if hook else []
+            hook_connections = [hook] if hook else []
         else:
-            found = hooks.read_json_hooks(jsonc.parse(text).data)
+            hook_connections = hooks.read_json_hooks(jsonc.parse(text).data)
     except (Unavailable, ValueError):
         return "no"
-    serves = any(
-        hook.root == connection.root and connection.agent in ("", hook.agent) for hook in found
+    has_hook = any(
+        hook.root == connection.root and connection.agent in ("", hook.agent)
+        for hook in hook_connections
     )
-    if serves and client is CLIENTS["codex"] and not _is_trusted(client, file):
+    if has_hook and client is CLIENTS["codex"] and not _is_trusted(client, file):
         return "not trusted"
-    return "yes" if serves else "no"
+    return "yes" if has_hook else "no"
 
 
 def _is_trusted(client: Client, hook_file: str) -> bool:
-    """Say whether a person has ever trusted a hook of this file; Codex keeps that by its path."""
+    """Say whether a person has ever trusted a hook of this file; Codex stores that by path."""
     try:
         text = (read_file(client.server_file(project=False)) or b"").decode()
         hooks_table = tomllib.loads(text).get("hooks")
@@ -110,5 +111,5 @@ def _problems(connection: Connection) -> tuple[str, ...]:
     is_workspace = os.path.isfile(os.path.join(connection.root, settings.FILE))
     return (
         *(() if command else (f"the command {connection.command} is missing",)),
-        *(() if is_workspace else (f"{connection.root} is no workspace",)),
+        *(() if is_workspace else (f"{connection.root} is not a workspace",)),
     )

@@ -1,4 +1,4 @@
-"""Editing TOML: one table is set or removed, every other line stays, comments too."""
+"""Edits of TOML: one table is set or removed; every other line stays, comments too."""
 
 from __future__ import annotations
 
@@ -9,29 +9,37 @@ from typing import Any
 
 
 def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
-    """Put the table `[key.name]` in, in its old place if it has one; without an entry take it out.
+    """Set the table `[key.name]`, in its old place if it exists; without an entry, remove it.
 
-    `ValueError` where the file is laid out so that this would change anything else.
+    `ValueError` where the layout of the file would let this change anything else.
     """
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
-        # A file of Windows keeps its line ends.
-        plain = set_table(text.replace("\r\n", "\n"), key, name, entry)
-        return plain.replace("\n", "\r\n")
-    before = tomllib.loads(text)
-    lined = text if not text or text.endswith("\n") else text + "\n"
+        # A file with Windows line ends keeps them.
+        unix_text = set_table(text.replace("\r\n", "\n"), key, name, entry)
+        return unix_text.replace("\n", "\r\n")
+    old_data = tomllib.loads(text)
+    complete_text = text if not text or text.endswith("\n") else text + "\n"
     header = rf'\[{re.escape(key)}\.(?:{re.escape(name)}|"{re.escape(name)}")(?:\.[^\n]*)?\]'
     # Our table and those inside of it, each with the lines right below its header.
-    ours = rf"(?m)(?:^\n)?^[ \t]*{header}[^\n]*\n(?:(?![ \t]*(?:\[|#|\n))[^\n]*\n)*"
-    old = re.search(ours, lined)
-    after = re.sub(ours, "", lined) if old else text
+    pattern = rf"(?m)(?:^\n)?^[ \t]*{header}[^\n]*\n(?:(?![ \t]*(?:\[|#|\n))[^\n]*\n)*"
+    old = re.search(pattern, complete_text)
+    new_text = re.sub(pattern, "", complete_text) if old else text
     if entry:
-        after, at = re.sub(ours, "", lined), old.start() if old else len(lined)
-        after = after[:at] + ("\n" if at else "") + format_table(key, name, entry) + after[at:]
-    data = tomllib.loads(after)
-    is_kept = _others(before, key, name) == _others(data, key, name)
+        new_text, position = (
+            re.sub(pattern, "", complete_text),
+            old.start() if old else len(complete_text),
+        )
+        new_text = (
+            new_text[:position]
+            + ("\n" if position else "")
+            + format_table(key, name, entry)
+            + new_text[position:]
+        )
+    data = tomllib.loads(new_text)
+    is_kept = _without_server(old_data, key, name) == _without_server(data, key, name)
     if not is_kept or data.get(key, {}).get(name) != entry:
-        raise ValueError("its tables are not laid out as we would")
-    return after
+        raise ValueError("the layout of its tables is not supported")
+    return new_text
 
 
 def format_table(key: str, name: str, entry: dict[str, Any]) -> str:
@@ -40,7 +48,11 @@ def format_table(key: str, name: str, entry: dict[str, Any]) -> str:
     return "\n".join([f"[{key}.{name}]", *lines]) + "\n"
 
 
-def _others(table: dict[str, Any], key: str, name: str) -> dict[str, Any]:
-    servers = {server: about for server, about in table.get(key, {}).items() if server != name}
-    rest = {field: data for field, data in table.items() if field != key}
-    return {**rest, key: servers}
+def _without_server(table: dict[str, Any], key: str, name: str) -> dict[str, Any]:
+    servers = {
+        server: server_entry
+        for server, server_entry in table.get(key, {}).items()
+        if server != name
+    }
+    other_fields = {field: data for field, data in table.items() if field != key}
+    return {**other_fields, key: servers}

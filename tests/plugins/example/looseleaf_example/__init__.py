@@ -9,20 +9,27 @@ from typing import Any
 
 from looseleaf import FileRegistry, Settings, Shelf, Store, hookimpl
 from looseleaf.agents.record import AgentRecord
+from looseleaf.catalog.context import Context
+from looseleaf.catalog.registry import Operations
+from looseleaf.catalog.resolution import scope_of
 from looseleaf.memory.composed import ComposeContext, ComposedSections
 from looseleaf.memory.pages import Changed
 from looseleaf.memory.registry import RegisteredFile
+from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.templates import PageStarters, TemplateContext
-from looseleaf.operations.context import HERE, Context, Where, scope_of
-from looseleaf.operations.registry import Operations
+from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.prompt.assembly import Assembly
-from looseleaf.prompt.desk import About, Desk
-from looseleaf.prompt.directive import Directives
+from looseleaf.prompt.directives.directive import Directives
+from looseleaf.prompt.directives.outputs import Text
+from looseleaf.prompt.directives.view import DirectiveView, PageFacts
 from looseleaf.prompt.filters import Filters
-from looseleaf.prompt.outputs import Text
 from looseleaf.prompt.request import Request
-from looseleaf.stores.disk import DiskStore
+from looseleaf.stores.disk.store import DiskStore
 from looseleaf.upkeep.schedules import Schedules
+from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskResult, TaskRun
+from looseleaf.workflows.packet import create_packet
+from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
+from looseleaf.workflows.step_run import StepRun
 
 PAGE = "style-guide.md"
 HEARD: list[str] = []
@@ -61,8 +68,8 @@ def register_directives(directives: Directives) -> None:
     directives.register("deadline", 90, _deadline, modes=["chat"], varies="content")
 
 
-def _deadline(desk: Desk) -> Iterable[Text]:
-    yield Text(f"{desk.agent.slug}, the deadline is at five.")
+def _deadline(view: DirectiveView) -> Iterable[Text]:
+    yield Text(f"{view.agent.slug}, the deadline is at five.")
 
 
 @hookimpl
@@ -71,7 +78,7 @@ def register_content_filters(filters: Filters) -> None:
     filters.register("numbers", 50, _without_numbers)
 
 
-def _without_numbers(text: str, about: About) -> str:
+def _without_numbers(text: str, about: PageFacts) -> str:
     return text.replace("555-0100", "…") if about.mode == "chat" else text
 
 
@@ -112,14 +119,81 @@ def register_operations(operations: Operations) -> None:
 
 
 def count_words(context: Context, file: str, *, where: Where = HERE) -> int:
-    """Count the words of a page."""
+    """Count the words of a page.
+
+    Arguments:
+        file: The name of the page whose words are counted.
+    """
     return len(context.pages.text(scope_of(context, file, where)).split())
+
+
+@hookimpl
+def register_steps(steps: StepTypes) -> None:
+    """Count the words of an item in a step of a pipeline."""
+    steps.packets.register("word-count", "The number of words of an item.")
+    steps.register(
+        StepType(
+            "count-words",
+            "Count words",
+            "Counts the words of the newest item.",
+            count_packet_words,
+            takes=("item",),
+            gives=("word-count",),
+        )
+    )
+
+
+def count_packet_words(run: StepRun) -> StepOutcome:
+    """Count the words of the newest packet."""
+    count = len(run.packets[0].data["content"].split())
+    packet = create_packet("word-count", {"count": count}, now=run.parts.clock())
+    return StepOutcome((packet,))
 
 
 @hookimpl
 def register_schedules(schedules: Schedules) -> None:
     """Count the style guide every night."""
-    schedules.register("count-style", "example/count-words", "30 3 * * *", arguments={"file": PAGE})
+    schedules.register("count-style", "example/count-words", "30 3 * * *", params={"file": PAGE})
+
+
+@hookimpl
+def register_system_tasks(tasks: SystemTasks) -> None:
+    """Let people count the words of an agent's memory."""
+    tasks.register(
+        SystemTask(
+            "count_memory_words",
+            "Count words",
+            "Counts the words of MEMORY.md.",
+            count_memory_words,
+            supports_run=True,
+        )
+    )
+
+
+def count_memory_words(run: TaskRun) -> TaskResult:
+    """Count the words of the page of the agent."""
+    assert run.agent is not None
+    text = run.parts.pages.text(run.agent.shelf.page("MEMORY.md"))
+    return TaskResult("counted", details={"words": len(text.split())})
+
+
+@hookimpl
+def register_admin_pages(pages: AdminPages) -> None:
+    """Show the words of the style guide to people."""
+    pages.register(
+        "words",
+        "agents/{agent}/words",
+        show_words,
+        label="Words",
+        section="agent",
+        templates=os.path.join(os.path.dirname(__file__), "templates"),
+    )
+
+
+def show_words(visit: Visit) -> Document:
+    """Count the words of the style guide."""
+    count = visit.run("example/count-words", file=PAGE, agent=visit.parameters["agent"])
+    return Document("words.html", "Words", {"count": count, "file": PAGE})
 
 
 @cache

@@ -1,0 +1,73 @@
+"""Keeping memory lean: the gates and the split of a page of 1 MB, and lint of 1,000 pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks import workload
+from benchmarks.bench import Bench
+from benchmarks.table import Row, compared
+from benchmarks.timing import Runner, race
+from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.upkeep.daily_task.archive import PageParts
+from looseleaf.upkeep.daily_task.gates import Thresholds, refuse_loss
+from looseleaf.upkeep.daily_task.overflow import plan_overflow
+from looseleaf.upkeep.daily_task.review import review_answer
+from looseleaf.upkeep.lint.linter import lint_pages
+from looseleaf.upkeep.lint.page import LintPage
+
+GROUP = "upkeep"
+LIMIT = "splitting the same text into words"
+DATE = "2026-04-17"
+PAGES, PAGE_BYTES, LARGE_BYTES = 1_000, 4_000, 1_000_000
+
+
+def measure(bench: Bench) -> Iterator[Row]:
+    """Measure each beside the words of the same text, which any look at every word must find."""
+    page = _page(bench.seed, LARGE_BYTES)
+    half = page.rfind("\n## ", 0, len(page) // 2) + 1
+    answer = f"===PERSISTENT===\n{page[:half]}===ARCHIVED===\n{page[half:]}"
+    limits = Thresholds(overflow=0)
+    wrong = "" if review_answer(PageParts(page), answer, limits).plan else "no plan"
+    rounds = bench.amount(5, 2)
+    for what, runner in (
+        ("the gates over a page of 1 MB", lambda: review_answer(PageParts(page), answer, limits)),
+        ("the split of a page of 1 MB", lambda: _split(page)),
+    ):
+        ours, words = race(Runner(runner), Runner(page.split), rounds=rounds, batch=1)
+        yield compared(GROUP, what, ours, LIMIT, words, wrong=wrong)
+    texts = [_page(bench.seed + number, PAGE_BYTES) for number in range(bench.amount(PAGES, 100))]
+    registry = FileRegistry()
+    register_core_files(registry)
+    ours, words = race(
+        Runner(lambda: _lint(texts, registry)),
+        Runner(lambda: [text.split() for text in texts]),
+        rounds=rounds,
+        batch=1,
+    )
+    yield compared(GROUP, f"lint of {len(texts):,} pages of 4 KB", ours, LIMIT, words)
+
+
+def _split(page: str) -> None:
+    plan = plan_overflow(page, 8192, DATE)
+    if plan is None or refuse_loss(page, plan) is not None:
+        raise AssertionError("the split loses something")
+
+
+def _lint(texts: list[str], registry: FileRegistry) -> int:
+    pages = [LintPage(f"p{number}.md", "agent", text) for number, text in enumerate(texts)]
+    return sum(1 for _problem in lint_pages(pages, registry, 0.0))
+
+
+def _page(seed: int, size: int) -> str:
+    """Make a page of sections and facts, of about so many bytes."""
+    facts = workload.core_pages(seed=seed)["MEMORY.md"].split("\n")
+    lines = [line for line in facts if line.strip() and not line.startswith("#")]
+    parts, length, number = ["# Memory\n"], 9, 0
+    while length < size:
+        if number % 40 == 0:
+            parts.append(f"\n## Topic {number // 40}\n\n")
+        parts.append(f"- {number} {lines[number % len(lines)].lstrip('- ')}\n")
+        length += len(parts[-1].encode())
+        number += 1
+    return "".join(parts)

@@ -1,0 +1,1 @@
+"""Access: principals, accounts, authentication and credentials."""

@@ -1,0 +1,267 @@
+"""Authentication: from a credential to a principal, and from a login to a session."""
+
+from __future__ import annotations
+
+import time
+
+from looseleaf.access import credentials, principals
+from looseleaf.access.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
+from looseleaf.errors import AgentMissing, LoginLinkInvalid, Unauthenticated, Unavailable
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from looseleaf.access.accounts import Accounts, Event, User
+    from looseleaf.access.principals import Principal
+else:
+    Protocol = object
+
+HOUR = 3600.0
+SESSION_SECONDS = 24 * HOUR
+LINK_SECONDS = HOUR
+_REMEMBER = 4096
+_REMEMBER_SECONDS = 60.0  # the longest that a renamed agent is called by its old name
+_KINDS = {TOKEN: principals.TOKEN, APPLICATION: principals.PASSWORD, SESSION: principals.SESSION}
+
+
+class AgentNames(Protocol):
+    """The questions that authentication asks of the list of agents."""
+
+    def slug_of(self, agent_id: int) -> str:
+        """Give the slug of an agent, or raise `AgentMissing`."""
+
+
+@value
+class IssuedCredential:
+    """A credential that was just made, and the text that is shown once."""
+
+    credential: Credential
+    text: str
+
+
+@value
+class _Answer:
+    """An answer: of when, and of which version of the accounts."""
+
+    principal: Principal
+    credential: Credential
+    time: float
+    version: int
+
+
+class Authentication:
+    """Knows credentials; an answer is remembered until any account changes anywhere."""
+
+    def __init__(
+        self, accounts: Accounts, agents: AgentNames, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._accounts = accounts
+        self._agents = agents
+        self._clock = clock
+        self._answers: dict[str, _Answer] = {}
+        self._current: dict[str, tuple[int, Credential]] = {}
+
+    def is_current(self, principal: Principal) -> bool:
+        """Say whether the credential of a principal still counts: not ended, its user active.
+
+        What lasts longer than a request (a turn, a stream) asks now and then, and ends with it.
+        """
+        if not principal.credential:
+            return True  # the operator
+        version = self._accounts.version()
+        entry = self._current.get(principal.credential)
+        if entry is None or entry[0] != version:
+            credential = self._accounts.credentials.find(principal.credential)
+            user = self._accounts.users.find(principal.user_id)
+            if credential is None or user is None or user.status != ACTIVE:
+                return False
+            if len(self._current) >= _REMEMBER:
+                self._current.clear()
+            entry = self._current[principal.credential] = (version, credential)
+        return self._is_valid(entry[1]) and self._has_agent(entry[1])
+
+    def bearer(self, text: str) -> Principal:
+        """Give the principal of a token, or raise `Unauthenticated`."""
+        return self._authenticate_text(TOKEN, text)
+
+    def session(self, text: str) -> Principal:
+        """Give the principal of a session, or raise `Unauthenticated`."""
+        return self._authenticate_text(SESSION, text)
+
+    def basic(self, login: str, password: str) -> Principal:
+        """Give the principal of a login and an application password, or raise `Unauthenticated`."""
+        secret = credentials.plain_password(password)
+        key, version = credentials.digest(f"{login}\0{secret}"), self._accounts.version()
+        principal = self._recall(key, APPLICATION, version)
+        if principal is not None:
+            return principal
+        user = self._accounts.users.find(login) if login else None
+        # The same work for a login that nobody has, so that the time says nothing.
+        candidates = self._accounts.credentials.list(APPLICATION, user_id=user.id if user else -1)
+        digests = [candidate.secret for candidate in candidates] or [""]
+        verdicts = [credentials.is_secret(secret, candidate) for candidate in digests]
+        matches = [
+            candidate for candidate, is_match in zip(candidates, verdicts, strict=False) if is_match
+        ]
+        if not matches:
+            raise Unauthenticated
+        return self._accept(key, matches[0], version)
+
+    def sign_in(self, login: str, password: str, event: Event) -> IssuedCredential:
+        """Begin a session by a login and the password a person chose."""
+        user = self._accounts.users.find(login) if login else None
+        is_right = credentials.is_password(password, user.password if user else "")
+        if user is None or not is_right or user.status != ACTIVE:
+            raise Unauthenticated("The login or the password is wrong")
+        return self._begin_session(user, _by(user, event))
+
+    def follow_link(self, text: str, event: Event) -> IssuedCredential:
+        """Begin a session by a login link, which works once."""
+        try:
+            credential = self._find(LOGIN_LINK, text)
+            user = self._user(credential)
+        except Unauthenticated:
+            raise LoginLinkInvalid from None
+        event = _by(user, event)
+        if not self._accounts.credentials.end(credential.id, self._clock(), event):
+            raise LoginLinkInvalid
+        return self._begin_session(user, event)
+
+    def sign_out(self, text: str, event: Event) -> None:
+        """End a session."""
+        credential = self._find(SESSION, text)
+        event = _by(self._user(credential), event)
+        self._accounts.credentials.end(credential.id, self._clock(), event)
+
+    def login_link(self, user: User, event: Event) -> IssuedCredential:
+        """Make a link that begins one session of a user, within the hour."""
+        return self.issue(
+            Credential("", LOGIN_LINK, user.id, "", expires=self._clock() + LINK_SECONDS), event
+        )
+
+    def issue(self, template: Credential, event: Event) -> IssuedCredential:
+        """Make a credential as wanted, with an id and a secret of its own."""
+        application = template.kind == APPLICATION
+        secret = credentials.new_application_password() if application else credentials.new_secret()
+        credential = changed(
+            template,
+            id=credentials.new_id(),
+            secret=credentials.digest(credentials.plain_password(secret)),
+            created=self._clock(),
+        )
+        self._accounts.credentials.add(credential, event)
+        return IssuedCredential(
+            credential,
+            secret
+            if application
+            else credentials.format_credential(credential.kind, credential.id, secret),
+        )
+
+    def _begin_session(self, user: User, event: Event) -> IssuedCredential:
+        expires = self._clock() + SESSION_SECONDS
+        return self.issue(Credential("", SESSION, user.id, "", expires=expires), event)
+
+    def _authenticate_text(self, kind: str, text: str) -> Principal:
+        # Asked before anything is looked up: what changes meanwhile makes the answer an old one.
+        key, version = credentials.digest(text), self._accounts.version()
+        principal = self._recall(key, kind, version)
+        return principal or self._accept(key, self._find(kind, text), version)
+
+    def _find(self, kind: str, text: str) -> Credential:
+        parts = credentials.parse_credential(text)
+        credential = (
+            self._accounts.credentials.find(parts[1]) if parts and parts[0] == kind else None
+        )
+        # Compared even if there is nothing to compare with, so that the time says nothing.
+        is_right = credentials.is_secret(
+            parts[2] if parts else "", credential.secret if credential else ""
+        )
+        if (
+            credential is None
+            or not is_right
+            or credential.kind != kind
+            or not self._is_valid(credential)
+        ):
+            raise Unauthenticated
+        return credential
+
+    def _is_valid(self, credential: Credential) -> bool:
+        is_expired = 0 < credential.expires <= self._clock()
+        return not credential.ended and not is_expired
+
+    def _user(self, credential: Credential) -> User:
+        user = self._accounts.users.find(credential.user_id)
+        if user is None or user.status != ACTIVE:
+            raise Unauthenticated
+        return user
+
+    def _recall(self, key: str, kind: str, version: int) -> Principal | None:
+        answer = self._answers.get(key)
+        if answer is None:
+            return None
+        is_stale = not 0 <= self._clock() - answer.time < _REMEMBER_SECONDS
+        if (
+            is_stale
+            or answer.version != version
+            or answer.credential.kind != kind
+            or not self._is_valid(answer.credential)
+            or not self._has_agent(answer.credential)
+        ):
+            self._answers.pop(key, None)
+            return None
+        return answer.principal
+
+    def _has_agent(self, credential: Credential) -> bool:
+        """Say whether the agent of a credential is still there; a token ends with its agent."""
+        try:
+            return not credential.agent_id or bool(self._agents.slug_of(credential.agent_id))
+        except AgentMissing:
+            return False
+
+    def _accept(self, key: str, credential: Credential, version: int) -> Principal:
+        if not self._is_valid(credential):
+            raise Unauthenticated
+        user = self._user(credential)
+        grants = self._accounts.grants.list(user_id=user.id)
+        principal = principals.Principal(
+            _KINDS[credential.kind],
+            user.id,
+            self._name(user, credential),
+            user.capabilities,
+            {grant.agent_id: grant.role for grant in grants},
+            credential.agent_id,
+            credential.role,
+            credential.ceiling,
+            credential.id,
+        )
+        if len(self._answers) >= _REMEMBER:
+            self._answers.clear()
+        self._answers[key] = _Answer(principal, credential, self._clock(), version)
+        self._note_use(credential)
+        return principal
+
+    def _name(self, user: User, credential: Credential) -> str:
+        """Give the name for the history: the agent's for its token, else the user's."""
+        if not credential.agent_id:
+            return user.login
+        try:
+            slug = self._agents.slug_of(credential.agent_id)
+        except AgentMissing:
+            raise Unauthenticated from None
+        return f"{slug} ({credential.label})" if credential.label else slug
+
+    def _note_use(self, credential: Credential) -> None:
+        now = self._clock()
+        if now - credential.last_used >= HOUR:
+            try:
+                self._accounts.credentials.note_use(credential.id, now - now % HOUR)
+            except Unavailable:
+                return  # when it was last used is good to know, and no reason to turn anyone away
+
+
+def _by(user: User, event: Event) -> Event:
+    """Name the user whose session begins or ends as the actor of an event."""
+    return changed(event, actor=user.login, user_id=user.id)

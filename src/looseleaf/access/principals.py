@@ -1,0 +1,302 @@
+"""Principals: their capabilities and roles, and the one decision about their rights."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Forbidden
+from looseleaf.memory import provenance
+from looseleaf.values import FrozenDict, changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from looseleaf.memory.provenance import ActorKind
+    from looseleaf.memory.registry import RegisteredFile
+    from looseleaf.memory.scope import Shelf
+
+CAPABILITIES = (
+    "manage_options",
+    "manage_agents",
+    "manage_flows",
+    "manage_settings",
+    "chat",
+    "view_logs",
+)
+EVERYTHING = "manage_options"  # who has it has the others too
+AGENT_CEILING = frozenset(("chat",))  # what an agent may do besides its role, unless told otherwise
+WRITE_USER_PAGES = "write_user_pages"  # a right of a credential: to append to its user's pages
+CREDENTIAL_RIGHTS = (*CAPABILITIES, WRITE_USER_PAGES)  # what a ceiling may name
+ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
+LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
+AGENT = "agent"  # a model on this machine, started by its operator
+
+# The role it takes on an agent's pages. One's own pages take the same of a credential.
+_ROLE_FOR = {
+    "read": "viewer",
+    "history": "viewer",
+    "chat": "viewer",
+    "flows": "operator",
+    "append": "operator",
+    "write": "operator",
+    "list_tokens": "operator",
+    "identity": "admin",
+    "agents": "admin",
+    "grants": "admin",
+    "tokens": "admin",
+}
+# The capability it takes where no agent's and no user's pages are meant.
+_CAPABILITY_FOR = {
+    "append": EVERYTHING,
+    "write": EVERYTHING,
+    "identity": EVERYTHING,
+    "agents": "manage_agents",
+    "grants": "manage_agents",
+    "tokens": EVERYTHING,
+    "list_tokens": EVERYTHING,
+    "operate": EVERYTHING,
+    "users": EVERYTHING,
+    "settings": "manage_settings",
+    "chat": "chat",
+    "flows": "manage_flows",
+    "audit": "view_logs",
+}
+_OF_SHARED_PAGES = ("read", "history")  # for every principal
+_OF_A_USER = ("read", "history", "append", "write", "tokens", "list_tokens")
+CHANGES = ("append", "write", "identity")
+PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
+
+
+@value
+class Principal:
+    """The one who acts: a user, by what they showed, and how far that reaches."""
+
+    kind: str  # local, token, application password, session or agent
+    user_id: int
+    name: str = ""
+    capabilities: frozenset[str] = frozenset()  # the user's own
+    grants: Mapping[int, str] = FrozenDict()  # the user's role by agent id
+    agent_id: int = 0  # the only agent it reaches; 0 for all of the user's
+    role: str = "admin"  # never more than this on any agent
+    ceiling: frozenset[str] | None = None  # never more than these capabilities
+    credential: str = ""  # the public id of the token, password or session
+    is_model: bool = False  # whether a model chooses what is done, with a person's own credential
+    is_attended: bool = False  # whether the person whose rights it has is present
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is the operator on this machine, who may do everything."""
+        return self.kind == LOCAL
+
+    @property
+    def is_agent(self) -> bool:
+        """Whether an agent acts and not a person: it is bound to one, or a model chooses."""
+        return self.is_model or bool(self.agent_id) or self.kind == AGENT
+
+    @property
+    def actor_kind(self) -> ActorKind:
+        """The kind of actor that it is; behind a token a model may be at work, or a script."""
+        is_agent = self.is_agent or self.kind == TOKEN
+        return provenance.AGENT if is_agent else provenance.PERSON
+
+    def can(self, capability: str) -> bool:
+        """Say whether the user has a capability and the credential lets it through."""
+        if self.is_local:
+            return True
+        sufficient = {capability, EVERYTHING}
+        is_within = self.ceiling is None or bool(sufficient & self.ceiling)
+        return capability in CAPABILITIES and bool(sufficient & self.capabilities) and is_within
+
+    def role_on(self, agent_id: int, owner: int) -> str | None:
+        """Give the role on an agent that belongs to `owner`; None where it is not even seen."""
+        if self.is_local:
+            return "admin"
+        if self.agent_id and self.agent_id != agent_id:
+            return None
+        is_owner = owner == self.user_id or self.can("manage_agents")
+        role = "admin" if is_owner else self.grants.get(agent_id)
+        return lower_role(role, self.role) if role in ROLES and self.role in ROLES else None
+
+
+LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
+
+
+def confine(principal: Principal) -> Principal:
+    """Give a principal as a model speaks for it: it writes pages, and changes nobody's identity.
+
+    The identity of an agent and the rules for all agents are decided by people, whatever the rights
+    of the person in the conversation: a page that the model has read may give it other orders.
+    """
+    limit = AGENT_CEILING | {WRITE_USER_PAGES}
+    ceiling = AGENT_CEILING if principal.ceiling is None else principal.ceiling & limit
+    role = lower_role(principal.role, "operator") if principal.role in ROLES else principal.role
+    return changed(principal, role=role, ceiling=ceiling, is_model=True)
+
+
+def confine_model(principal: Principal) -> Principal:
+    """Give a principal as a model with the small tool set speaks for it, on every transport.
+
+    It keeps the reach to the agents that its principal reaches; bound to one, to that one.
+    """
+    model = confine(principal)
+    if not principal.can("manage_agents"):
+        return model
+    return changed(model, ceiling=(model.ceiling or AGENT_CEILING) | {"manage_agents"})
+
+
+def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
+    """Give a principal as it acts through an agent: its own rights, on this agent alone.
+
+    The operator becomes an agent of `user`, so that what is asked of agents is asked of it.
+    """
+    if principal.is_local:
+        return Principal(AGENT, user, name, frozenset(CAPABILITIES), agent_id=agent_id)
+    if agent_id and principal.agent_id not in (0, agent_id):
+        raise Forbidden("read", "a credential that is not bound to another agent")
+    return changed(principal, agent_id=agent_id or principal.agent_id)
+
+
+def lower_role(role: str, other_role: str) -> str:
+    """Give the role of the two that may do less."""
+    return min(role, other_role, key=ROLES.index)
+
+
+def has_role(role: str | None, required_role: str) -> bool:
+    """Say whether a role may do what the other may."""
+    return role in ROLES and ROLES.index(role) >= ROLES.index(required_role)
+
+
+def authorize(
+    principal: Principal,
+    permission: str,
+    shelf: Shelf | None = None,
+    *,
+    owner: int = 0,
+    file: RegisteredFile | None = None,
+) -> None:
+    """Raise `Forbidden` unless the principal has a permission on a shelf and on a page of it.
+
+    `owner` is whose agent the shelf belongs to; `file` is what is registered of the page. Without a
+    shelf the whole workspace is meant.
+    """
+    requirement = find_requirement(principal, permission, shelf, owner=owner, file=file)
+    if requirement is not None:
+        raise Forbidden(permission, requirement)
+
+
+def find_requirement(
+    principal: Principal,
+    permission: str,
+    shelf: Shelf | None = None,
+    *,
+    owner: int = 0,
+    file: RegisteredFile | None = None,
+) -> str | None:
+    """Say what the principal lacks; None where nothing is missing."""
+    if principal.is_local:
+        return None
+    if permission not in PERMISSIONS:
+        return "a permission that exists"
+    if permission == "tokens" and (principal.kind != SESSION or principal.is_agent):
+        # Whoever steals a token must not make another one that outlives it.
+        return "someone who has signed in; tokens make no tokens"
+    requirement = (
+        _workspace_requirement(principal, permission, shelf)
+        if shelf is None or shelf.layer in ("shared", "network")
+        else _agent_requirement(principal, permission, shelf.agent_id, owner)
+        if shelf.layer == "agent"
+        else _user_requirement(principal, permission, shelf.user_id)
+    )
+    if requirement is None and file is not None and permission in CHANGES:
+        return _edit_requirement(principal, file, shelf, owner)
+    return requirement
+
+
+def _workspace_requirement(
+    principal: Principal, permission: str, shelf: Shelf | None
+) -> str | None:
+    if permission in _OF_SHARED_PAGES:
+        return None
+    capability = _CAPABILITY_FOR.get(permission)
+    if capability is None:
+        return "an agent or a user that it is about"
+    if shelf is not None and permission not in CHANGES:
+        capability = EVERYTHING
+    if not principal.can(capability):
+        return f"the capability {capability}"
+    # A credential that is for one agent, or for reading, is not for the workspace.
+    if permission in ("agents", "grants", "tokens", "users") and principal.agent_id:
+        return "a credential that is not bound to one agent"
+    is_change = permission not in ("audit", "list_tokens")
+    if is_change and not has_role(principal.role, "operator"):
+        return "a credential that is not for reading only"
+    return None
+
+
+def _agent_requirement(
+    principal: Principal, permission: str, agent_id: int, owner: int
+) -> str | None:
+    required_role = _ROLE_FOR.get(permission)
+    if required_role is None:
+        return _workspace_requirement(principal, permission, None)
+    if not has_role(principal.role_on(agent_id, owner), required_role):
+        return f"the role {required_role} on this agent"
+    if permission == "grants" and principal.agent_id:
+        return "a credential that is not bound to one agent"
+    # To talk costs money, and a model may write: a role alone is not enough. Flows do so unasked.
+    if permission in ("chat", "flows"):
+        return _workspace_requirement(principal, permission, None)
+    return None
+
+
+def requirement_to_name(principal: Principal, user_id: int) -> str | None:
+    """Say what a principal lacks to act on a user's pages and agents; None for one's own."""
+    if principal.is_local or principal.user_id == user_id:
+        return None
+    if principal.agent_id or not principal.can("manage_agents"):
+        return "the capability manage_agents, since these are another user's"
+    return None
+
+
+def _user_requirement(principal: Principal, permission: str, user_id: int) -> str | None:
+    if permission not in _OF_A_USER:
+        return _workspace_requirement(principal, permission, None)
+    if principal.user_id != user_id:
+        if (requirement := requirement_to_name(principal, user_id)) is not None:
+            return requirement
+        if permission in ("tokens", "list_tokens") and not principal.can(EVERYTHING):
+            return f"the capability {EVERYTHING}, since these are another user's"
+    required_role = "operator" if permission in ("append", "write", "tokens") else "viewer"
+    if not has_role(principal.role, required_role):
+        return f"a credential of the role {required_role}"
+    return _agent_change_requirement(principal, permission) if permission in CHANGES else None
+
+
+def _agent_change_requirement(principal: Principal, permission: str) -> str | None:
+    """Say what an agent lacks to change a user's pages; None for a person.
+
+    These pages stand in the prompts of all agents of the user, so that one agent could speak to the
+    others through them.
+    """
+    if not principal.is_agent:
+        return None
+    if permission != "append":
+        return "a person to replace a user's pages; an agent appends to them (append_agent_file)"
+    if principal.is_attended or WRITE_USER_PAGES in (principal.ceiling or ()):
+        return None
+    return (
+        f"the person's presence, or a token with the right {WRITE_USER_PAGES}, to add to a user's "
+        "pages; write to a page of the agent, such as MEMORY.md, and ask the person to copy it"
+    )
+
+
+def _edit_requirement(
+    principal: Principal, file: RegisteredFile, shelf: Shelf | None, owner: int
+) -> str | None:
+    """Say what a registered page asks of its editors beyond its shelf: a role or a capability."""
+    if not isinstance(file.editable, str):
+        return None
+    if file.editable in ROLES:
+        is_on_agent = shelf is not None and shelf.layer == "agent"
+        role = principal.role_on(shelf.agent_id, owner) if is_on_agent and shelf else principal.role
+        return None if has_role(role, file.editable) else f"the role {file.editable} on this agent"
+    return None if principal.can(file.editable) else f"the capability {file.editable}"

@@ -1,0 +1,1 @@
+"""What an operation is: its declaration, context, dispatch and registry; schemas and tools."""

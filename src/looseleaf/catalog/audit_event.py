@@ -1,0 +1,29 @@
+"""The audit's entry for one act: who acts, through which surface, and why."""
+
+from __future__ import annotations
+
+from looseleaf.access.accounts import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+
+
+def event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
+    """Build the entry of the audit for an act of the principal."""
+    principal, provenance = context.principal, context.provenance()
+    return Event(
+        action,
+        provenance.actor,
+        principal.user_id,
+        principal.kind,
+        principal.credential,
+        provenance.surface,
+        target,
+        outcome,
+        provenance.reason,
+        actor_kind=provenance.actor_kind,
+        origin=provenance.origin,
+        activity=provenance.activity.kind,
+        activity_id=provenance.activity.id,
+    )

@@ -1,0 +1,114 @@
+"""What an operation is run with: who acts, from where and why, and the parts of the workspace."""
+
+from __future__ import annotations
+
+from looseleaf.access.principals import LOCAL_ADMINISTRATOR, authorize
+from looseleaf.errors import InvalidArgument
+from looseleaf.memory.provenance import NO_ACTIVITY, Provenance, default_origin
+from looseleaf.memory.store import Change, exactly
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from looseleaf.access.principals import Principal
+    from looseleaf.catalog.parts import Parts
+    from looseleaf.memory.history import History
+    from looseleaf.memory.pages import MemoryPages
+    from looseleaf.memory.provenance import Activity, Origin
+    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.store import Precondition
+    from looseleaf.settings import Settings
+
+_NAMING_SURFACES = (
+    "admin",
+    "rest",
+    "mcp",
+)  # between their reading and writing others have time to write
+
+
+def always() -> bool:
+    """Say yes: a call by the operator or in Python has no credential that could end."""
+    return True
+
+
+@value
+class Context:
+    """The principal and the workspace: its parts, and the pages that the principal may reach."""
+
+    parts: Parts
+    settings: Settings  # with those that were made while running
+    pages: MemoryPages  # as the one who acts may reach them
+    history: History  # of these pages
+    principal: Principal = LOCAL_ADMINISTRATOR
+    actor: str = ""
+    surface: str = "library"
+    reason: str = ""
+    origin: Origin = ""  # as the one who acts states it; "" for the usual one
+    activity: Activity = NO_ACTIVITY
+    permission: str = ""  # of the operation that runs
+    precondition: Precondition | None = None  # of the page that a request changes, by its headers
+    is_current: Callable[[], bool] = always  # whether the credential still counts
+    is_bound: bool = False  # whether a memory policy leaves only some of the pages
+
+    @property
+    def is_remote(self) -> Literal[False]:
+        """Whether operations are to be run on a server instead."""
+        return False
+
+    def clock(self) -> float:
+        """Give the time, in seconds since 1970."""
+        return self.parts.clock()
+
+    def index(self) -> Index | None:
+        """Give the search index; it knows all pages, so None where only some may be reached."""
+        return None if self.is_bound else self.parts.index()
+
+    def during(self, permission: str) -> Context:
+        """Give the same context to an operation that has this permission."""
+        is_unchanged = self.principal.is_local or self.permission == permission
+        return self if is_unchanged else changed(self, permission=permission)
+
+    def allow(self) -> None:
+        """Raise `Forbidden` unless the operation is allowed on the whole workspace."""
+        authorize(self.principal, self.permission)
+
+    def provenance(self, *, reason: str = "", origin: Origin = "") -> Provenance:
+        """Give the provenance of what is done now; the principal decides the kind of actor."""
+        kind = self.principal.actor_kind
+        return Provenance(
+            self.actor,
+            kind,
+            self.surface,
+            self.activity,
+            origin or self.origin or default_origin(kind),
+            reason or self.reason,
+        )
+
+    def change(
+        self,
+        operation: str,
+        *,
+        if_match: str | None = None,
+        allow_shrink: bool = False,
+        reason: str = "",
+        origin: Origin = "",
+    ) -> Change:
+        """Say who is about to change a page, and how, and which version may be replaced.
+
+        An operation that makes the text itself says so by `origin`.
+        """
+        precondition = self.precondition
+        if if_match is not None:
+            if precondition is not None and precondition != exactly(if_match):
+                raise InvalidArgument("if_match", "the headers of the request say otherwise")
+            precondition = exactly(if_match)
+        return Change(
+            operation,
+            self.provenance(reason=reason, origin=origin),
+            precondition,
+            self.settings.require_if_match and self.surface in _NAMING_SURFACES,
+            allow_shrink,
+        )

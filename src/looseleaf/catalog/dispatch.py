@@ -1,0 +1,151 @@
+"""Dispatch for every surface: an operation by name, with JSON arguments, for a principal."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.resolution import agent_of, find_operation
+from looseleaf.catalog.schemas.arguments import arguments
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.tools.access import require_operation
+from looseleaf.errors import (
+    AssembledText,
+    Forbidden,
+    InvalidArgument,
+    PreconditionUnsupported,
+    Unavailable,
+)
+from looseleaf.memory.provenance import AGENT
+from looseleaf.prompt.blocks import holds_block
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+
+# Changes of accounts go into the audit together with what they change.
+KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
+AGENT_NAMES = ("agent", "agent_id", "agent_slug")
+PAGES = "memory"  # the category of every way to read or change pages
+_NOT_WRITTEN = ("old",)  # the argument of a change that takes text out of a page
+_BASE64 = "data"  # the argument of a change that has the bytes of a file
+_WORKFLOWS = ("pipeline", "flow")
+_TARGET = ("file", "section", "date", "agent", "slug", "user", "name", "session", *_WORKFLOWS)
+
+
+def invoke(
+    context: Context, operation: Operation | str, json_arguments: Mapping[str, Any] | None = None
+) -> Any:  # noqa: ANN401 - any JSON
+    """Run an operation with JSON arguments as the principal; give its result as JSON."""
+    return to_json_value(perform(context, operation, json_arguments))
+
+
+def perform(
+    context: Context, operation: Operation | str, json_arguments: Mapping[str, Any] | None = None
+) -> object:
+    """Run an operation with JSON arguments as the principal; changes go into the audit.
+
+    A surface that has the operation gives it, and one that has only its name gives the name.
+    """
+    if isinstance(operation, str):
+        operation = find_operation(context, operation)
+    return act(
+        context, operation, arguments(operation, _merge_agent_names(context, json_arguments or {}))
+    )
+
+
+def _merge_agent_names(context: Context, json_arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Accept an agent by id and by slug at once where both mean the same agent."""
+    names = [
+        name
+        for name in AGENT_NAMES
+        if type(json_arguments.get(name)) in (str, int) and json_arguments[name]
+    ]
+    if len(names) < 2:
+        return json_arguments
+    first, *repeats = names
+    agent = agent_of(context.during("read"), json_arguments[first])
+    for name in repeats:
+        if agent_of(context.during("read"), json_arguments[name]).id != agent.id:
+            raise InvalidArgument(
+                name, f"it names another agent than {first}, which is {agent.slug}"
+            )
+    return {name: argument for name, argument in json_arguments.items() if name not in repeats}
+
+
+def act(context: Context, operation: Operation, operation_arguments: Mapping[str, Any]) -> object:
+    """Run an operation with arguments as its function takes them; changes go into the audit."""
+    require_precondition_kept(context, operation)
+    if context.principal.agent_id and PAGES in operation.categories:
+        # A tool that a policy denies is denied as a resource and as a file, too.
+        require_operation(context, operation, operation_arguments)
+    if not operation.read_only and context.principal.actor_kind == AGENT:
+        refuse_assembled_text(operation_arguments)
+    try:
+        result: object = operation.run(context, **operation_arguments)
+    except Forbidden as refusal:
+        record(context, operation, operation_arguments, refusal)
+        raise
+    if not operation.read_only:
+        record(context, operation, operation_arguments)
+    return result
+
+
+def require_precondition_kept(context: Context, operation: Operation) -> None:
+    """Raise where a request names a version and the operation could not look at it."""
+    if context.precondition is not None and not (operation.read_only or operation.changes_page):
+        raise PreconditionUnsupported(operation.name)
+
+
+def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
+    """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
+    for name, argument in operation_arguments.items():
+        if name not in _NOT_WRITTEN and isinstance(argument, str | bytes):
+            text = argument if isinstance(argument, str) else argument.decode(errors="replace")
+            if holds_block(_decode_base64(text) if name == _BASE64 else text):
+                raise AssembledText
+
+
+def _decode_base64(text: str) -> str:
+    from base64 import b64decode
+
+    try:
+        return b64decode(text, validate=True).decode(errors="replace")
+    except ValueError:
+        return ""  # the operation says what is wrong with it
+
+
+def record(
+    context: Context,
+    operation: Operation,
+    operation_arguments: Mapping[str, Any],
+    refusal: Forbidden | None = None,
+) -> None:
+    """Add a change or a refusal to the audit; a local change stands in the history alone."""
+    if context.principal.is_local:
+        return
+    if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
+        return
+    outcome = "refused" if refusal else "done"
+    entry = event(context, operation.name, _describe_target(operation_arguments), outcome=outcome)
+    try:
+        context.parts.add_event(entry)
+    except Unavailable as error:
+        # The change is done and stands in the page's history; whoever is told that it failed
+        # would do it twice.
+        context.parts.report(f"the audit has no entry for {entry.action} ({entry.target})", error)
+
+
+def _describe_target(operation_arguments: Mapping[str, Any]) -> str:
+    """Name the target of the call, never the text that it writes."""
+    where = operation_arguments.get("where")
+    parts = {
+        name: operation_arguments[name]
+        for name in _TARGET
+        if operation_arguments.get(name) is not None
+    }
+    if where is not None:
+        parts |= {"agent": where.agent, "user": where.user, "layer": where.layer}
+    return " ".join(f"{name}={part}" for name, part in parts.items() if part is not None)

@@ -1,0 +1,183 @@
+"""Memory policies that bind access: the pages of a workspace as one agent may reach them.
+
+Every operation is run with these pages in the place of all pages, so that no operation, of a plugin
+either, can forget the policy.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+from looseleaf.errors import AgentMissing, PageDenied, Unavailable
+from looseleaf.memory.policy import decide
+from looseleaf.memory.store import has_paths
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.memory.history import History, PageVerdict, Retention, Revision
+    from looseleaf.memory.policy import Decision, MemoryPolicy
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.store import (
+        Capabilities,
+        Change,
+        Deleted,
+        Entry,
+        Found,
+        Missing,
+        Store,
+        Written,
+    )
+
+    Decide = Callable[[Scope], Decision]
+
+
+def bind_pages(context: Context) -> Context:
+    """Give the context of an agent the pages that its memory policy leaves, where it binds access.
+
+    A principal that is bound to no agent has no policy.
+    """
+    if context.is_bound:
+        return context  # one operation runs another one
+    policy = _policy_of(context, context.principal.agent_id)
+    if policy is None:
+        return context
+
+    def decide_page(scope: Scope) -> Decision:
+        return decide(scope.filename, policy=policy)
+
+    pages = copy(context.pages)
+    pages.store_for = lambda place: ReachableStore(context.pages.store_for(place), decide_page)
+    history = ReachableHistory(context.history, decide_page)
+    return changed(context, pages=pages, history=history, is_bound=True)
+
+
+def _policy_of(context: Context, agent_id: int) -> MemoryPolicy | None:
+    """Give the policy of an agent that binds access; None where nothing is bound."""
+    try:
+        agent = context.parts.agents.resolve(agent_id)
+    except AgentMissing:
+        return None  # whatever is meant, it is not there
+    # Most agents have none, and a policy that binds injection is not worth reading here.
+    if not agent.config or not agent.configuration.binds_access:
+        return None
+    return agent.configuration.memory_policy
+
+
+def _require(decide_page: Decide, scope: Scope) -> None:
+    decision = decide_page(scope)
+    if not decision.allowed:
+        raise PageDenied(scope.filename, decision.rule)
+
+
+def _is_reachable(decide_page: Decide, scope: Scope) -> bool:
+    return decide_page(scope).allowed
+
+
+class ReachableStore:
+    """A store with the pages that a policy leaves: others are not listed, and refused by name."""
+
+    def __init__(self, store: Store, decide_page: Decide) -> None:
+        self._store, self._decide = store, decide_page
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can do; the history of its pages is bound by itself."""
+        return changed(self._store.capabilities, history=False)
+
+    def path(self, scope: Scope) -> str:
+        """Give the path of the file that a page is."""
+        if not has_paths(self._store):
+            raise Unavailable(scope.filename, "its store has no files")
+        return self._store.path(scope)
+
+    def read(self, scope: Scope) -> Found | Missing:
+        """Read a page, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._store.read(scope)
+
+    def exists(self, scope: Scope) -> bool:
+        """Say whether there is such a page; one that is denied is not."""
+        return _is_reachable(self._decide, scope) and self._store.exists(scope)
+
+    def list_layer(self, shelf: Shelf) -> list[Entry]:
+        """List the pages directly on a shelf."""
+        return self._reachable(shelf, self._store.list_layer(shelf))
+
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+        """List the pages below a folder of a shelf."""
+        return self._reachable(shelf, self._store.list_subtree(shelf, prefix))
+
+    def write(self, scope: Scope, *content: Any, **options: Any) -> Written:  # noqa: ANN401
+        """Write a page, or raise `PageDenied`: the answer to a change tells of the page."""
+        _require(self._decide, scope)
+        return self._store.write(scope, *content, **options)  # type: ignore[return-value]
+
+    def edit(self, scope: Scope, *content: Any, **options: Any) -> Written:  # noqa: ANN401
+        """Change a page, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._store.edit(scope, *content, **options)
+
+    def delete(self, scope: Scope, **options: Any) -> Deleted:  # noqa: ANN401
+        """Delete a page, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._store.delete(scope, **options)  # type: ignore[return-value]
+
+    def _reachable(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+        return [
+            entry for entry in entries if _is_reachable(self._decide, shelf.page(entry.filename))
+        ]
+
+
+class ReachableHistory:
+    """The history of the pages that a policy leaves."""
+
+    def __init__(self, history: History, decide_page: Decide) -> None:
+        self._history, self._decide = history, decide_page
+
+    def revisions(self, scope: Scope) -> list[Revision]:
+        """List what a page was, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._history.revisions(scope)
+
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the last change of a page, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._history.latest(scope)
+
+    def content(self, scope: Scope, number: int) -> bytes | None:
+        """Give what a page was, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._history.content(scope, number)
+
+    def pages(self, shelf: Shelf) -> list[str]:
+        """List the pages of a shelf that have a history."""
+        names = self._history.pages(shelf)
+        return [name for name in names if _is_reachable(self._decide, shelf.page(name))]
+
+    def purge(self, scope: Scope, number: int, *, change: Change) -> None:
+        """Remove the content of one prior revision for good, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        self._history.purge(scope, number, change=change)
+
+    def prune(self, shelf: Shelf, retention: Retention) -> int:
+        """Drop the versions a retention no longer keeps; give how many went."""
+        return self._history.prune(shelf, retention)
+
+    def shelves(self) -> list[Shelf]:
+        """List every shelf that has a history."""
+        return self._history.shelves()
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+        names = self._history.missing(shelf)
+        return [name for name in names if _is_reachable(self._decide, shelf.page(name))]
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and its versions with their hashes, or raise `PageDenied`."""
+        _require(self._decide, scope)
+        return self._history.verify(scope, is_core=is_core)

@@ -1,0 +1,212 @@
+"""Whose page is meant: agents, users, layers and pages found by name, and allowed or refused."""
+
+from __future__ import annotations
+
+from looseleaf.access.principals import AGENT, CHANGES, authorize, requirement_to_name
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.errors import (
+    AgentAmbiguous,
+    AgentMissing,
+    Conflicted,
+    DailyMemoryOff,
+    Forbidden,
+    InvalidName,
+    UserMissing,
+)
+from looseleaf.memory.day import is_in_journal
+from looseleaf.memory.scope import LAYERS, Shelf
+from looseleaf.memory.store import Conflict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.memory.scope import Layer, Scope, Where
+
+    Outcome = TypeVar("Outcome")
+
+
+MOST_USER_ID = 2**31 - 1  # of the column in the database
+
+
+def agent_meant(context: Context, where: Where) -> AgentRecord:
+    """Find the agent that is meant: the one named, else the agent of the user who is named."""
+    if where.user is None:
+        return agent_of(context, where.agent)
+    require_user(context, where.user)
+    if where.agent or context.principal.agent_id:
+        return agent_of(context, where.agent)
+    return _agent_of_user(context, where.user)
+
+
+def _agent_of_user(context: Context, user: int) -> AgentRecord:
+    """Choose a user's agent: the default one if it is theirs, else the only active one."""
+    candidates = [
+        record
+        for record in visible_agents(context)
+        if record.owner == user and record.status == "active"
+    ]
+    default = [
+        record
+        for record in candidates
+        if context.settings.default_agent in (record.slug, str(record.id))
+    ]
+    if len(candidates) > 1 and not default:
+        raise AgentAmbiguous(tuple(record.slug for record in candidates))
+    if not candidates:
+        raise AgentMissing("", tuple(record.slug for record in visible_agents(context)), user=user)
+    record = (default or candidates)[0]
+    authorize(context.principal, context.permission, record.shelf, owner=record.owner)
+    return record
+
+
+def require_user(context: Context, user: int) -> None:
+    """Raise unless the principal may name this user, and the user exists."""
+    lacks = requirement_to_name(context.principal, user)
+    if lacks is not None:
+        raise Forbidden(context.permission or "read", lacks)
+    if not user_exists(context, user):
+        raise UserMissing(user)
+
+
+def user_exists(context: Context, user: int) -> bool:
+    """Say whether there is such a user: the default one, one with pages, or one with an account."""
+    principal = context.principal
+    # A local agent has the user id that its operator typed, which proves nothing.
+    if not principal.is_local and principal.kind != AGENT and principal.user_id == user:
+        return True
+    if user == context.settings.default_user:
+        return True
+    if not 0 < user <= MOST_USER_ID:
+        return False
+    # The account comes last, since a page command opens no database unless it must.
+    return bool(
+        context.pages.list(Shelf("user", user)) or context.parts.accounts().users.find(user)
+    )
+
+
+def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
+    """Find an agent that the principal may see and run the operation on.
+
+    An agent that they may not see is missing for them, like an agent that does not exist.
+    """
+    principal = context.principal
+    if principal.is_local:
+        return context.parts.agents.resolve(reference)
+    record = _find_visible_agent(context, reference) if reference else _choose_own_agent(context)
+    if record is None:
+        raise AgentMissing(reference, tuple(agent.slug for agent in visible_agents(context)))
+    authorize(principal, context.permission, record.shelf, owner=record.owner)
+    return record
+
+
+def visible_agents(context: Context) -> list[AgentRecord]:
+    """List the agents that the principal may see."""
+    role_on = context.principal.role_on
+    return [
+        record
+        for record in context.parts.agents.records()
+        if role_on(record.id, record.owner) is not None
+    ]
+
+
+def _find_visible_agent(context: Context, reference: str | int) -> AgentRecord | None:
+    try:
+        record = context.parts.agents.resolve(reference)
+    except AgentMissing:
+        return None
+    return record if context.principal.role_on(record.id, record.owner) is not None else None
+
+
+def _choose_own_agent(context: Context) -> AgentRecord | None:
+    """Choose the agent that is meant when none is named.
+
+    That is the token's, the default, the only one they may see, or the only one they own.
+    """
+    reference = context.principal.agent_id or context.settings.default_agent
+    record = _find_visible_agent(context, reference) if reference else None
+    if record is not None or context.principal.agent_id:
+        return record
+    active = [agent for agent in visible_agents(context) if agent.status == "active"]
+    own_agents = [agent for agent in active if agent.owner == context.principal.user_id]
+    if len(active) > 1 and len(own_agents) != 1:
+        raise AgentAmbiguous(tuple(agent.slug for agent in active))
+    return next(iter(own_agents or active), None)
+
+
+def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
+    """Find the shelf of a layer, if it is allowed; without an agent or user, the default one."""
+    if layer == "agent":
+        return agent_meant(context, where).shelf
+    if where.user is not None:
+        require_user(context, where.user)
+    shelf = Shelf("user", user_of(context, where)) if layer == "user" else Shelf(layer)
+    authorize(context.principal, context.permission, shelf)
+    return shelf
+
+
+def user_of(context: Context, where: Where) -> int:
+    """Find the user who is meant: by name, the principal's, the agent's owner, the default one."""
+    if where.user is not None:
+        return where.user
+    if not context.principal.is_local:
+        return context.principal.user_id
+    if where.agent is not None:
+        return context.parts.agents.resolve(where.agent).owner
+    return context.settings.default_user
+
+
+def layer_of(where: Where, default: Layer) -> Layer:
+    """Give the layer that `where` names, or the default."""
+    layer = where.layer or default
+    if layer not in LAYERS:
+        raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
+    return layer
+
+
+def scope_of(context: Context, file: str, where: Where) -> Scope:
+    """Find the page that a filename means, if allowed: on the layer of `where`, or its own."""
+    layer = layer_of(where, context.pages.registry.layer_of(file))
+    if context.principal.is_local:
+        return _require_page_owner(context, shelf_of(context, where, layer).page(file))
+    record = agent_meant(context, where) if layer == "agent" else None
+    shelf = record.shelf if record else shelf_of(context, where, layer)
+    scope = _require_page_owner(context, shelf.page(file))
+    allow_page(context, scope, owner=record.owner if record else 0)
+    return scope
+
+
+def _require_page_owner(context: Context, scope: Scope) -> Scope:
+    """Refuse the page of a user who does not exist."""
+    if scope.layer == "user" and not user_exists(context, scope.user_id):
+        raise UserMissing(scope.user_id)
+    return scope
+
+
+def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
+    """Raise unless the operation is allowed on this page; `owner` is its agent's, if known."""
+    registered_file = context.pages.registry.get(scope.filename)
+    if scope.agent_id and not owner:
+        owner = context.parts.agents.resolve(scope.agent_id).owner
+    authorize(context.principal, context.permission, scope.shelf, owner=owner, file=registered_file)
+    journal = scope.layer == "agent" and is_in_journal(scope.filename)
+    is_closed = not context.settings.daily_memory_enabled
+    if journal and is_closed and context.permission in CHANGES:
+        raise DailyMemoryOff
+
+
+def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:
+    """Give the outcome of a write, or raise `Conflicted` where the page had moved on."""
+    if isinstance(outcome, Conflict):
+        raise Conflicted(filename, outcome.expected, outcome.actual)
+    return outcome
+
+
+def find_operation(context: Context, name: str) -> Operation:
+    """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
+    # No plugin can take a name of ours, so what is imported need not wait for the other modules.
+    operation = CATALOG.get(name)
+    return operation if operation is not None else context.parts.operations().find(name)

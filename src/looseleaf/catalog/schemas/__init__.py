@@ -1,0 +1,1 @@
+"""Operations as JSON: types as they are declared, JSON schemas, checked arguments, results."""

@@ -1,0 +1,215 @@
+"""The arguments of operations: their JSON schema, and the check of arguments from JSON."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from looseleaf.catalog.schemas.declared_types import find_record, names_of, read_type
+from looseleaf.catalog.schemas.json_schema import argument_schema
+from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
+from looseleaf.catalog.schemas.signature import REQUIRED, signature_of, split_outside
+from looseleaf.errors import InvalidArgument
+from looseleaf.memory.scope import LAYERS, Where
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping
+    from typing import Any
+
+    from looseleaf.catalog.operation import Operation
+
+    Schema = dict[str, Any]
+
+# The names that the documents the project was made from have for the same things.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "agent_config": ("config",),
+    "agent_id": ("agent",),
+    "agent_name": ("name",),
+    "agent_slug": ("agent", "slug"),  # of a new agent, the slug that it gets
+    "filename": ("file",),
+    "flow_id": ("flow",),
+    "job_id": ("job",),
+    "flow_name": ("name",),
+    "from": ("since",),
+    "owner_id": ("owner",),
+    "pipeline_id": ("pipeline",),
+    "pipeline_name": ("name",),
+    "request_id": ("request",),
+    "session_id": ("session",),
+    "to": ("until",),
+    "user_id": ("user",),
+}
+_WHERE = {
+    "agent": "str | int | None",
+    "user": "int | None",
+    "layer": f"Literal[{', '.join(map(repr, LAYERS))}] | None",
+}
+_WHERE_TEXTS = read_texts(Where.__doc__, FIELDS)
+LARGEST = 2**53 - 1  # beyond it JSON's numbers are not exact, and databases have none
+_TYPES: dict[str, type | tuple[type, ...]] = {  # by JSON's name
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "null": type(None),
+    "number": (int, float),
+    "object": dict,
+    "string": str,
+}
+
+
+def schema(operation: Operation) -> Schema:
+    """Give the JSON schema of an operation's arguments, from its signature and docstring."""
+    properties: Schema = {}
+    required = []
+    texts = parameter_texts(operation)
+    for name, (annotation, default) in _parameters(operation).items():
+        properties[name] = {
+            **_parameter_schema(operation, annotation),
+            "description": texts.get(name, ""),
+        }
+        if default is REQUIRED:
+            required.append(name)
+        elif default not in (None, "", ()) and isinstance(default, str | int | float):
+            properties[name]["default"] = default
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
+    return _parameters_of(operation.run)
+
+
+@cache
+def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
+    """Give the type and default of each argument; `where` is spread into what it is made of."""
+    parameters: dict[str, tuple[str, object]] = {}
+    for name, annotation, default in signature_of(run):
+        if name == "where":
+            parameters |= {part: (kind, None) for part, kind in _WHERE.items()}
+        else:
+            parameters[name] = (annotation, default)
+    return parameters
+
+
+def _parameter_schema(operation: Operation, annotation: str) -> Schema:
+    return _annotation_schema(operation.run, annotation)
+
+
+def parameter_texts(operation: Operation) -> dict[str, str]:
+    """Give what each argument of an operation means there; `Where` says it of its own parts."""
+    return _texts_of(operation.run)
+
+
+@cache
+def _texts_of(run: Callable[..., Any]) -> dict[str, str]:
+    texts = read_texts(run.__doc__)
+    return _WHERE_TEXTS | texts if _takes_where(run) else texts
+
+
+@cache
+def _annotation_schema(run: Callable[..., Any], annotation: str) -> Schema:
+    declared_type = read_type(annotation, names_of(run))
+    try:
+        return argument_schema(declared_type)
+    except TypeError as error:
+        raise TypeError(f"an operation cannot take {annotation}: {error}") from None
+
+
+def arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the arguments of an operation from JSON, or raise `InvalidArgument`."""
+    parameters = _parameters(operation)
+    operation_arguments: dict[str, Any] = {}
+    for key, argument in json_arguments.items():
+        name = resolve_synonym(key, parameters)
+        if name not in parameters:
+            raise InvalidArgument(key, f"{operation.name} takes {', '.join(parameters) or 'none'}")
+        if key in ("agent_id", "user_id") and argument == 0:
+            argument = None  # noqa: PLW2901 - as the seeds say: nobody in particular
+        if name in operation_arguments and operation_arguments[name] != argument:
+            raise InvalidArgument(key, f"it contradicts {name}")
+        _check(key, argument, _parameter_schema(operation, parameters[name][0]))
+        try:
+            operation_arguments[name] = _convert_argument(operation, argument, parameters[name][0])
+        except TypeError as error:  # a record without a field that it needs, or with another one
+            raise InvalidArgument(key, str(error)) from None
+    for name, (_, default) in parameters.items():
+        if default is REQUIRED and name not in operation_arguments:
+            raise InvalidArgument(name, "it is missing")
+    return _gather_where(operation, operation_arguments)
+
+
+def resolve_synonym(name: str, parameters: Container[str]) -> str:
+    """Give the argument that a name means among those that an operation takes."""
+    if name in parameters:
+        return name
+    return next((synonym for synonym in SYNONYMS.get(name, ()) if synonym in parameters), name)
+
+
+def _convert_argument(operation: Operation, argument: object, annotation: str) -> object:
+    names = names_of(operation.run)
+    for option in split_outside(annotation, "|"):
+        item = option.removeprefix("tuple[").removesuffix(", ...]")
+        kind = find_record(option if isinstance(argument, dict) else item, names)
+        if kind is not None and isinstance(argument, dict):
+            return kind(**argument)
+        if kind is not None and isinstance(argument, list):
+            return tuple(kind(**part) for part in argument)
+    return tuple(argument) if isinstance(argument, list) else argument
+
+
+def _gather_where(operation: Operation, operation_arguments: dict[str, Any]) -> dict[str, Any]:
+    if not _takes_where(operation.run):
+        return operation_arguments
+    where = Where(*(operation_arguments.pop(part, None) for part in _WHERE))
+    return {**operation_arguments, "where": where}
+
+
+@cache
+def _takes_where(run: Callable[..., Any]) -> bool:
+    return any(name == "where" for name, _, _ in signature_of(run))
+
+
+def _check(name: str, argument: object, argument_type: Schema) -> None:
+    if _fits(argument, argument_type):
+        return
+    options = [
+        str(choice)
+        for option in _options(argument_type)
+        for choice in option.get("enum") or [option["type"]]
+    ]
+    requirement = f"one of {', '.join(options)}" if options[1:] else options[0]
+    raise InvalidArgument(name, f"it must be {requirement}")
+
+
+def _options(argument_type: Schema) -> list[Schema]:
+    return argument_type.get("anyOf") or [argument_type]
+
+
+def _fits(argument: object, argument_type: Schema) -> bool:
+    return any(_fits_option(argument, option) for option in _options(argument_type))
+
+
+def _fits_option(argument: object, option: Schema) -> bool:
+    if not _has_type(argument, option["type"]):
+        return False
+    if "enum" in option:
+        return argument in option["enum"]
+    if isinstance(argument, int) and abs(argument) > LARGEST:
+        return False
+    if isinstance(argument, list):
+        return all(_fits(item, option["items"]) for item in argument)
+    if isinstance(argument, dict) and "properties" in option:
+        parts = option["properties"]
+        return all(name in parts and _fits(field, parts[name]) for name, field in argument.items())
+    return True
+
+
+def _has_type(argument: object, kind: str) -> bool:
+    # In JSON, true is no number.
+    return isinstance(argument, _TYPES[kind]) and (
+        kind == "boolean" or not isinstance(argument, bool)
+    )

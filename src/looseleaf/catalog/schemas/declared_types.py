@@ -1,0 +1,222 @@
+"""Types as annotations write them, read into a small tree of what JSON can say.
+
+Arguments and results of operations are declared by their annotations alone. They are read here as
+text, without `typing`, `inspect` and `ast`: a server over stdio describes its tools before it
+answers, and importing the three would take longer than starting Python.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+from looseleaf.catalog.schemas.signature import split_outside, unquote, unwrap
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias
+
+    Scope: TypeAlias = Mapping[str, Any]  # the names that a module has
+
+ANYTHING = ""  # the kind of a type that says nothing
+_KINDS = {
+    "Any": ANYTHING,
+    "None": "null",
+    "bool": "boolean",
+    "bytes": "string",
+    "float": "number",
+    "int": "integer",
+    "object": ANYTHING,
+    "str": "string",
+}
+_CONTAINERS: dict[str, type] = {"frozenset": frozenset, "list": list, "set": set, "tuple": tuple}
+_TABLES = ("Mapping", "dict")
+
+
+@value
+class Plain:
+    """A type that JSON has too, by JSON's name of it."""
+
+    kind: str
+
+
+@value
+class Choice:
+    """One of a few texts."""
+
+    texts: tuple[str, ...]
+
+
+@value
+class Items:
+    """Any number of one type."""
+
+    of: Type
+    container: type
+
+
+@value
+class Row:
+    """A tuple of a fixed length, each part of its own type."""
+
+    parts: tuple[Type, ...]
+
+
+@value
+class Table:
+    """A mapping from texts to one type."""
+
+    of: Type
+
+
+@value
+class Field:
+    """A field of a record; one that is not required may be missing."""
+
+    name: str
+    type: Type
+    required: bool
+
+
+@value
+class Record:
+    """A value, a dataclass or a typed dictionary, with its fields."""
+
+    kind: type
+    fields: tuple[Field, ...]
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether it is a typed dictionary, which is in Python what it is in JSON."""
+        return issubclass(self.kind, dict)
+
+
+@value
+class Union:
+    """One of several types."""
+
+    options: tuple[Type, ...]
+
+
+if TYPE_CHECKING:
+    Type: TypeAlias = Plain | Choice | Items | Row | Table | Record | Union
+
+
+@cache
+def result_type(run: Callable[..., Any]) -> Type:
+    """Read the type that an operation declares as its result, or raise `TypeError`."""
+    signature = getattr(run, "__signature__", None)  # of a plugin's function
+    if signature is not None:
+        text = "" if signature.return_annotation is signature.empty else signature.return_annotation
+    else:
+        text = str(run.__annotations__.get("return", ""))
+    declared_type = read_type(text, names_of(run)) if text else Plain(ANYTHING)
+    if declared_type == Plain(ANYTHING):
+        raise TypeError("it declares no result: annotate what the function returns")
+    return declared_type
+
+
+def names_of(run: Callable[..., Any]) -> Scope:
+    """Give the names that the module of a function has."""
+    names: Scope = getattr(unwrap(run), "__globals__", {})
+    return names
+
+
+def read_type(text: str, names: Scope) -> Type:
+    """Read a type as it is written in a module with these names."""
+    return _read_built_in(text) or _read_union(text, names)
+
+
+@cache
+def _read_built_in(text: str) -> Type | None:
+    """Read a type that needs no names, once for all modules; None where it needs some."""
+    try:
+        return _read_union(text, {})
+    except TypeError:
+        return None
+
+
+def _read_union(text: str, names: Scope) -> Type:
+    options = tuple(_read_option(option, names) for option in split_outside(text, "|"))
+    return options[0] if len(options) == 1 else Union(options)
+
+
+def _read_option(text: str, names: Scope) -> Type:
+    """Read one type, which may stand between two bars."""
+    name, bracket, rest = text.partition("[")
+    inner = rest[:-1] if bracket and rest.endswith("]") else ""
+    if inner:
+        return _read_generic(name, split_outside(inner, ","), text, names)
+    if not bracket and name in _KINDS:
+        return Plain(_KINDS[name])
+    if not bracket and name == "Mapping":
+        return Table(Plain(ANYTHING))
+    kind = None if bracket else find_record(name, names)
+    if kind is None:
+        raise TypeError(f"an operation cannot take or give {text}: JSON has nothing like it")
+    return record_type(kind)
+
+
+def _read_generic(name: str, inner: list[str], text: str, names: Scope) -> Type:
+    if name == "Literal":
+        return Choice(tuple(unquote(choice) for choice in inner))
+    if name in _TABLES and len(inner) == 2 and inner[0] == "str":
+        return Table(read_type(inner[1], names))
+    if name == "tuple" and inner[-1] != "...":
+        return Row(tuple(read_type(part, names) for part in inner))
+    if name in _CONTAINERS and len(inner) == (2 if name == "tuple" else 1):
+        return Items(read_type(inner[0], names), _CONTAINERS[name])
+    raise TypeError(f"an operation cannot take or give {text}: JSON has nothing like it")
+
+
+def find_record(name: str, names: Scope) -> type | None:
+    """Find the value or typed dictionary that a module has under a name."""
+    record = names.get(name)
+    module, dot, attribute = name.rpartition(".")
+    if record is None and dot and names:  # as `inspect` writes a type that was evaluated
+        record = getattr(sys.modules.get(module), attribute, None)
+    is_record = isinstance(record, type) and (
+        hasattr(record, "__match_args__") or issubclass(record, dict)
+    )
+    return record if is_record else None
+
+
+@cache
+def record_type(kind: type) -> Record:
+    """Read the fields of a value, a dataclass or a typed dictionary, as it leaves as JSON."""
+    names = vars(sys.modules[kind.__module__])
+    document = getattr(kind, "document", None)
+    if callable(document):  # a value that leaves in another form
+        leaves_as = find_record(document.__annotations__["return"], names)
+        if leaves_as is None:
+            raise TypeError(f"{kind.__name__}.document says nothing of what it gives")
+        return Record(kind, record_type(leaves_as).fields)
+    return Record(
+        kind,
+        tuple(
+            _read_field(name, _text_of(annotation), names)
+            for name, annotation in kind.__annotations__.items()
+        ),
+    )
+
+
+def _read_field(name: str, text: str, names: Scope) -> Field:
+    inner = text.removeprefix("NotRequired[")
+    required = inner == text
+    return Field(name, read_type(text if required else inner[:-1], names), required)
+
+
+def _text_of(annotation: object) -> str:
+    """Give the text of an annotation, however its module has it."""
+    if isinstance(annotation, str):
+        return annotation
+    text: str | None = getattr(annotation, "__forward_arg__", None)
+    if text is not None:
+        return text
+    if not isinstance(annotation, type) or hasattr(annotation, "__args__"):
+        return str(annotation).replace("typing.", "")
+    if annotation.__module__ == "builtins":
+        return annotation.__name__
+    return f"{annotation.__module__}.{annotation.__qualname__}"

@@ -1,0 +1,105 @@
+"""Declared types as JSON schema: of arguments, and of results as `to_json_value` gives them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from looseleaf.catalog.schemas.declared_types import (
+    ANYTHING,
+    Choice,
+    Items,
+    Plain,
+    Record,
+    Row,
+    Table,
+    Union,
+    record_type,
+    result_type,
+)
+from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.catalog.schemas.declared_types import Type
+
+    Schema = dict[str, Any]
+
+
+def result_schema(operation: Operation) -> Schema:
+    """Give the JSON schema of what an operation gives; nobody may change it."""
+    return type_schema(result_type(operation.run))
+
+
+def type_schema(declared_type: Type) -> Schema:
+    """Give the JSON schema of a type, exactly as `to_json_value` gives its values."""
+    if isinstance(declared_type, Union):
+        return _any_of([type_schema(option) for option in declared_type.options])
+    if isinstance(declared_type, Items):
+        return {"type": "array", "items": type_schema(declared_type.of)}
+    if isinstance(declared_type, Row):
+        return _row_schema([type_schema(part) for part in declared_type.parts])
+    if isinstance(declared_type, Table):
+        inner = type_schema(declared_type.of)
+        return {"type": "object", **({"additionalProperties": inner} if inner else {})}
+    if isinstance(declared_type, Record):
+        return _record_schema(declared_type.kind)
+    return _simple_schema(declared_type)
+
+
+@cache
+def _record_schema(kind: type) -> Schema:
+    fields = record_type(kind).fields
+    return {
+        "title": kind.__name__,
+        "type": "object",
+        "properties": {field.name: type_schema(field.type) for field in fields},
+        "required": [field.name for field in fields if field.required],
+        "additionalProperties": False,
+    }
+
+
+def argument_schema(declared_type: Type) -> Schema:
+    """Give the JSON schema of an argument, or raise `TypeError` where JSON cannot give one."""
+    if isinstance(declared_type, Union):
+        return _any_of([argument_schema(option) for option in declared_type.options])
+    if isinstance(declared_type, Items) and declared_type.container is tuple:
+        return {"type": "array", "items": argument_schema(declared_type.of)}
+    if isinstance(declared_type, Table) and declared_type.of == Plain(ANYTHING):
+        return {"type": "object"}
+    if isinstance(declared_type, Record):
+        return _argument_record(declared_type)
+    if isinstance(declared_type, Choice) or (
+        isinstance(declared_type, Plain) and declared_type.kind
+    ):
+        return _simple_schema(declared_type)
+    raise TypeError("JSON has nothing like it")
+
+
+def _argument_record(record: Record) -> Schema:
+    texts = read_texts(record.kind.__doc__, FIELDS)
+    fields = {}
+    for field in record.fields:
+        text = texts.get(field.name)
+        fields[field.name] = argument_schema(field.type) | ({"description": text} if text else {})
+    return {"type": "object", "properties": fields, "additionalProperties": False}
+
+
+def _simple_schema(simple_type: Plain | Choice) -> Schema:
+    if isinstance(simple_type, Choice):
+        return {"type": "string", "enum": list(simple_type.texts)}
+    return {"type": simple_type.kind} if simple_type.kind else {}
+
+
+def _row_schema(parts: list[Schema]) -> Schema:
+    bounds = {"minItems": len(parts), "maxItems": len(parts)}
+    if all(part == parts[0] for part in parts):
+        return {"type": "array", "items": parts[0], **bounds}
+    return {"type": "array", "prefixItems": parts, **bounds}
+
+
+def _any_of(options: list[Schema]) -> Schema:
+    distinct = [option for at, option in enumerate(options) if option not in options[:at]]
+    return distinct[0] if len(distinct) == 1 else {"anyOf": distinct}

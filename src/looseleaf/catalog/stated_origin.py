@@ -1,0 +1,45 @@
+"""The origin that an actor states for what it writes: the one part of provenance that is its own.
+
+The name, the kind and the surface of an actor are known to the system, and nobody states them.
+"""
+
+from __future__ import annotations
+
+from looseleaf.catalog.schemas.signature import signature_of
+from looseleaf.errors import InvalidArgument
+from looseleaf.memory.provenance import STATED_BY_AGENTS, stated_origins
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+
+ORIGIN = "origin"
+_TEXTS = ("content", "data", "new")  # arguments that are written
+# The argument as the tools of models declare it.
+ORIGIN_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "enum": list(STATED_BY_AGENTS),
+    "description": "Where the content is from, for the history: user (the user said it), agent "
+    "(you inferred it; so without this), tool (a tool or the web gave it).",
+}
+
+
+def takes_origin(operation: Operation) -> bool:
+    """Say whether an operation writes a text to a page, so that the text has an origin."""
+    return operation.changes_page and any(
+        name in _TEXTS for name, _, _ in signature_of(operation.run)
+    )
+
+
+def with_origin(context: Context, origin: object) -> Context:
+    """Give a context whose changes have this origin; `InvalidArgument` for one it may not state."""
+    if origin is None or origin == "":
+        return context
+    choices = stated_origins(context.principal.actor_kind)
+    if origin not in choices:
+        raise InvalidArgument(ORIGIN, f"it must be one of {', '.join(choices)}")
+    return changed(context, origin=origin)

@@ -1,0 +1,1 @@
+"""Tools that models call: the list, names, access, calls, results and providers' formats."""

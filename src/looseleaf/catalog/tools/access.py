@@ -1,0 +1,276 @@
+"""Which tools an agent may use: one decision and one list, which every surface asks for.
+
+Chat, MCP, the export of tools, the explanation of a prompt and the abilities of the REST server
+call the functions of this module and read no tool policy themselves.
+"""
+
+from __future__ import annotations
+
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
+from looseleaf.catalog.tools.operation_tools import (
+    operation_tools,
+    tool_name,
+    tools_of,
+    writes_journal,
+)
+from looseleaf.errors import ToolDenied
+from looseleaf.memory.policy import decide_tool, tool_policy
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.catalog.tools.operation_tools import OperationTool
+    from looseleaf.memory.policy import Decision
+    from looseleaf.prompt.request import Request
+
+    Tools = tuple[ModelTool | OperationTool, ...]
+
+
+# Tools that give the same text: a policy that names one of them means each.
+_SAME_READING = ("get_agent_memory", "get_agent_file")
+_READING = ("datamachine/get-agent-memory", "datamachine/get-agent-file")
+SYSTEM = "system"  # the mode of our own tasks
+GIVEN = "given"
+DENIED = "policy_deny"
+MODE = "mode"
+NOT_NAMED = "no allow list names it"
+JOURNAL_CLOSED = "daily_memory_disabled"
+
+
+@value
+class ToolChoice:
+    """One tool that was considered for an agent: given, or left out by a rule."""
+
+    tool: ModelTool | OperationTool
+    rule: str
+    actions: tuple[str, ...] = ()  # of a tool with actions, those that the policy leaves
+
+    @property
+    def name(self) -> str:
+        """The name by which a model calls it."""
+        return self.tool.name
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the agent has it."""
+        return self.rule == GIVEN
+
+
+def every_tool(context: Context, agent: AgentRecord | None) -> tuple[ToolChoice, ...]:
+    """Decide about every tool there is; without an agent, all are given."""
+    tools: Tools = (*MODEL_TOOLS.values(), *operation_tools(context))
+    return tuple(choose_tool(context, agent, tool) for tool in tools)
+
+
+def listed_tools(
+    context: Context, agent: AgentRecord | None, tools: Iterable[OperationTool]
+) -> tuple[ToolChoice, ...]:
+    """Decide about the tools of a server, which has none with actions: their equivalents count.
+
+    Tools that a closed journal would refuse are left out.
+    """
+    is_open = context.settings.daily_memory_enabled
+    return tuple(
+        _choose_operation(agent, tool)
+        if is_open or not tool.writes_journal
+        else ToolChoice(tool, JOURNAL_CLOSED)
+        for tool in tools
+    )
+
+
+def chat_tools(
+    context: Context, request: Request, *, journal: bool = True
+) -> tuple[ToolChoice, ...]:
+    """Decide about the tools of a conversation: memory, journal, and what an allow list names.
+
+    The system's own tasks get none: they are told what to do with memory. Where the journal is
+    closed to agents (`journal` is false), nothing that changes it is offered.
+    """
+    # Without an allow list no operation is named, and a turn need not look through all of them.
+    allows = request.agent.configuration.tool_policy.mode == "allow"
+    candidates = operation_tools(context) if allows or request.tool_allow_only else ()
+    allowed_tools = [tool for tool in candidates if is_named(request, tool)]
+    tools: Tools = (*MODEL_TOOLS.values(), *allowed_tools)
+    choices = (choose_tool(context, request.agent, tool, request) for tool in tools)
+    return tuple(choice if journal else _without_journal(context, choice) for choice in choices)
+
+
+def _without_journal(context: Context, choice: ToolChoice) -> ToolChoice:
+    """Take what changes the journal out of a choice."""
+    tool = choice.tool
+    if not choice.is_given:
+        return choice
+    if not isinstance(tool, ModelTool):
+        return ToolChoice(tool, JOURNAL_CLOSED) if tool.writes_journal else choice
+    actions = tuple(
+        name
+        for name in choice.actions
+        if not writes_journal(find_operation(context, tool.actions[name].operation))
+    )
+    return ToolChoice(tool, GIVEN if actions else JOURNAL_CLOSED, actions)
+
+
+def choose_tool(
+    context: Context,
+    agent: AgentRecord | None,
+    tool: ModelTool | OperationTool,
+    request: Request | None = None,
+) -> ToolChoice:
+    """Decide about one tool where tools with actions are offered, too: each goes by its own name.
+
+    A conversation gives its request, which may narrow the tools once more.
+    """
+    decision = decide_agent_tool(
+        agent,
+        tool.name,
+        tool.categories,
+        deny=request.tool_deny if request else (),
+        allow_only=request.tool_allow_only if request else None,
+    )
+    if not decision.allowed:
+        return ToolChoice(tool, decision.rule)
+    if request is not None and request.mode == SYSTEM:
+        return ToolChoice(tool, MODE)
+    if not isinstance(tool, ModelTool):
+        is_unasked = request is not None and not is_named(request, tool)
+        return ToolChoice(tool, NOT_NAMED) if is_unasked else _choose_operation(agent, tool)
+    actions = tuple(
+        name
+        for name, action in tool.actions.items()
+        if agent is None or not denies_operation(agent, find_operation(context, action.operation))
+    )
+    return ToolChoice(tool, GIVEN if actions else DENIED, actions)
+
+
+def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolChoice:
+    decision = decide_operation_tool(agent, tool.operation, tool.name)
+    return ToolChoice(tool, GIVEN if decision.allowed else decision.rule)
+
+
+def is_named(request: Request, tool: OperationTool) -> bool:
+    """Say whether an allow list asks for the tool of an operation; nobody has them all unasked."""
+    policy = request.agent.configuration.tool_policy
+    if tool.name in (request.tool_allow_only or ()):
+        return True
+    is_in_policy = tool.name in policy.tools or bool({*tool.categories} & {*policy.categories})
+    return policy.mode == "allow" and is_in_policy
+
+
+def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
+    """Name the tools that do what a tool of an operation does, itself first."""
+    equivalents = _SAME_READING if name in _SAME_READING else ()
+    operations = (operation.name, *(_READING if equivalents else ()))
+    composite = [
+        tool.name
+        for tool in MODEL_TOOLS.values()
+        for action in tool.actions.values()
+        if action.operation in operations and _is_same(action.fixed_arguments, operation, name)
+    ]
+    return tuple(dict.fromkeys((name, *equivalents, *composite)))
+
+
+def _is_same(fixed_arguments: Mapping[str, str], operation: Operation, name: str) -> bool:
+    """Say whether an action may do what a tool of the same operation does."""
+    tool_arguments = next(
+        (tool.fixed_arguments for tool in tools_of(operation) if tool.name == name), {}
+    )
+    return all(tool_arguments.get(key, text) == text for key, text in fixed_arguments.items())
+
+
+def decide_operation_tool(agent: AgentRecord | None, operation: Operation, name: str) -> Decision:
+    """Decide about one tool of an operation by an agent's policy, whatever way it is used.
+
+    A policy that denies a tool denies its equivalents; one that allows a tool allows them.
+    """
+    names = equivalent_names(operation, name)
+    decisions = [decide_agent_tool(agent, equivalent, operation.categories) for equivalent in names]
+    if agent is None:
+        return decisions[0]
+    allows = agent.configuration.tool_policy.mode == "allow"
+    return next((decision for decision in decisions if decision.allowed is allows), decisions[0])
+
+
+def decide_agent_tool(
+    agent: AgentRecord | None,
+    name: str,
+    categories: tuple[str, ...],
+    *,
+    deny: Collection[str] = (),
+    allow_only: Collection[str] | None = None,
+) -> Decision:
+    """Decide about one tool by an agent's policy and what one call denies or allows."""
+    policy = agent.configuration.tool_policy if agent is not None else tool_policy(None)
+    return decide_tool(name, categories, policy=policy, deny=deny, allow_only=allow_only)
+
+
+def acting_agent(context: Context) -> AgentRecord | None:
+    """Find the agent through which a principal acts; None for a person or program of its own."""
+    agent_id = context.principal.agent_id
+    return context.parts.agents.resolve(agent_id) if agent_id else None
+
+
+def require_tool(context: Context, operation: Operation, name: str) -> None:
+    """Raise `ToolDenied` where the policy of the agent that acts takes a tool away."""
+    decision = decide_operation_tool(acting_agent(context), operation, name)
+    if not decision.allowed:
+        raise ToolDenied(name, decision.rule)
+
+
+def offers_operation(context: Context, operation: Operation) -> bool:
+    """Say whether the policy of the agent that acts leaves any tool of an operation."""
+    agent = acting_agent(context)
+    return any(
+        decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
+    )
+
+
+def require_operation(
+    context: Context, operation: Operation, operation_arguments: Mapping[str, Any]
+) -> None:
+    """Raise `ToolDenied` where the policy denies the tool that these arguments amount to.
+
+    An operation may be several tools, one for each `mode`: denying the tool that replaces text
+    leaves the tool that appends.
+    """
+    agent = acting_agent(context)
+    if agent is None or not agent.configuration.has_tool_policy:
+        return
+    properties = schema(operation)["properties"]
+    for name, fixed_arguments in _tools(operation):
+        actual = {
+            key: operation_arguments.get(key, properties[key].get("default"))
+            for key in fixed_arguments
+        }
+        if all(actual[key] in (text, None) for key, text in fixed_arguments.items()):
+            require_tool(context, operation, name)
+
+
+def denies_operation(agent: AgentRecord, operation: Operation) -> bool:
+    """Say whether an agent's policy denies an operation by name or category.
+
+    A tool with several actions leaves out the actions that are denied so. An allow list names
+    tools, and a tool that it names has all of its actions.
+    """
+    policy = agent.configuration.tool_policy
+    if not policy.tools and not policy.categories:
+        return False
+    return policy.mode == "deny" and all(
+        not decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
+    )
+
+
+def _tools(operation: Operation) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Name the tools of an operation; one that models are not offered has its own name."""
+    tools = tools_of(operation)
+    for tool in tools:
+        yield tool.name, tool.fixed_arguments
+    if not tools:
+        yield tool_name(operation.name), {}

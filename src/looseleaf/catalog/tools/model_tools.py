@@ -1,0 +1,157 @@
+"""The tools of a model that talks for an agent: `agent_memory`, `agent_daily_memory` and others.
+
+Two functions are enough for whoever runs a conversation: `tools_for` lists the tools of a request,
+`run_tool` runs one call and gives an envelope, whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.access.principals import act_through, confine
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.stated_origin import ORIGIN, takes_origin, with_origin
+from looseleaf.catalog.tools.access import DENIED, SYSTEM, chat_tools, choose_tool
+from looseleaf.catalog.tools.calls import call_tool
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
+from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
+from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
+from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
+from looseleaf.memory.page_text import MAIN
+from looseleaf.prompt.request import Tool
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.tools.access import ToolChoice
+    from looseleaf.catalog.tools.operation_tools import OperationTool
+    from looseleaf.prompt.request import Request
+
+UNATTENDED = ("pipeline", SYSTEM)  # modes in which nobody reads what an agent does
+_IGNORED = ("agent", "agent_id", "agent_slug", "user", "user_id")  # never the model's choice
+
+
+def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
+    """List the tools of a request, as providers take them."""
+    choices = request_tools(context, request)
+    return tuple(declare_tool(choice, is_scoped=True) for choice in choices if choice.is_given)
+
+
+def request_tools(context: Context, request: Request) -> tuple[ToolChoice, ...]:
+    """Decide about the tools of a request, by the settings under which its agent acts."""
+    is_open = for_agent(context, request).settings.daily_memory_enabled
+    return chat_tools(context, request, journal=is_open)
+
+
+def declare_tool(choice: ToolChoice, *, is_scoped: bool) -> Tool:
+    """Give a tool as providers take it; `is_scoped` leaves no choice of agent and user."""
+    tool = choice.tool
+    if isinstance(tool, ModelTool):
+        text, parameters = tool.description, tool.parameters_with(choice.actions)
+    else:
+        text, parameters = tool.summary, tool.parameters(is_scoped=is_scoped)
+    return Tool(tool.name, text, json.dumps(parameters), tool.categories)
+
+
+def run_tool(
+    context: Context, request: Request, name: str, json_arguments: Mapping[str, Any] | str
+) -> dict[str, Any]:
+    """Run one call of a model; an error comes back in the envelope, for the model to read."""
+    try:
+        arguments = _arguments(json_arguments)
+        agent_context = for_agent(context, request)
+        tool = MODEL_TOOLS.get(name) or pick_tool(operation_tools(context), name)
+        choice = choose_tool(context, request.agent, tool, request)
+        if not choice.is_given:
+            raise ToolDenied(name, choice.rule)
+        if isinstance(tool, ModelTool):
+            data = _act(agent_context, choice, tool, arguments)
+        else:
+            data = _call(agent_context, tool, arguments)
+    except LooseleafError as error:
+        return failure(name, error)
+    envelope: dict[str, Any] = {"success": True, "data": data, "tool_name": name}
+    if isinstance(tool, ModelTool) and arguments.get("action") == "read":
+        envelope["runtime"] = {"completion_signal": "progress"}
+    return envelope
+
+
+def for_agent(context: Context, request: Request) -> Context:
+    """Let the agent of a request act: on itself alone, with no more than an operator's rights."""
+    local = context.principal.is_local
+    name = context.actor or request.agent.slug
+    acts = act_through(context.principal, request.agent.id, user=request.user, name=name)
+    present = not context.principal.is_agent and request.mode not in UNATTENDED
+    principal = changed(confine(acts), is_attended=present)
+    settings = context.settings
+    if local:
+        settings = changed(settings, **context.parts.accounts().settings.all())
+    return changed(context, principal=principal, settings=settings)
+
+
+def failure(name: str, error: LooseleafError) -> dict[str, Any]:
+    """Give an error as a tool's result."""
+    error_data = {
+        key: field for key, field in vars(error).items() if isinstance(field, str | int | tuple)
+    }
+    report = {"error": str(error), "error_code": error.code, "error_data": error_data}
+    return {"success": False, **report, "tool_name": name}
+
+
+def _act(
+    context: Context, choice: ToolChoice, tool: ModelTool, model_arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    unknown_names = set(model_arguments) - {"action", *tool.properties, *_IGNORED}
+    for name in sorted(unknown_names):
+        raise InvalidArgument(name, f"{tool.name} takes action, {', '.join(tool.properties)}")
+    action_name = model_arguments.get("action")
+    action = tool.actions.get(action_name) if isinstance(action_name, str) else None
+    if action is None:
+        raise InvalidArgument(
+            "action", f"it must be one of {', '.join(tool.actions)}, not {action_name!r}"
+        )
+    if action_name not in choice.actions:
+        raise ToolDenied(f"{tool.name} ({action_name})", DENIED)
+    operation = find_operation(context, action.operation)
+    if takes_origin(operation):
+        context = with_origin(context, model_arguments.get(ORIGIN))
+    for name in action.needs:
+        if not model_arguments.get(name):
+            raise InvalidArgument(name, f"{action_name} needs it")
+    action_arguments = {
+        name: model_arguments[name]
+        for name in action.takes
+        if model_arguments.get(name) not in (None, "")
+    }
+    arguments = {**action.defaults, **action_arguments, **action.fixed_arguments}
+    result = cut_long_text(invoke(context, operation, arguments))
+    if not action.result:
+        return dict(result)
+    place = {"file": action_arguments.get("file", MAIN)} if "file" in action.takes else {}
+    return {action.result: result, **place}
+
+
+def _call(
+    context: Context, tool: OperationTool, model_arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    tool_arguments = {
+        key: argument for key, argument in model_arguments.items() if key not in _IGNORED
+    }
+    return wrap_result(tool.operation, call_tool(context, tool, tool_arguments))
+
+
+def _arguments(json_arguments: Mapping[str, Any] | str) -> dict[str, Any]:
+    if not isinstance(json_arguments, str):
+        return dict(json_arguments)
+    try:
+        document = json.loads(json_arguments or "{}")
+    except ValueError as error:
+        raise InvalidArgument("arguments", f"they are not JSON ({error})") from None
+    if not isinstance(document, dict):
+        raise InvalidArgument("arguments", "they must be a JSON object")
+    return document

@@ -1,0 +1,68 @@
+"""The names that a tool policy can use: every tool and every category of a workspace.
+
+A policy that denies a misspelled name denies nothing, so unknown names are refused when a policy is
+set. A stored policy may name the tool of a plugin that is gone; the doctor tells of it.
+"""
+
+from __future__ import annotations
+
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
+from looseleaf.catalog.tools.operation_tools import tool_name, tools_of
+from looseleaf.errors import InvalidPolicy
+from looseleaf.files.folders import fold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from looseleaf.catalog.operation import OperationList
+    from looseleaf.memory.policy import ToolPolicy
+
+_NEAREST = 3
+
+
+def check_tool_names(operations: OperationList, policy: ToolPolicy) -> None:
+    """Refuse a tool policy that names a tool or category that the workspace does not have."""
+    for fault in unknown_tool_names(operations, policy):
+        raise InvalidPolicy(fault)
+
+
+def unknown_tool_names(operations: OperationList, policy: ToolPolicy) -> Iterator[str]:
+    """Say of each name in a tool policy that nothing has, and which names are meant perhaps."""
+    for kind, names, available in (
+        ("tool", policy.tools, tool_names(operations)),
+        ("category", policy.categories, tool_categories(operations)),
+    ):
+        available_names = {fold(name): name for name in available}
+        for name in names:
+            if fold(name) not in available_names:
+                yield _describe(kind, name, available_names)
+
+
+def tool_names(operations: OperationList) -> list[str]:
+    """List the names of all tools, of plugins too, and of operations that are never offered."""
+    names = set(MODEL_TOOLS)
+    for operation in operations.all():
+        names |= {tool.name for tool in tools_of(operation)} or {tool_name(operation.name)}
+    return sorted(names)
+
+
+def tool_categories(operations: OperationList) -> list[str]:
+    """List the categories of all tools."""
+    holders: Iterable[tuple[str, ...]] = (
+        *(tool.categories for tool in MODEL_TOOLS.values()),
+        *(operation.categories for operation in operations.all()),
+    )
+    return sorted({category for categories in holders for category in categories})
+
+
+def _describe(kind: str, name: str, available_names: Mapping[str, str]) -> str:
+    from difflib import get_close_matches
+
+    # A policy lists tools; the name of an operation is near to that of its tool.
+    nearest = get_close_matches(fold(tool_name(name)), available_names, n=_NEAREST)
+    names = ", ".join(available_names[key] for key in nearest or available_names)
+    start = f"there is no {kind} {name!r}; {'nearest' if nearest else 'available'}: {names}"
+    if kind == "category":
+        return start
+    return f"{start}. A tool that a program brings with its requests belongs in outside_tools"

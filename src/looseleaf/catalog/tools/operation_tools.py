@@ -1,0 +1,252 @@
+"""Operations as tools that models call: names, what each tool fixes, and what is never offered."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.stated_origin import ORIGIN, ORIGIN_SCHEMA, takes_origin
+from looseleaf.errors import ToolMissing
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+
+SMALL = (
+    "get_agent_memory",
+    "list_agent_memory_sections",
+    "append_agent_memory",
+    "update_agent_memory",
+    "find_pages",
+    "search_agent_memory",
+    "list_agent_files",
+    "daily_memory_read",
+    "daily_memory_append",
+    "search_daily_memory",
+    "compose_prompt",
+    "explain_prompt",
+)
+# Arguments that an operation asks for, and that a model over MCP may leave out.
+DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    "looseleaf/check-prompt": {"mode": "chat"},
+    "looseleaf/compose-prompt": {"mode": "chat"},
+    "looseleaf/diff-prompts": {"mode": "chat"},
+    "looseleaf/explain-prompt": {"mode": "chat"},
+}
+# Each page has a layer where prompts and searches look for it. A model that has another choice puts
+# facts where nothing finds them.
+_NOT_IN_SMALL = ("layer",)
+_RIGHTS = "who may do what is decided by people"
+_NOT_FOR_MODELS = {  # by permission
+    "audit": "the audit is kept of models, not for them",
+    "chat": "a model that talks to models is paid for twice",
+    "grants": _RIGHTS,
+    "list_tokens": _RIGHTS,
+    "operate": "what is gone for good is a person's decision",
+    "settings": _RIGHTS,
+    "tokens": _RIGHTS,
+    "users": _RIGHTS,
+}
+NOT_OFFERED = {  # by name
+    "looseleaf/configure-agent": "an agent must not lift its own policies",
+    "looseleaf/delete-agent": "what is gone for good is a person's decision",
+    "looseleaf/show-gate-address": "a model must not open the gate that it waits at",
+    "looseleaf/preview-agent-config": "policies are chosen by people",
+}
+_OURS = ("datamachine", "looseleaf")
+_SCOPE = ("agent", "user")
+
+
+@value
+class Variant:
+    """One of several tools that an operation becomes, each with its own consequences."""
+
+    name: str
+    summary: str
+    fixed_arguments: Mapping[str, str]
+    hidden_arguments: tuple[str, ...] = ()
+    destructive: bool = False
+    idempotent: bool = False
+
+
+# To append loses nothing, to replace may: clients ask a person before one and not the other.
+VARIANTS = {
+    "datamachine/update-agent-memory": (
+        Variant(
+            "append_agent_memory",
+            "Add lines to the end of one section of a page, or add the section; nothing is lost.",
+            {"mode": "append"},
+            ("if_match", "allow_shrink"),
+        ),
+        Variant(
+            "update_agent_memory",
+            "Replace the text of one section of a page; the old text stays in the history.",
+            {"mode": "set"},
+            destructive=True,
+            idempotent=True,
+        ),
+    ),
+    "datamachine/daily-memory-write": (
+        Variant(
+            "daily_memory_append",
+            "Add lines to one day of the journal; without a date, today in UTC.",
+            {"mode": "append"},
+            ("if_match", "allow_shrink"),
+        ),
+        Variant(
+            "daily_memory_write",
+            "Replace one day of the journal; the old text stays in the history.",
+            {"mode": "write"},
+            destructive=True,
+            idempotent=True,
+        ),
+    ),
+}
+
+
+@value
+class OperationTool:
+    """One tool: an operation, with what is fixed about it."""
+
+    name: str
+    operation: Operation
+    summary: str
+    fixed_arguments: Mapping[str, str]
+    hidden_arguments: tuple[str, ...]
+    destructive: bool
+    idempotent: bool
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """What tool policies may call it besides its name."""
+        return self.operation.categories
+
+    @property
+    def defaults(self) -> Mapping[str, str]:
+        """The arguments that the operation needs and a model may leave out."""
+        return DEFAULTS.get(self.operation.name, {})
+
+    @property
+    def writes_journal(self) -> bool:
+        """Whether it changes the daily journal, which may be closed to agents."""
+        return writes_journal(self.operation)
+
+    def parameters(self, *, is_scoped: bool) -> dict[str, Any]:
+        """Give the JSON schema of its arguments; `is_scoped` leaves no choice of agent and user."""
+        hidden_names = {
+            *self.fixed_arguments,
+            *self.hidden_arguments,
+            *(_SCOPE if is_scoped else ()),
+        }
+        shape = _without(schema(self.operation), hidden_names)
+        required = [name for name in shape["required"] if name not in self.defaults]
+        properties = {
+            name: _not_null(property_schema) if name in required else property_schema
+            for name, property_schema in shape["properties"].items()
+        }
+        if takes_origin(self.operation):
+            properties[ORIGIN] = ORIGIN_SCHEMA
+        for name, default in self.defaults.items():
+            properties[name] = {**properties[name], "default": default}
+        return {**shape, "properties": properties, "required": required}
+
+
+def writes_journal(operation: Operation) -> bool:
+    """Say whether an operation changes the daily journal."""
+    return "daily" in operation.categories and not operation.read_only
+
+
+def why_not(operation: Operation) -> str | None:
+    """Say why an operation is not offered to models; None where it is."""
+    return NOT_OFFERED.get(operation.name) or _NOT_FOR_MODELS.get(operation.permission)
+
+
+def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
+    """Give the tools that an operation becomes: one, or one for each consequence, or none."""
+    if why_not(operation):
+        return ()
+    variants = VARIANTS.get(operation.name)
+    if variants is None:
+        kind = (operation.destructive, operation.idempotent)
+        name = tool_name(operation.name)
+        return (OperationTool(name, operation, operation.summary, {}, (), *kind),)
+    return tuple(
+        OperationTool(
+            variant.name,
+            operation,
+            variant.summary,
+            variant.fixed_arguments,
+            variant.hidden_arguments,
+            variant.destructive,
+            variant.idempotent,
+        )
+        for variant in variants
+    )
+
+
+def tool_name(operation: str) -> str:
+    """Give the name of an operation as every client takes it: letters, digits and underscores."""
+    owner, slash, name = operation.partition("/")
+    plain = name if slash and owner in _OURS else operation
+    return plain.replace("/", "_").replace("-", "_")
+
+
+def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
+    """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
+    if not full:
+        by_name = {
+            tool.name: tool for operation in list(CATALOG.values()) for tool in tools_of(operation)
+        }
+        return tuple(_without_choice(by_name[name]) for name in SMALL)
+    by_name = {
+        tool.name: tool
+        for operation in context.parts.operations().all()
+        for tool in tools_of(operation)
+    }
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _without_choice(tool: OperationTool) -> OperationTool:
+    """Give a tool as the small set has it."""
+    properties = schema(tool.operation)["properties"]
+    hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
+    return changed(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))
+
+
+def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:
+    """Find a tool by its name or by that of its operation, or raise `ToolMissing`."""
+    by_name = {tool.name: tool for tool in tools}
+    tool = by_name.get(name) or by_name.get(tool_name(name))
+    if tool is None:
+        raise ToolMissing(name, tuple(by_name))
+    return tool
+
+
+def _not_null(shape: dict[str, Any]) -> dict[str, Any]:
+    """Take null out of what an argument may be: one that is needed is never null."""
+    options = [option for option in shape.get("anyOf", ()) if option["type"] != "null"]
+    if not options:
+        return shape
+    annotations = {name: keyword for name, keyword in shape.items() if name != "anyOf"}
+    return {**(options[0] if len(options) == 1 else {"anyOf": options}), **annotations}
+
+
+def _without(shape: dict[str, Any], hidden_names: set[str]) -> dict[str, Any]:
+    """Take properties out of a schema, wherever in it they stand."""
+    parts = {
+        name: property_schema
+        for name, property_schema in shape.get("properties", {}).items()
+        if name not in hidden_names
+    }
+    properties = {
+        name: _without(property_schema, hidden_names & set(_SCOPE))
+        for name, property_schema in parts.items()
+    }
+    narrow_shape = {**shape, "properties": properties} if "properties" in shape else dict(shape)
+    if "required" in shape:
+        narrow_shape["required"] = [name for name in shape["required"] if name not in hidden_names]
+    return narrow_shape

@@ -1,0 +1,158 @@
+"""Which pipeline or flow is meant: found by id or slug, and allowed or refused by its agent."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.errors import (
+    AgentMissing,
+    Conflicted,
+    FlowMissing,
+    JobMissing,
+    PipelineMissing,
+    VersionRequired,
+    WorkflowAmbiguous,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.job import Job
+    from looseleaf.workflows.pipeline import Pipeline
+
+_MOST_ID = 2**31 - 1  # of the column in the database
+
+
+def find_pipeline(context: Context, reference: str | int) -> Pipeline:
+    """Find a pipeline by id, slug or agent/slug, if its agent is allowed for this operation.
+
+    A pipeline of an agent that the principal may not see is missing for them.
+    """
+    pipelines = context.parts.definitions().pipelines
+    number = _number(reference)
+    if number is not None:
+        pipeline = pipelines.find(number)
+    else:
+        agent, _, slug = str(reference).rpartition("/")
+        agents = _agent_ids(context, agent)
+        candidates = pipelines.list(agents=agents, slug=slug)[0] if slug else []
+        pipeline = candidates[0] if candidates else None
+        if len(candidates) > 1:
+            names = tuple(
+                f"{agent_slug(context, candidate.agent_id)}/{candidate.slug}"
+                for candidate in candidates
+            )
+            raise WorkflowAmbiguous("pipeline", slug, names)
+    if pipeline is None or not _is_visible(context, pipeline.agent_id):
+        raise PipelineMissing(reference)
+    return pipeline
+
+
+def find_flow(context: Context, reference: str | int) -> Flow:
+    """Find a flow by id, slug or pipeline/slug, if its agent is allowed for this operation."""
+    flows = context.parts.definitions().flows
+    number = _number(reference)
+    if number is not None:
+        flow = flows.find(number)
+    else:
+        parent, _, slug = str(reference).rpartition("/")
+        pipeline = _pipeline_id(context, parent, reference) if parent else 0
+        agents = _agent_ids(context, "")
+        candidates = flows.list(pipeline=pipeline, agents=agents, slug=slug)[0] if slug else []
+        flow = candidates[0] if candidates else None
+        if len(candidates) > 1:
+            raise WorkflowAmbiguous("flow", slug, _name_flows(context, candidates))
+    if flow is None or not _is_visible(context, flow.agent_id):
+        raise FlowMissing(reference)
+    return flow
+
+
+def find_job(context: Context, job_id: int) -> Job:
+    """Find a job, if its agent is allowed for this operation; else it is missing."""
+    job = context.parts.workflow_jobs().jobs.find(job_id)
+    if context.principal.is_local:
+        return job
+    if not job.agent_id:
+        context.allow()
+        return job
+    try:
+        agent_of(context, job.agent_id)
+    except AgentMissing:
+        raise JobMissing(job_id) from None
+    return job
+
+
+def agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None:
+    """Give the agents whose pipelines are listed: the one named, or all that may be seen.
+
+    None is every agent, deleted ones too, which only the local administrator sees.
+    """
+    if agent is not None:
+        return [agent_of(context, agent).id]
+    return (
+        None
+        if context.principal.is_local
+        else [agent_record.id for agent_record in visible_agents(context)]
+    )
+
+
+def agent_slug(context: Context, agent_id: int) -> str:
+    """Give the slug of an agent for people; "" where the agent was deleted."""
+    try:
+        return context.parts.agents.slug_of(agent_id)
+    except AgentMissing:
+        return ""
+
+
+def require_version(context: Context, noun: str, actual: str, if_match: str | None) -> None:
+    """Raise where a change does not name, or does not mean, the version that is there."""
+    change = context.change("update", if_match=if_match)
+    if change.precondition is None:
+        if change.must_name_version:
+            raise VersionRequired(noun)
+    elif not change.precondition.holds(actual):
+        raise Conflicted(noun, change.precondition.expected, actual)
+
+
+def _number(reference: str | int) -> int | None:
+    text = str(reference)
+    if not (text.isascii() and text.isdigit()):
+        return None
+    return int(text[:12]) if int(text[:12]) <= _MOST_ID else 0
+
+
+def _is_visible(context: Context, agent_id: int) -> bool:
+    """Say whether the agent of a workflow is seen; raise `Forbidden` where more is needed."""
+    if context.principal.is_local:
+        return True
+    try:
+        agent_of(context, agent_id)
+    except AgentMissing:
+        return False
+    return True
+
+
+def _agent_ids(context: Context, agent: str) -> Sequence[int] | None:
+    try:
+        return agent_ids(context, agent or None)
+    except AgentMissing:
+        return []
+
+
+def _name_flows(context: Context, flows: Sequence[Flow]) -> tuple[str, ...]:
+    """Name flows so that each name means one of them."""
+    pipelines = context.parts.definitions().pipelines
+    parents = [pipelines.find(flow.pipeline_id) for flow in flows]
+    return tuple(
+        f"{parent.slug}/{flow.slug}" if parent is not None else str(flow.id)
+        for parent, flow in zip(parents, flows, strict=True)
+    )
+
+
+def _pipeline_id(context: Context, parent: str, reference: str | int) -> int:
+    try:
+        return find_pipeline(context, parent).id
+    except PipelineMissing:
+        raise FlowMissing(reference) from None

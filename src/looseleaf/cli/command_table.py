@@ -1,0 +1,254 @@
+"""The table of commands, and the function that runs a command."""
+
+from __future__ import annotations
+
+import click
+
+from looseleaf.cli.argv import arrange_options, wants_json
+from looseleaf.cli.commands.workflow_entries import FLOWS, JOBS, PIPELINES, SCHEDULES
+from looseleaf.cli.groups import DefaultGroup, Entry, Group
+from looseleaf.cli.output import FAILED, USAGE, columns, complain, run_command
+
+HELP_WIDTH = 80
+MEMORY = {
+    "read": Entry("commands.memory", "read", "Print a page, or one section of it."),
+    "sections": Entry("commands.memory", "sections", "List the sections of a page."),
+    "write": Entry("commands.memory", "write", "Set one section of a page, or a whole page."),
+    "append": Entry("commands.memory", "append", "Add to the end of a section or of a page."),
+    "delete": Entry("commands.memory", "delete", "Delete one section of a page, or a whole page."),
+    "clear": Entry("commands.memory", "clear", "Empty a page, core pages too."),
+    "search": Entry(
+        "commands.search", "search", "Find a text in pages, or the pages about some words."
+    ),
+    "daily": Entry("command_table", "daily", "The journal: one page a day."),
+    "files": Entry("commands.files", "files", "List the pages there are, and which are stale."),
+    "paths": Entry("commands.files", "paths", "Show where the pages of a prompt lie on disk."),
+    "compose": Entry("commands.files", "compose", "Make the generated pages anew."),
+    "history": Entry("commands.history", "history", "List what a page was, newest first."),
+    "diff": Entry("commands.history", "diff", "Compare two versions of a page."),
+    "restore": Entry("commands.history", "restore", "Make a page say again what it said."),
+    "purge": Entry("commands.history", "purge", "Remove one prior version for good."),
+    "lint": Entry("commands.lint", "lint", "Find problems in pages, and mend them."),
+    "prune": Entry("commands.history", "prune", "Drop the versions that need not be kept."),
+}
+DAILY = {
+    "list": Entry("commands.daily", "list_days", "List the days that have a page, newest first."),
+    "read": Entry("commands.daily", "read", "Print one day; without a date, today."),
+    "write": Entry("commands.daily", "write", "Replace one day; without a date, today."),
+    "append": Entry("commands.daily", "append", "Add to one day; without a date, today."),
+    "delete": Entry("commands.daily", "delete", "Delete one day."),
+    "search": Entry("commands.daily", "search", "Find a text in the journal, newest day first."),
+}
+AGENTS = {
+    "list": Entry("commands.agents", "list_agents", "List every agent."),
+    "create": Entry("commands.agents", "create", "Create an agent and start its pages."),
+    "show": Entry("commands.agents", "show", "Show one agent and its configuration."),
+    "rename": Entry("commands.agents", "rename", "Give an agent another slug."),
+    "configure": Entry("commands.agents", "configure", "Set keys of an agent's configuration."),
+    "activate": Entry("commands.agents", "activate", "Make an agent active."),
+    "deactivate": Entry("commands.agents", "deactivate", "Switch an agent off."),
+    "archive": Entry("commands.agents", "archive", "Put an agent away."),
+    "delete": Entry("commands.agents", "delete", "Delete an agent, and its pages if told."),
+    "restore": Entry("commands.agents", "restore", "Bring a deleted agent back."),
+}
+PROMPT = {
+    "show": Entry(
+        "commands.prompt", "show_prompt", "Print what an agent is given before the conversation."
+    ),
+    "explain": Entry(
+        "commands.prompt",
+        "explain",
+        "List what was considered for a prompt, and which rule decided.",
+    ),
+    "diff": Entry(
+        "commands.prompt", "diff", "Compare two prompts and name the first byte that differs."
+    ),
+    "check": Entry(
+        "commands.prompt_check", "check", "Check a prompt against its budgets, and its pages."
+    ),
+}
+PLUGINS = {
+    "list": Entry(
+        "commands.plugins", "list_plugins", "List the plugins, and what each registered."
+    ),
+}
+USERS = {
+    "list": Entry("commands.users", "list_users", "List every user."),
+    "show": Entry("commands.users", "show", "Show one user."),
+    "create": Entry("commands.users", "create", "Create a user."),
+    "update": Entry("commands.users", "update", "Change what is known of a user."),
+}
+GRANTS = {
+    "list": Entry("commands.users", "list_grants", "List who has which role on an agent."),
+    "give": Entry("commands.users", "give", "Give a user a role on an agent."),
+    "take": Entry("commands.users", "take", "Take a user's role on an agent away."),
+}
+TOKENS = {
+    "create": Entry("commands.tokens", "create", "Make a token for an agent or a user."),
+    "password": Entry("commands.tokens", "password", "Make a password for a program."),
+    "login": Entry("commands.tokens", "login", "Make a code to sign in with once."),
+    "list": Entry(
+        "commands.tokens", "list_tokens", "List tokens, application passwords and sessions."
+    ),
+    "revoke": Entry("commands.tokens", "revoke", "End a token, password or session at once."),
+}
+SETTINGS = {
+    "list": Entry(
+        "commands.settings", "list_settings", "List every setting and where it comes from."
+    ),
+    "set": Entry("commands.settings", "set_setting", "Make a setting while the server is running."),
+    "unset": Entry("commands.settings", "unset", "Go back to what the settings file says."),
+}
+AUDIT = {
+    "list": Entry("commands.audit", "list_audit", "List what was done, newest first."),
+    "verify": Entry("commands.audit", "verify", "Check that nothing in the audit was changed."),
+}
+SYSTEM = {
+    "status": Entry("commands.system", "status", "Say whether the system tasks are well."),
+    "tasks": Entry("commands.system", "tasks", "List the system tasks, and how they fare."),
+    "run": Entry("commands.system", "run", "Run a system task now, for one agent or for all."),
+    "runs": Entry("commands.system", "runs", "List the newest runs of system tasks."),
+    "prompts": Entry("commands.system_prompts", "prompts", "List the prompts of system tasks."),
+    "prompt-get": Entry("commands.system_prompts", "prompt_get", "Print a prompt of a task."),
+    "prompt-set": Entry("commands.system_prompts", "prompt_set", "Replace a prompt of a task."),
+    "prompt-reset": Entry(
+        "commands.system_prompts", "prompt_reset", "Go back to the built-in text of a prompt."
+    ),
+}
+UPKEEP = {
+    "preview": Entry("commands.upkeep", "preview", "Show what a run would do, and write nothing."),
+    "run": Entry("commands.upkeep", "run", "Keep MEMORY.md within its budget, now."),
+    "log": Entry("commands.upkeep", "log", "List the runs of an agent, newest first."),
+    "show": Entry("commands.upkeep", "show_run", "Show a run: why, and where each line went."),
+    "undo": Entry("commands.upkeep", "undo", "Take a run back, page and journal together."),
+}
+TOOLS = {
+    "export": Entry("commands.tools", "export", "Print every tool as JSON."),
+}
+CHAT = {
+    "talk": Entry("commands.chat", "talk", "Talk to an agent, line by line or one message."),
+    "list": Entry("commands.sessions", "list_sessions", "List the sessions, newest first."),
+    "show": Entry("commands.sessions", "show_session", "Print what was said in a session."),
+    "search": Entry("commands.sessions", "search", "Find a text in what was said."),
+    "rename": Entry("commands.sessions", "rename", "Give a session another title."),
+    "title": Entry("commands.sessions", "title", "Have the model give a session a title."),
+    "finish": Entry("commands.sessions", "finish", "End a session; the journal may tell of it."),
+    "cancel": Entry("commands.sessions", "cancel", "Stop the answer that is being given."),
+    "export": Entry("commands.sessions", "export", "Print a session as a page or as JSON."),
+    "delete": Entry("commands.sessions", "delete", "Delete a session for good."),
+    "prune": Entry("commands.sessions", "prune", "Delete the sessions that need not be kept."),
+}
+TOP = {
+    "init": Entry("commands.setup", "init", "Make a folder a workspace."),
+    "status": Entry(
+        "commands.status", "status", "Say which workspace, agent, server and version you are on."
+    ),
+    "memory": Entry("command_table", "memory", "Read, change and search an agent's memory."),
+    "prompt": Entry("command_table", "prompt", "What an agent is given, and why."),
+    "chat": Entry("command_table", "chat", "Talk to an agent, and find what was said."),
+    "pipelines": Entry("command_table", "pipelines", "Reusable workflows of an agent."),
+    "flows": Entry("command_table", "flows", "Configured and scheduled uses of a pipeline."),
+    "jobs": Entry("command_table", "jobs", "Durable runs of flows and tasks."),
+    "schedules": Entry("command_table", "schedules", "What runs when."),
+    "agents": Entry("command_table", "agents", "The agents of the workspace."),
+    "plugins": Entry("command_table", "plugins", "Who extends this workspace, and by what."),
+    "users": Entry("command_table", "users", "The people who may act here."),
+    "grants": Entry("command_table", "grants", "Who has which role on which agent."),
+    "tokens": Entry("command_table", "tokens", "What agents and programs show to act here."),
+    "settings": Entry("command_table", "settings", "What is set, and from where."),
+    "audit": Entry("command_table", "audit", "Who did what."),
+    "upkeep": Entry("command_table", "upkeep", "Keep MEMORY.md lean, without losing a line."),
+    "system": Entry("command_table", "system", "The tasks that run by themselves."),
+    "serve": Entry(
+        "commands.serve",
+        "serve",
+        "Run the server: the admin site for people, REST and MCP for programs.",
+    ),
+    "work": Entry("commands.work", "work", "Run jobs and schedules without a server."),
+    "mcp": Entry("commands.mcp", "mcp", "Memory for programs that speak MCP."),
+    "tools": Entry("command_table", "tools", "What models may do, as tools."),
+    "doctor": Entry("commands.doctor", "doctor", "Check the workspace, and say what to do."),
+    "completion": Entry(
+        "commands.setup", "completion", "Print the script that completes commands in a shell."
+    ),
+}
+NOTES = """\
+Before or after any command that takes them:
+--root FOLDER    the workspace; else LOOSELEAF_ROOT, the nearest above, your own
+--agent ID|SLUG  the agent; else LOOSELEAF_AGENT, the default or the only one
+--format json    one JSON document instead of text for people
+--help           what a command does, with examples
+
+On a server instead of in a folder of this machine:
+--remote URL       where it is; else LOOSELEAF_REMOTE
+--token-file FILE  what to show it, - is standard input; else LOOSELEAF_TOKEN
+--token TOKEN      the same, seen by all who can list this machine's processes
+--insecure         allow plain http to another machine
+
+Exit codes:
+0    done
+1    failed for another reason than these
+2    wrong usage, or a value that cannot be
+3    not found, or ambiguous
+4    refused
+5    conflict: the page has changed
+6    not available now: locked, disk full
+130  interrupted"""
+
+daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
+memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
+prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
+chat = DefaultGroup("chat", CHAT, "Talk to an agent, and find what was said.")
+pipelines = Group("pipelines", PIPELINES, "Reusable workflows of an agent, and their memory.")
+flows = Group("flows", FLOWS, "Configured and scheduled uses of a pipeline.")
+jobs = Group("jobs", JOBS, "Durable runs of flows and tasks.")
+schedules = Group("schedules", SCHEDULES, "What runs when, with the next times.")
+agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
+plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
+users = Group("users", USERS, "The people who may act here, and what they may do.")
+grants = Group("grants", GRANTS, "Who has which role on which agent.")
+tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
+settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
+audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
+upkeep = Group("upkeep", UPKEEP, "Keep MEMORY.md within its budget, without losing a line.")
+system = Group("system", SYSTEM, "The tasks that run by themselves, and their prompts.")
+tools = Group("tools", TOOLS, "What models may do, as tools.")
+
+
+class Top(Group):
+    """The whole command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Allow shared options before the command, for completion too."""
+        return super().parse_args(ctx, arrange_options(args))
+
+
+looseleaf_command = Top(
+    "looseleaf", TOP, "Persistent memory for AI agents, kept as Markdown pages.", NOTES
+)
+
+
+def run(argv: list[str]) -> int:
+    """Run a command through click; give its exit code."""
+    as_json = wants_json(argv)
+
+    def work() -> int:
+        try:
+            width = min(columns(), HELP_WIDTH)
+            if not argv:  # a shell that completes passes no arguments
+                looseleaf_command.main([], "looseleaf", standalone_mode=False, terminal_width=width)
+                return 0
+            with looseleaf_command.make_context("looseleaf", argv, terminal_width=width) as ctx:
+                looseleaf_command.invoke(ctx)
+        except click.exceptions.Exit as exit_request:
+            return exit_request.exit_code
+        except click.UsageError as error:
+            command_path = error.ctx.command_path if error.ctx else "looseleaf"
+            complain(f"{error.format_message()} Try: {command_path} --help", as_json=as_json)
+            return USAGE
+        except click.ClickException as error:
+            complain(error.format_message(), as_json=as_json)
+            return FAILED
+        return 0
+
+    return run_command(work, as_json=as_json)

@@ -1,0 +1,79 @@
+"""`looseleaf audit …`: who did what."""
+
+from __future__ import annotations
+
+import click
+
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.formats import format_actor, print_document, print_table
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import say
+from looseleaf.errors import Unavailable
+from looseleaf.memory.provenance import ACTOR_KINDS
+from looseleaf.operations import audit as operations
+from looseleaf.times import format_microseconds, format_minute
+
+
+@command("list", "looseleaf audit list", "looseleaf audit list --limit 200 --format json")
+@click.option("--limit", type=int, default=50, metavar="N", help="At most so many; 50.")
+@click.option("--before", type=int, default=0, metavar="N", help="Entries of lower numbers.")
+@click.option("--actor-kind", type=click.Choice(ACTOR_KINDS), help="Only what such actors did.")
+@click.option("--by", "actor", default="", metavar="NAME", help="Only what this actor did.")
+@click.option("--action", default="", metavar="TEXT", help="Only actions with this in the name.")
+@click.option("--since", default="", metavar="TIME", help="From this day or time on.")
+@click.option("--until", default="", metavar="TIME", help="Up to this time, or the day's end.")
+@shared_options("format")
+def list_audit(options: SharedOptions, limit: int, before: int, **only: str | None) -> None:
+    """List what was done, newest first.
+
+    By people and agents on the network, and every change of accounts. Times are UTC.
+    """
+    entries = operations.list_audit(
+        options.open(),
+        limit=limit,
+        number=before,
+        **{name: text or "" for name, text in only.items()},  # type: ignore[arg-type] # click knows
+    )
+    if options.json:
+        documents = [
+            {
+                "number": entry.number,
+                "time": format_microseconds(entry.time),
+                **to_json_value(entry.event),
+                "hash": entry.hash,
+            }
+            for entry in entries
+        ]
+        print_document({"entries": documents})
+        return
+    rows = [
+        (
+            entry.number,
+            format_minute(entry.time),
+            format_actor(entry.event.actor or "-", entry.event.actor_kind),
+            entry.event.surface,
+            entry.event.action.partition("/")[2] or entry.event.action,
+            entry.event.outcome,
+            entry.event.target,
+        )
+        for entry in entries
+    ]
+    headers = ("NUMBER", "TIME", "BY", "THROUGH", "WHAT", "OUTCOME", "OF")
+    print_table(headers, rows, shrink="OF")
+
+
+@command("verify", "looseleaf audit verify")
+@shared_options("format")
+def verify(options: SharedOptions) -> None:
+    """Check that nothing in the audit was changed.
+
+    Each entry holds the hash of the one before; a change, a gap or a lost end is found.
+    """
+    result = operations.verify_audit(options.open())
+    if result.fault:
+        raise Unavailable("The audit", f"{result.fault} (checked {result.entries})")
+    if options.json:
+        print_document(to_json_value(result))
+    else:
+        say(f"The audit is whole, from entry 1 to entry {result.entries}.")

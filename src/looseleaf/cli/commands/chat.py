@@ -1,0 +1,265 @@
+"""`looseleaf chat`: talking to an agent at the terminal, line by line or one message."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
+from looseleaf.chat.session import Saying
+from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.escapes import escape
+from looseleaf.cli.formats import print_document
+from looseleaf.cli.groups import Group, command
+from looseleaf.cli.output import complain, note, on_terminal, print_text
+from looseleaf.cli.stdin import take_stdin
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.operations import chat, sessions, transcripts
+from looseleaf.operations.agents import show_agent
+from looseleaf.operations.chat import converse
+from looseleaf.operations.session_ends import finish_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.chat.events import Event
+    from looseleaf.memory.scope import Where
+
+HELP = """\
+/new     begin a new session
+/finish  end this session; it may be summed up in the journal
+/quit    leave (or Ctrl-D); Ctrl-C stops an answer"""
+_ARGUMENT_CHARACTERS = 120  # characters of a tool's arguments
+
+
+@command(
+    "talk",
+    "looseleaf chat",
+    'looseleaf chat "What do you know about the shop?" --agent ada',
+    'looseleaf chat --last "And since when?"',
+)
+@click.argument("words", nargs=-1, metavar="[MESSAGE]")
+@click.option("--message", metavar="TEXT", help="The message as an option; - is standard input.")
+@click.option(
+    "--session", default="", metavar="ID", help="Go on with this session; an id may be cut."
+)
+@click.option("--last", is_flag=True, help="Go on with the last session.")
+@click.option("--retry", is_flag=True, help="Have the last message answered that was not.")
+@click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
+@click.option("--model", default="", metavar="NAME", help="provider:model, instead of the set one.")
+@shared_options("agent", "user", "format")
+def talk(
+    options: SharedOptions,
+    words: tuple[str, ...],
+    *,
+    message: str | None,
+    session: str,
+    last: bool,
+    retry: bool,
+    mode: str,
+    model: str,
+) -> None:
+    """Talk to an agent, line by line or one message.
+
+    With a message, its answer is printed as it comes, and that is all; without one, a conversation
+    begins, line by line. The tools that the agent used and the pages that it wrote are listed on
+    standard error.
+    """
+    message = _select_message(words, message)
+    context = options.open()
+    if last:
+        session = _newest_session(context, options.where)
+    if retry and (message is not None or not session):
+        raise click.UsageError("--retry needs --session or --last, and no message.")
+    chat_input = Saying(message, session, mode, model=model)
+    try:
+        _talk(context, options, chat_input, retry=retry)
+    finally:
+        if not context.is_remote:  # a server uses its own models
+            context.parts.models().close()
+
+
+def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
+    """Take the message from the words of the command or from its option."""
+    if words and option is not None:
+        raise click.UsageError("The message is there twice: as an argument and by --message.")
+    if len(words) > 1:
+        raise click.UsageError('Put the message in quotes: looseleaf chat "one message".')
+    if words and (similar := _similar_command(words[0])):
+        misplaced_text = f"{similar} is a command: put it before the options."
+        misspelled_text = f"No such command {words[0]!r}. Did you mean {similar}?"
+        raise click.UsageError(
+            f"{misplaced_text if similar == words[0] else misspelled_text} "
+            f"To send it as a message, use --message {words[0]}."
+        )
+    text = words[0] if words else option
+    if text != "-":
+        return text
+    take_stdin("message")
+    return sys.stdin.read()
+
+
+def _similar_command(word: str) -> str:
+    """Find the command that a single word may be a misspelling of; "" for a real message."""
+    parent = click.get_current_context().parent
+    names = list(parent.command.entries) if parent and isinstance(parent.command, Group) else []
+    matches = difflib.get_close_matches(word, names, 1, cutoff=0.75) if word.islower() else []
+    return matches[0] if matches else ""
+
+
+def _talk(context: Context, options: SharedOptions, chat_input: Saying, *, retry: bool) -> None:
+    message, session, model = chat_input.message, chat_input.session, chat_input.model
+    if message is not None and options.json:
+        reply = chat.send_message(
+            context,
+            message,
+            session=session,
+            mode=chat_input.mode,
+            model=model,
+            where=options.where,
+        )
+        print_document(to_json_value(reply))
+    elif retry and options.json:
+        print_document(to_json_value(chat.continue_chat(context, session, model=model)))
+    elif message is not None or retry:
+        _print_answer(context, converse(context, chat_input, options.where))
+    elif options.json:
+        raise click.UsageError("--format json needs a message: one question, one document.")
+    else:
+        _line_by_line(context, chat_input, options.where)
+
+
+def _newest_session(context: Context, where: Where) -> str:
+    newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
+    if not newest_sessions:
+        raise Invalid("There is no session yet to go on with.")
+    return newest_sessions[0].session_id
+
+
+def _line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
+    session = None
+    if start.session:
+        session = transcripts.show_session(context, start.session, limit=1).session
+    agent = session.agent_slug if session else show_agent(context, page_owner.agent).slug
+    is_person = sys.stdin is not None and sys.stdin.isatty()
+    if is_person:
+        _remember_lines(context, start.session)
+        title_note = f", {session.title!r}" if session else ""
+        note(f"Talking to {agent}{title_note}. /help lists the commands.")
+    current = start.session
+    for line in _lines(is_person):
+        if line in ("/quit", "/exit"):
+            return
+        if line == "/help":
+            print_text(HELP + "\n")
+        elif line == "/new":
+            current = ""
+        elif line == "/finish":
+            current = _finish(context, current)
+        elif line:
+            line_saying = Saying(line, current, start.mode, model=start.model)
+            current = _send_line(context, line_saying, page_owner) or current
+
+
+def _lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
+    while True:
+        try:
+            line = input("you> ") if is_person else sys.stdin.readline()
+        except EOFError:
+            print_text("\n")
+            return
+        if not is_person and not line:
+            return
+        yield line.strip()
+
+
+def _remember_lines(context: Context, session: str) -> None:
+    """Let the arrow keys recall the earlier messages of this session."""
+    try:
+        import readline
+    except ImportError:
+        return  # some Pythons have no readline; then lines are plain
+    readline.clear_history()
+    for entry in transcripts.show_session(context, session).messages if session else ():
+        if entry["role"] == "user" and "\n" not in entry["content"]:
+            readline.add_history(entry["content"])
+
+
+def _finish(context: Context, session: str) -> str:
+    if session:
+        try:
+            result = finish_session(context, session)
+        except LooseleafError as error:
+            complain(str(error), error=error)
+            return session
+        note(f"Finished; told in {result.file}." if result.file else "Finished.")
+    return ""
+
+
+def _send_line(context: Context, chat_input: Saying, where: Where) -> str:
+    """Send one line; a failure is reported, and the conversation goes on."""
+    try:
+        return _print_answer(context, converse(context, chat_input, where))
+    except LooseleafError as error:
+        complain(str(error), error=error)
+    except KeyboardInterrupt:
+        note("(stopped)")
+    newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
+    return chat_input.session or (newest_sessions[0].session_id if newest_sessions else "")
+
+
+def _print_answer(context: Context, events: Iterator[Event]) -> str:
+    """Print an answer as it comes; on a terminal it counts as read. Return the session."""
+    session = _print_events(events)
+    if session and on_terminal():
+        sessions.mark_read(context, session)
+    return session
+
+
+def _print_events(events: Iterator[Event]) -> str:
+    session, has_text = "", False
+    for event in events:
+        if isinstance(event, Began):
+            session = event.session
+        elif isinstance(event, Said):
+            print_text(escape(event.text))
+            has_text = True
+        elif isinstance(event, Ended):
+            session = event.session
+            _end(event, has_text=has_text)
+        else:
+            if has_text:
+                print_text("\n")
+                has_text = False
+            _note(event)
+    return session
+
+
+def _end(event: Ended, *, has_text: bool) -> None:
+    if not has_text and event.text:
+        print_text(escape(event.text))  # a repeated request
+    if has_text or event.text:
+        print_text("\n")
+    if event.warning:
+        note(event.warning)
+    elif event.status == "cancelled":
+        note("(stopped)")
+
+
+def _note(event: Event) -> None:
+    if isinstance(event, Called):
+        note(f"[{event.tool} {event.arguments[:_ARGUMENT_CHARACTERS]}]")
+    elif isinstance(event, Returned):
+        for change in event.written:
+            note(f"[wrote {change.file}, revision {change.revision}]")
+        if event.failed:
+            note(f"[{event.tool} failed: {event.text[:_ARGUMENT_CHARACTERS]}]")
+    elif isinstance(event, Waiting):
+        note(f"[{event.why}; asking again in {event.seconds:.1f} s]")
+    elif isinstance(event, Compacted) and not event.error:
+        note(f"[summed up the first {event.through} messages]")

@@ -1,0 +1,107 @@
+"""The progress of a job on a terminal: its steps, their times and tokens, drawn again in place."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from looseleaf.cli.colors import paint
+from looseleaf.cli.escapes import escape_line
+from looseleaf.cli.output import columns, on_terminal, print_text, say
+from looseleaf.operations.jobs import show_job
+from looseleaf.times import now, parse_time
+
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+    from looseleaf.operations.job_documents import JobInfo, StepInfo
+
+FINAL = ("completed", "completed_no_items", "agent_skipped", "failed", "cancelled")
+STILL = (*FINAL, "waiting", "paused")  # a person must act before anything happens
+_MARKS = {
+    "completed": ("✓", "green"),
+    "processing": ("▸", "yellow"),
+    "failed": ("✗", "red"),
+    "waiting": ("…", "yellow"),
+}
+_LOOK_SECONDS = 0.2
+
+
+def watch_job(context: Context, job_id: int) -> JobInfo:
+    """Show a job until nothing more happens by itself; return it as it is then."""
+    view = JobView()
+    while True:
+        job = show_job(context, job_id)
+        view.show(job)
+        if job.status in STILL or (job.status == "pending" and job.next_attempt_at):
+            return job
+        time.sleep(_LOOK_SECONDS)
+
+
+class JobView:
+    """Draws a job; without a terminal, each change of a step is one line."""
+
+    def __init__(self) -> None:
+        self._height = 0
+        self._last_lines: dict[str, str] = {}
+        self._is_live = on_terminal()
+
+    def show(self, job: JobInfo) -> None:
+        """Draw the job as it is now."""
+        if self._is_live:
+            lines = format_job(job)
+            erase = f"\x1b[{self._height}A\x1b[J" if self._height else ""
+            print_text(erase + "".join(f"{line}\n" for line in lines))
+            self._height = len(lines)
+            return
+        for step in job.steps:
+            line = f"{step.label or step.type}: {step.status}{_reason(step.reason)}"
+            if step.status != "pending" and self._last_lines.get(step.id) != line:
+                say(line)
+            self._last_lines[step.id] = line
+        if job.status in STILL and self._last_lines.get("") != job.status:
+            say(describe_end(job))
+            self._last_lines[""] = job.status
+
+
+def format_job(job: JobInfo) -> list[str]:
+    """Return the lines of a job: its name, one line for each step, and its state."""
+    lines = [paint(_cut(f"Job {job.job_id}: {job.label}"), "bold")]
+    lines += [_format_step(step) for step in job.steps]
+    return [*lines, _cut(describe_end(job))]
+
+
+def describe_end(job: JobInfo) -> str:
+    """Say in one line how far a job is."""
+    tokens = job.input_tokens + job.output_tokens
+    figures = f"{job.seconds:.1f} s" if job.completed_at else _elapsed(job.started_at, "")
+    figures += f", {tokens} tokens" if tokens else ""
+    again = f", again at {job.next_attempt_at}" if job.next_attempt_at else ""
+    return f"{job.status}{_reason(job.reason)}{again}{f' ({figures})' if figures else ''}"
+
+
+def _format_step(step: StepInfo) -> str:
+    mark, color = _MARKS.get(step.status, ("·", ""))
+    seconds = _elapsed(step.started_at, step.ended_at) if step.status != "pending" else ""
+    tokens = step.input_tokens + step.output_tokens
+    details = [text for text in (seconds, f"{tokens} tokens" if tokens else "") if text]
+    details += [f"{write.file} revision {write.revision}" for write in step.writes]
+    state = step.progress or step.reason
+    text = _cut(f"{step.label or step.type}  {', '.join(details)}  {state}".rstrip(), 4)
+    return f"  {paint(mark, color) if color else mark} {text}"
+
+
+def _elapsed(start: str, end: str) -> str:
+    if not start:
+        return ""
+    seconds = (parse_time(end) if end else now()) - parse_time(start)
+    return f"{max(seconds, 0.0):.1f} s"
+
+
+def _reason(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _cut(text: str, margin: int = 0) -> str:
+    space = max(columns() - margin - 1, 20)
+    line = escape_line(text)
+    return line if len(line) <= space else f"{line[: space - 1]}…"

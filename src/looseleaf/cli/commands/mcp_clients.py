@@ -1,0 +1,195 @@
+"""`looseleaf mcp install | uninstall | status`: connecting programs to a workspace."""
+
+from __future__ import annotations
+
+import click
+
+from looseleaf.cli.arguments import SharedOptions, confirm, require_local, shared_options
+from looseleaf.cli.commands.mcp import NOT_REMOTE, all_agents_option, tools_option
+from looseleaf.cli.formats import print_document, print_table
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import complain, print_text, say
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.mcp_server.clients.config_edits import (
+    Edit,
+    Plan,
+    check_plan,
+    plan_edits,
+    snippets,
+    write,
+)
+from looseleaf.mcp_server.clients.launch import hook_words, stable_command
+from looseleaf.mcp_server.clients.programs import CLIENTS, NAME
+from looseleaf.mcp_server.clients.status import Status, read_status
+from looseleaf.values import as_dict, changed
+from looseleaf.workspace import Workspace
+
+client_option = click.option(
+    "--client", type=click.Choice(list(CLIENTS)), required=True, help="Which program."
+)
+project_option = click.option(
+    "--project", is_flag=True, help="For the project in this folder only, not for all."
+)
+name_option = click.option(
+    "--name", default=NAME, metavar="WORD", help="What the program calls the server."
+)
+print_option = click.option(
+    "--print", "action", flag_value="print", help="Print the entries and change nothing."
+)
+dry_option = click.option(
+    "--dry-run", "action", flag_value="dry-run", help="Show the change and make none."
+)
+yes_option = click.option("--yes", "action", flag_value="yes", help="Do not ask.")
+
+
+@command(
+    "install",
+    "looseleaf mcp install --client claude-code",
+    "looseleaf mcp install --client cursor --agent ada --project",
+    "looseleaf mcp install --client codex --print",
+)
+@client_option
+@tools_option
+@all_agents_option
+@project_option
+@name_option
+@click.option("--no-hook", is_flag=True, help="The server only; sessions start without memory.")
+@print_option
+@dry_option
+@yes_option
+@shared_options("agent", "user")
+def install(
+    options: SharedOptions, client: str, tools: str, name: str, *, all_agents: bool, project: bool,
+    no_hook: bool, action: str | None,
+) -> None:  # fmt: skip
+    """Connect a program: its server and its hook.
+
+    Shows the change to the program's configuration first, and asks. The hook gives a session its
+    memory when it starts, where the program has hooks; the server gives it the tools.
+    """
+    require_local(options, NOT_REMOTE)
+    plan = Plan(CLIENTS[client], name, project)
+    check_plan(plan)
+    plan = _with_commands(plan, options, tools, all_agents=all_agents)
+    if no_hook:
+        plan = changed(plan, hook=())
+    if action == "print":
+        _print_entries(plan)
+        return
+    try:
+        edits = plan_edits(plan)
+    except Invalid as error:
+        complain(f"{error} These are the lines to put in yourself:", error=error)
+        _print_entries(plan)
+        raise click.exceptions.Exit(2) from error
+    if not edits:
+        say(f"{plan.client.title} has it already: {plan.server_file}")
+        return
+    if _write_edits(edits, action):
+        # The database is created here: a server would need three times its memory for it.
+        options.workspace().accounts()
+        say(f"{plan.client.title} starts it from now on; restart it if it is running.")
+    for line in _approvals(plan):
+        say(line)
+
+
+@command("uninstall", "looseleaf mcp uninstall --client claude-code")
+@client_option
+@project_option
+@name_option
+@dry_option
+@yes_option
+@shared_options()
+def uninstall(
+    options: SharedOptions, client: str, name: str, *, project: bool, action: str | None
+) -> None:
+    """Take our entries out of a program's files.
+
+    The server and its hook. Shows the change first, and asks. Nothing else in the files is touched.
+    """
+    require_local(options, NOT_REMOTE)
+    plan = Plan(CLIENTS[client], name, project)
+    check_plan(plan)
+    edits = plan_edits(plan)
+    if not edits:
+        say(f"{plan.server_file} has no entry {name}.")
+        return
+    _write_edits(edits, action)
+
+
+@command("status", "looseleaf mcp status", "looseleaf mcp status --format json")
+@shared_options("format")
+def status(options: SharedOptions) -> None:
+    """Show which programs are connected to which workspace.
+
+    For this user and for the project in this folder: workspace, agent, whether the session-start
+    hook is there, and what is missing.
+    """
+    require_local(options, NOT_REMOTE, by_option=True)
+    rows = read_status()
+    if options.json:
+        print_document({"clients": [as_dict(row) for row in rows]})
+        return
+    headers = ("CLIENT", "SCOPE", "NAME", "WORKSPACE", "AGENT", "HOOK", "STATE")
+    print_table(headers, map(_format_row, rows), shrink="STATE")
+
+
+def _format_row(row: Status) -> tuple[str, ...]:
+    state = "; ".join(row.problems) or ("connected" if row.name else "not connected")
+    agent = row.agent or ("all" if row.name else "-")
+    place = (row.client, row.scope, row.name or "-", row.workspace or "-")
+    return (*place, agent, row.hook or "-", state)
+
+
+def _write_edits(edits: list[Edit], action: str | None) -> bool:
+    for edit in edits:
+        for line in edit.diff.split("\n"):
+            say(line)
+    if action == "dry-run":
+        say("Nothing was changed.")
+        return False
+    paths = " and ".join(edit.path for edit in edits)
+    confirm(f"Write this to {paths}?", yes=action == "yes")
+    write(edits)
+    return True
+
+
+def _print_entries(plan: Plan) -> None:
+    entries = snippets(plan)
+    for path, text in entries.items():
+        if len(entries) > 1:
+            say(f"# In {path}:")
+        print_text(text)
+
+
+def _approvals(plan: Plan) -> list[str]:
+    client = plan.client
+    texts = (client.project_approval if plan.project else "", client.approval)
+    lines = [f"To approve: {text}" for text in texts if text]
+    if not client.hooks:
+        lines.append(
+            f"{client.title} has no session-start hook that we know of: its models read the memory "
+            "with the tools."
+        )
+    return lines
+
+
+def _with_commands(plan: Plan, options: SharedOptions, tools: str, *, all_agents: bool) -> Plan:
+    """Add the commands that start the server and the hook, from any folder."""
+    workspace = Workspace.open(options.root, surface="cli")
+    program = stable_command()
+    try:
+        agent = workspace.agents.resolve(options.agent).slug
+    except LooseleafError:
+        if not all_agents:
+            raise
+        agent = ""  # without a default agent, a session starts without memory
+    words = [*program, "mcp", "--root", workspace.root]
+    words += ["--all-agents"] if all_agents else ["--agent", agent]
+    user = ["--user", str(options.user)] if options.user is not None else []
+    words += user
+    if tools != "small":
+        words += ["--tools", tools]
+    hook_options = (*user, *plan.client.hook_options)
+    hook = hook_words(program, workspace.root, agent, *hook_options) if agent else []
+    return changed(plan, words=tuple(words), hook=tuple(hook))

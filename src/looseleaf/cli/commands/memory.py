@@ -1,0 +1,296 @@
+"""`looseleaf memory …`: pages and their sections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.cli.arguments import (
+    CHANGE,
+    PAGE,
+    SharedOptions,
+    complete_pages,
+    parse_target,
+    shared_options,
+    split_content,
+)
+from looseleaf.cli.argv import is_page, parse_page_and_section
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import say, show, warn
+from looseleaf.memory.page_text import MAIN
+from looseleaf.operations import memory as operations
+from looseleaf.times import format_microseconds
+from looseleaf.values import as_dict
+
+if TYPE_CHECKING:
+    from looseleaf.cli.arguments import Target
+    from looseleaf.memory.pages import Saved
+
+position_option = click.option(
+    "--position", type=int, metavar="N", help="Which section, counted from 1."
+)
+page_option = click.option("--page", is_flag=True, help="The whole page, not a section of it.")
+if_match_option = click.option(
+    "--if-match", metavar="HASH", help="Only this version of the page (or absent)."
+)
+allow_shrink_option = click.option(
+    "--allow-shrink", is_flag=True, help="Even if a core page loses most of its text."
+)
+from_file_option = click.option(
+    "--from-file", type=click.Path(), metavar="PATH", help="Take the content from a file."
+)
+raw_option = click.option("--raw", is_flag=True, help="Exactly the bytes, on a terminal too.")
+
+
+@command(
+    "read",
+    "looseleaf memory read",
+    'looseleaf memory read "Lessons Learned"',
+    "looseleaf memory read SOUL.md Identity --agent ada",
+    "looseleaf memory read MEMORY.md --as-of 2026-04-17",
+)
+@click.argument(
+    "names", nargs=-1, metavar="[FILE|SECTION] [SECTION]", shell_complete=complete_pages
+)
+@position_option
+@click.option("--as-of", metavar="TIME|REVISION", default="", help="What it said then.")
+@raw_option
+@shared_options(*PAGE)
+def read(
+    options: SharedOptions, names: tuple[str, ...], position: int | None, as_of: str, *, raw: bool
+) -> None:
+    """Print a page, or one section of it.
+
+    Without a name, MEMORY.md. A single name that ends in .md, .markdown or .txt is a page; any
+    other is a section of MEMORY.md.
+    """
+    if len(names) > 2:
+        raise click.UsageError(
+            "Too many arguments: a page and a section are enough to name a place."
+        )
+    file, section = parse_page_and_section(names, MAIN)
+    page = operations.read_memory(
+        options.open(), file, section=section, position=position, where=options.where, as_of=as_of
+    )
+    if not options.json:
+        show(page.raw, exact=raw)
+        return
+    print_document(
+        {
+            "file": page.file,
+            "layer": page.layer,
+            "section": page.section,
+            "position": position,
+            "as_of": as_of or None,
+            "content": page.content,
+            "hash": page.hash,
+            "bytes": page.size,
+            "updated": format_microseconds(page.updated) if page.updated else None,
+        }
+    )
+
+
+@command("sections", "looseleaf memory sections", "looseleaf memory sections SOUL.md --format json")
+@click.argument("file", required=False, shell_complete=complete_pages)
+@click.option("--file", "file_option", metavar="FILE", help="The same as FILE.")
+@shared_options(*PAGE)
+def sections(options: SharedOptions, file: str | None, file_option: str | None) -> None:
+    """List the sections of a page.
+
+    Without a name, those of MEMORY.md.
+    """
+    if file and file_option and file != file_option:
+        raise click.UsageError(f"Which page: {file!r} or {file_option!r}?")
+    page = file or file_option or MAIN
+    page_sections = operations.list_sections(options.open(), page, where=options.where)
+    if options.json:
+        documents = [
+            {
+                "position": section.position,
+                "name": section.name,
+                "line": section.line,
+                "bytes": section.bytes,
+            }
+            for section in page_sections
+        ]
+        print_document({"file": page, "sections": documents})
+    elif page_sections:
+        rows = [
+            (section.position, section.name, section.line, section.bytes)
+            for section in page_sections
+        ]
+        print_table(("POSITION", "NAME", "LINE", "BYTES"), rows, shrink="NAME")
+    else:
+        say(f"{page} has no sections.")
+
+
+@command(
+    "write",
+    'looseleaf memory write "Site Knowledge" "- PHP 8.4, one server"',
+    'looseleaf memory write RULES.md Safety --from-file safety.md --reason "after the review"',
+    "looseleaf memory write notes.md --page - < notes.md",
+)
+@click.argument(
+    "words", nargs=-1, metavar="[FILE] [SECTION] CONTENT", shell_complete=complete_pages
+)
+@click.option(
+    "--mode", type=click.Choice(["set", "append"]), default="set", help="Replace (set) or add."
+)
+@page_option
+@position_option
+@from_file_option
+@if_match_option
+@allow_shrink_option
+@shared_options(*CHANGE)
+def write(
+    options: SharedOptions,
+    *,
+    words: tuple[str, ...],
+    mode: str,
+    position: int | None,
+    from_file: str | None,
+    if_match: str | None,
+    allow_shrink: bool,
+    page: bool,
+) -> None:
+    """Set one section of a page, or a whole page.
+
+    A section that is not there is added. Without FILE, MEMORY.md. CONTENT - is standard input, and
+    content may begin with a dash. No other section changes. A core page does not shrink to less
+    than a tenth, and standard input that has nothing replaces nothing, without --allow-shrink.
+    """
+    names, content = split_content(words, from_file, may_be_empty=allow_shrink)
+    change_target = parse_target(names, page=page, position=position)
+    if mode == "append":
+        if if_match is not None:
+            raise click.UsageError(
+                "--if-match guards what is replaced; appending replaces nothing."
+            )
+        _append(options, change_target, content())
+    elif change_target.whole:
+        result = operations.write_page(
+            options.open(), change_target.file, content(), where=options.where, if_match=if_match,
+            allow_shrink=allow_shrink,
+        )  # fmt: skip
+        print_saved(options, f"Wrote {change_target.title}", result)
+    else:
+        result = operations.update_memory(
+            options.open(), change_target.section, content(), mode="set", file=change_target.file,
+            position=change_target.position, where=options.where, if_match=if_match,
+            allow_shrink=allow_shrink,
+        )  # fmt: skip
+        print_saved(options, f"Set {change_target.title}", result, section=change_target.section)
+
+
+@command(
+    "append",
+    'looseleaf memory append "Lessons Learned" "- Purge the cache after a deploy"',
+    'looseleaf memory append notes.md "One more line at the end of the page"',
+    "git log -1 --format=%s | looseleaf memory append State -",
+)
+@click.argument(
+    "words", nargs=-1, metavar="[FILE] [SECTION] CONTENT", shell_complete=complete_pages
+)
+@page_option
+@position_option
+@from_file_option
+@shared_options(*CHANGE)
+def append(
+    options: SharedOptions,
+    words: tuple[str, ...],
+    position: int | None,
+    from_file: str | None,
+    *,
+    page: bool,
+) -> None:
+    """Add to the end of a section or of a page.
+
+    A section or page that is not there is made. FILE with CONTENT alone adds to the end of the
+    page; SECTION with CONTENT adds to a section of MEMORY.md. CONTENT - is standard input.
+    """
+    names, content = split_content(words, from_file)
+    is_whole_page = len(names) == 1 and is_page(names[0]) and position is None
+    _append(options, parse_target(names, page=page or is_whole_page, position=position), content())
+
+
+def _append(options: SharedOptions, place: Target, content: str) -> None:
+    if place.whole:
+        result = operations.append_page(options.open(), place.file, content, where=options.where)
+    else:
+        result = operations.update_memory(
+            options.open(), place.section, content, file=place.file, mode="append",
+            position=place.position, where=options.where,
+        )  # fmt: skip
+    print_saved(options, f"Appended to {place.title}", result, section=place.section)
+
+
+@command("delete", "looseleaf memory delete State", "looseleaf memory delete notes.md --page")
+@click.argument("names", nargs=-1, metavar="[FILE] [SECTION]", shell_complete=complete_pages)
+@page_option
+@position_option
+@if_match_option
+@shared_options(*CHANGE)
+def delete(
+    options: SharedOptions,
+    names: tuple[str, ...],
+    position: int | None,
+    if_match: str | None,
+    *,
+    page: bool,
+) -> None:
+    """Delete one section of a page, or a whole page.
+
+    The text stays in the history. Core pages cannot be deleted; clear them instead.
+    """
+    place = parse_target(names, page=page, position=position)
+    if not place.whole:
+        result = operations.delete_section(
+            options.open(), place.section, file=place.file, position=place.position,
+            where=options.where, if_match=if_match,
+        )  # fmt: skip
+        print_saved(options, f"Deleted {place.title}", result, section=place.section)
+        return
+    deletion = operations.delete_page(
+        options.open(), place.file, where=options.where, if_match=if_match
+    )
+    if options.json:
+        print_document({"file": place.file, **as_dict(deletion)})
+    else:
+        say(f"Deleted {place.file} (revision {deletion.revision}; its text stays in the history).")
+
+
+@command(
+    "clear",
+    "looseleaf memory clear MEMORY.md",
+    'looseleaf memory clear SOUL.md --reason "starting over"',
+)
+@click.argument("file", shell_complete=complete_pages)
+@if_match_option
+@shared_options(*CHANGE)
+def clear(options: SharedOptions, file: str, if_match: str | None) -> None:
+    """Empty a page, core pages too.
+
+    The text stays in the history.
+    """
+    result = operations.clear_page(options.open(), file, where=options.where, if_match=if_match)
+    print_saved(options, f"Cleared {file}", result)
+
+
+def print_saved(
+    options: SharedOptions, sentence: str, result: Saved, *, section: str | None = None
+) -> None:
+    """Print the result of a change, and the warnings about the page."""
+    if options.json:
+        fields = as_dict(result)
+        file = fields.pop("filename")
+        print_document({"file": file, "section": section, **fields})
+        return
+    size = format_count(result.bytes, "byte")
+    if result.changed:
+        say(f"{sentence} (revision {result.revision}, {size}).")
+    else:
+        say(f"{result.filename} says so already; nothing changed ({size}).")
+    for warning in result.warnings:
+        warn(warning)

@@ -1,0 +1,299 @@
+"""`looseleaf prompt show | explain | diff`: the prompt of an agent, and the rules behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.catalog.tools.access import GIVEN
+from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import command
+from looseleaf.cli.hook_options import hook_options, host_option, max_characters_option, select_host
+from looseleaf.cli.output import say, show
+from looseleaf.cli.workflow_options import select_mode, workflow_options
+from looseleaf.errors import LooseleafError
+from looseleaf.operations import prompt as operations
+from looseleaf.prompt import formats
+from looseleaf.prompt.explain import INJECTED
+from looseleaf.values import as_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from looseleaf.prompt.reports import Candidate, Comparison, Explanation, Prefix, ToolCandidate
+
+    Function = Callable[..., object]
+
+mode_option = click.option(
+    "--mode", metavar="MODE", help="chat, pipeline, system or your own; else chat."
+)
+as_of_option = click.option(
+    "--as-of", default="", metavar="TIME", help="Of the pages as they were, in UTC."
+)
+OWNER_OPTIONS = ("agent", "user")
+
+
+def narrowing_options(function: Function) -> Function:
+    """Add the options that narrow one request."""
+    deny = click.option("--deny", multiple=True, metavar="FILE", help="Leave a page out; repeat.")
+    allow = click.option(
+        "--allow-only", multiple=True, metavar="FILE", help="Give no page but this; repeat."
+    )
+    return deny(allow(function))
+
+
+@command(
+    "show",
+    "looseleaf prompt show",
+    "looseleaf prompt show --agent ada --mode pipeline --format anthropic",
+    "looseleaf prompt show --hook session-start",
+)
+@mode_option
+@as_of_option
+@narrowing_options
+@workflow_options
+@click.option(
+    "--format", "shape", type=click.Choice(formats.FORMATS), default="text", help="Else text."
+)
+@click.option(
+    "--hook", type=click.Choice(formats.HOOKS), help="As a hook of a coding agent prints it."
+)
+@host_option
+@max_characters_option
+@click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
+@shared_options(*OWNER_OPTIONS)
+def show_prompt(  # noqa: PLR0913 - one for each option
+    options: SharedOptions,
+    *,
+    mode: str | None,
+    as_of: str,
+    deny: tuple[str, ...],
+    allow_only: tuple[str, ...],
+    shape: str,
+    hook: str | None,
+    host: str | None,
+    max_characters: int,
+    raw: bool,
+    **workflow: Any,  # noqa: ANN401 - the options of a workflow
+) -> None:
+    """Print what an agent is given before the conversation.
+
+    With --hook, the JSON that Claude Code and Codex read when a session starts. It fits into what
+    they take; pages that do not fit are named in it. A failure is told in that JSON, too, and the
+    session starts without memory.
+    """
+
+    def compose(shape: str) -> dict[str, Any]:
+        prompt = operations.compose_prompt(
+            options.open(),
+            select_mode(mode, workflow),
+            where=options.where,
+            as_of=as_of,
+            format=shape,
+            deny=deny,
+            allow_only=allow_only or None,
+            host=host or "",
+            max_characters=max_characters,
+            **workflow,
+        )
+        return {**prompt}
+
+    if hook:
+        try:
+            # On one line: the limit of a host is short, and an indent is no memory.
+            print_document(compose("hook"), indent=None)
+        except LooseleafError as error:
+            print_document({"systemMessage": f"looseleaf: {error}"})
+    elif shape == "text":
+        show(compose(shape)["text"].encode() + b"\n", exact=raw)
+    else:
+        print_document(compose(shape))
+
+
+@command(
+    "explain",
+    "looseleaf prompt explain",
+    "looseleaf prompt explain --agent ada --mode system --format json",
+    "looseleaf prompt explain --pipeline daily-music-news --flow morning",
+)
+@mode_option
+@as_of_option
+@narrowing_options
+@workflow_options
+@hook_options
+@shared_options(*OWNER_OPTIONS, "format")
+def explain(
+    options: SharedOptions,
+    *,
+    mode: str | None,
+    as_of: str,
+    deny: tuple[str, ...],
+    allow_only: tuple[str, ...],
+    hook: bool,
+    host: str | None,
+    max_characters: int,
+    **workflow: Any,  # noqa: ANN401 - the options of a workflow
+) -> None:
+    """List what was considered for a prompt, and which rule decided.
+
+    Every page and directive in order: given or left out, its size, and who changed it last.
+    """
+    explanation = operations.explain_prompt(
+        options.open(),
+        select_mode(mode, workflow),
+        where=options.where,
+        as_of=as_of,
+        deny=deny,
+        allow_only=allow_only or None,
+        host=select_host(hook=hook, host=host),
+        max_characters=max_characters,
+        **workflow,
+    )
+    if options.json:
+        candidates = [as_dict(candidate) for candidate in explanation.candidates]
+        stable = as_dict(explanation.stable)
+        tools = [as_dict(tool) for tool in explanation.tools]
+        parts = {"candidates": candidates, "stable": stable, "tools": tools}
+        print_document({**as_dict(explanation), **parts})
+        return
+    _print_explanation(explanation)
+
+
+def _print_explanation(explanation: Explanation) -> None:
+    rows: list[tuple[object, ...]] = []
+    directive = ""
+    for candidate in explanation.candidates:
+        heading = f"{candidate.priority} {candidate.directive}"
+        if candidate.directive not in (directive, candidate.name):
+            rows.append((heading, *[""] * 5))
+        directive = candidate.directive
+        layer = f" ({candidate.layer})" if candidate.layer else ""
+        label = heading if candidate.name == candidate.directive else f"   {candidate.name}{layer}"
+        sizes = (
+            f"{candidate.bytes:,}",
+            f"{candidate.comments:,}" if candidate.comments else "",
+            f"{candidate.tokens:,}",
+        )
+        rows.append((label, *sizes, _status(candidate, explanation), _change(candidate)))
+    headers = ("WHAT", "BYTES", "COMMENTS", "TOKENS", "STATUS", "CHANGED")
+    print_table(headers, rows, shrink="CHANGED", right=("BYTES", "COMMENTS", "TOKENS"))
+    say(_total(explanation))
+    say(f"Stable beginning: {_prefix(explanation.stable)}")
+    if explanation.comments:
+        say(f"Comments left out: {format_count(explanation.comments, 'byte')}.")
+    for candidate in explanation.candidates:
+        if candidate.detail:
+            say(f"{candidate.name}: {candidate.detail}")
+    for tool in explanation.tools:
+        say(f"Tool {tool.name}: {_tool_status(tool)}")
+
+
+def _tool_status(tool: ToolCandidate) -> str:
+    if tool.rule != GIVEN:
+        return f"left out: {tool.rule.replace('_', ' ')}"
+    return f"given ({', '.join(tool.actions)})" if tool.actions else "given"
+
+
+def _status(candidate: Candidate, explanation: Explanation) -> str:
+    if candidate.rule != INJECTED:
+        return f"left out: {candidate.rule.replace('_', ' ')}"
+    return f"{INJECTED} in part" if candidate.name in explanation.truncated else INJECTED
+
+
+def _change(candidate: Candidate) -> str:
+    by = f" by {candidate.by}" if candidate.by else ""
+    return f"{candidate.changed}{by}" if candidate.rule == INJECTED else ""
+
+
+def _total(explanation: Explanation) -> str:
+    size = f"{format_count(explanation.bytes, 'byte')}, {format_count(explanation.words, 'word')}"
+    tokens = f"{format_count(explanation.tokens, 'token')} ({explanation.tokenizer})"
+    messages = format_count(explanation.messages, "message")
+    return f"Agent {explanation.agent}, mode {explanation.mode}: {messages}, {size}, {tokens}."
+
+
+def _prefix(prefix: Prefix) -> str:
+    parts = (
+        format_count(prefix.messages, "message"),
+        format_count(prefix.bytes, "byte"),
+        format_count(prefix.tokens, "token"),
+    )
+    return f"{', '.join(parts)}, sha256 {prefix.hash[:16]}"
+
+
+@command(
+    "diff",
+    "looseleaf prompt diff --as-of 2026-04-16",
+    "looseleaf prompt diff --agent ada --to-agent bob",
+    "looseleaf prompt diff --mode chat --to-mode pipeline",
+)
+@mode_option
+@as_of_option
+@click.option("--to-mode", default="", metavar="MODE", help="Compare with this mode.")
+@click.option(
+    "--to-agent", metavar="ID|SLUG", help="With this agent.", shell_complete=complete_agents
+)
+@click.option("--to-as-of", default="", metavar="TIME", help="With the pages at this time.")
+@shared_options(*OWNER_OPTIONS, "format")
+def diff(
+    options: SharedOptions,
+    *,
+    mode: str | None,
+    as_of: str,
+    to_mode: str,
+    to_agent: str | None,
+    to_as_of: str,
+) -> None:
+    """Compare two prompts and name the first byte that differs.
+
+    Of two times, agents or modes. Up to that byte a provider's cache can be used again.
+    """
+    comparison = operations.diff_prompts(
+        options.open(),
+        "chat" if mode is None else mode,
+        where=options.where,
+        as_of=as_of,
+        other=operations.Side(to_mode, to_agent, to_as_of),
+    )
+    if options.json:
+        differences = [as_dict(difference) for difference in comparison.differences]
+        common = as_dict(comparison.common)
+        print_document({**as_dict(comparison), "differences": differences, "common": common})
+    elif comparison.same:
+        size = format_count(comparison.bytes[0], "byte")
+        say(f"The prompts are the same: {size}, {comparison.hash[0][:16]}.")
+    else:
+        _print_difference(comparison)
+
+
+def _print_difference(comparison: Comparison) -> None:
+    rows = [
+        (
+            change.kind,
+            change.directive,
+            change.name,
+            change.layer,
+            *change.bytes,
+            _rules(change.rule),
+        )
+        for change in comparison.differences
+        if change.kind != "same"
+    ]
+    headers = ("CHANGE", "DIRECTIVE", "WHAT", "LAYER", "BEFORE", "AFTER", "RULE")
+    print_table(headers, rows, shrink="RULE")
+    message = f"message {comparison.message} ({comparison.name})"
+    location = f"{message}, line {comparison.line}, column {comparison.column}"
+    say(f"First difference: byte {comparison.first}, in {location}.")
+    say(f"  before: {comparison.before!r}")
+    say(f"  after:  {comparison.after!r}")
+    say(f"In common: {_prefix(comparison.common)}")
+    old, new = (f"{count:,}" for count in comparison.tokens)
+    say(f"Tokens ({comparison.tokenizer}): {old} before, {new} after.")
+
+
+def _rules(rules: tuple[str, str]) -> str:
+    before, after = (rule.replace("_", " ") or "not there" for rule in rules)
+    return before if before == after else f"{before} → {after}"

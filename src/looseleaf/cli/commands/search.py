@@ -1,0 +1,146 @@
+"""`looseleaf memory search`: a text in pages, or the pages about some words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, shared_options
+from looseleaf.cli.colors import highlight, paint
+from looseleaf.cli.escapes import escape, escape_line
+from looseleaf.cli.formats import format_count, print_document
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import print_text, say
+from looseleaf.operations import search as operations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from looseleaf.memory.search.results import Hit, Match, Results
+
+context_option = click.option(
+    "--context", "lines", type=int, default=2, metavar="N", help="Lines around a match; 2."
+)
+
+
+@command(
+    "search",
+    'looseleaf memory search "cache"',
+    "looseleaf memory search deploy --file MEMORY.md --section State --context 0",
+    'looseleaf memory search --words "payment gateway rollback"',
+)
+@click.argument("query")
+@click.option("--file", default="", help="Only this page.", shell_complete=complete_pages)
+@click.option("--section", default="", help="Only sections of this name.")
+@context_option
+@click.option("--limit", type=int, metavar="N", help="Show at most so many; 50, with --words 10.")
+@click.option("--as-of", metavar="TIME", default="", help="Search what pages said then.")
+@click.option("--words", is_flag=True, help="Rank pages by how much they are about the words.")
+@shared_options(*PAGE)
+def search(
+    options: SharedOptions,
+    *,
+    query: str,
+    file: str,
+    section: str,
+    lines: int,
+    limit: int | None,
+    as_of: str,
+    words: bool,
+) -> None:
+    """Find a text in pages, or the pages about some words.
+
+    Looks through all pages of the agent, its journal too, line by line, whatever the case.
+    """
+    if words:
+        if file or section:
+            raise click.UsageError("--words ranks whole pages: leave out --file and --section.")
+        hits = operations.find(
+            options.open(),
+            query,
+            limit=10 if limit is None else limit,
+            where=options.where,
+            as_of=as_of,
+        )
+        _print_hits(options, query, hits)
+        return
+    results = operations.search(
+        options.open(), query, file=file, section=section, lines=lines,
+        limit=50 if limit is None else limit, where=options.where, as_of=as_of,
+    )  # fmt: skip
+    print_results(options, query, results, place_of=_place)
+
+
+def _place(match: Match) -> str:
+    return f"{match.filename}: {match.section}" if match.section else match.filename
+
+
+def _print_hits(options: SharedOptions, query: str, hits: list[Hit]) -> None:
+    if options.json:
+        print_document({"query": query, "hits": _hit_documents(hits)})
+    elif hits:
+        _print_pages(hits)
+    else:
+        say(f"No page is about {query!r}.")
+
+
+def _print_pages(hits: Iterable[Hit]) -> None:
+    for hit in hits:
+        heading = f"--- [{hit.filename}] score {hit.score:.3g} ---"
+        print_text(paint(escape_line(heading), "bold") + "\n")
+        print_text(escape(hit.snippet) + "\n\n")
+
+
+def print_results(
+    options: SharedOptions, query: str, results: Results, *, place_of: Callable[[Match], str]
+) -> None:
+    """Print matches with the lines around them, their number and their freshness."""
+    if options.json:
+        print_document(_document(query, results))
+        return
+    for match in results.matches:
+        heading = f"--- [{place_of(match)}] line {match.line} ---"
+        print_text(paint(escape_line(heading), "bold") + "\n")
+        print_text(highlight(escape(match.context), query) + "\n\n")
+    match_count = len(results.matches)
+    total = format_count(results.total, "match")
+    if not results.total:
+        _print_pages(results.ranked)
+        ranked_note = (
+            " The pages above are about its words, the best first." if results.ranked else ""
+        )
+        say(f"No line has {query!r}.{ranked_note}")
+    elif match_count < results.total:
+        pages = format_count(results.files, "page")
+        say(f"{total} on {pages}; the first {match_count:,} are shown.")
+    else:
+        say(f"{total} on {format_count(results.files, 'page')}.")
+    if results.notice and results.total:
+        say(results.notice)
+    say(f"{results.freshness}.")
+
+
+def _hit_documents(hits: Iterable[Hit]) -> list[dict[str, object]]:
+    return [{"file": hit.filename, "score": hit.score, "snippet": hit.snippet} for hit in hits]
+
+
+def _document(query: str, results: Results) -> dict[str, object]:
+    return {
+        "query": query,
+        "matches": [
+            {
+                "file": match.filename,
+                "section": match.section,
+                "line": match.line,
+                "content": match.content,
+                "context": match.context,
+            }
+            for match in results.matches
+        ],
+        "total": results.total,
+        "files": results.files,
+        "freshness": results.freshness,
+        "ranked": _hit_documents(results.ranked),
+        "notice": results.notice,
+    }

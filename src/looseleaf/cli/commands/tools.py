@@ -1,0 +1,31 @@
+"""`looseleaf tools export`: the tools of models, as providers declare them."""
+
+from __future__ import annotations
+
+import click
+
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.tools.formats import FORMATS, all_tools, declare_tools
+from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.formats import print_document
+from looseleaf.cli.groups import command
+
+
+@command(
+    "export",
+    "looseleaf tools export --format openai",
+    "looseleaf tools export --agent ada --format anthropic",
+)
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="json", help="For whom.")
+@shared_options("agent")
+def export(options: SharedOptions, shape: str) -> None:
+    """Print every tool as JSON.
+
+    With --agent, the tools that its policy allows.
+    """
+    require_local(
+        options, "a server offers its tools itself, at /mcp and /wp-abilities/v1/abilities"
+    )
+    context = options.open()
+    agent = agent_of(context, options.agent) if options.agent else None
+    print_document({"tools": declare_tools(all_tools(context, agent), shape)})

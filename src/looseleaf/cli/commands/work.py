@@ -1,0 +1,39 @@
+"""`looseleaf work`: runs jobs and schedules until it is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import say
+
+
+@command("work", "looseleaf work")
+@shared_options()
+def work(options: SharedOptions) -> None:
+    """Run jobs and schedules without a server.
+
+    Any number of workers can share one workspace, and with PostgreSQL several machines. Ctrl-C
+    stops it: steps under way are finished first, and their jobs are left to the next worker.
+    """
+    require_local(options, "the server runs jobs itself", by_option=True)
+    with options.workspace() as workspace:
+        worker = workspace.workflow_jobs().start_worker()
+        say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
+        _wait_for_signal()
+        say("Stopping.")
+
+
+def _wait_for_signal() -> None:
+    """Wait for Ctrl-C, or for the signal by which a service is stopped."""
+    is_over = threading.Event()
+    previous = signal.signal(signal.SIGTERM, lambda *_: is_over.set())
+    try:
+        while not is_over.wait(3_600.0):
+            pass
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, previous)

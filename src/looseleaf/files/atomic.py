@@ -1,0 +1,317 @@
+"""The one place that changes files: create, append, exchange, link, remove, and the lock around it.
+
+Everything works on open directories, so no link planted in a path can send a write elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import time
+
+from looseleaf.errors import Locked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Swap = Callable[[int, str, int, str], bool]
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LOCK_SECONDS = 30.0
+WRITER_SECONDS = 0.5
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOG = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
+# On macOS fsync leaves the bytes in the drive's cache; this fcntl does not.
+_SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
+_HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
+_FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
+
+
+def sync(fd: int) -> None:
+    """Return only when what was written through this descriptor survives a power cut."""
+    if _FULL_SYNC is not None:
+        fcntl.fcntl(fd, _FULL_SYNC)
+    else:
+        os.fsync(fd)
+
+
+def sync_data(fd: int) -> None:
+    """Sync a file's bytes and length, without its times."""
+    sync(fd) if _FULL_SYNC is not None else os.fdatasync(fd)
+
+
+def lock(fd: int, label: str, *, seconds: float = LOCK_SECONDS) -> None:
+    """Take the exclusive lock of an open file or directory; it ends with the descriptor."""
+    deadline = time.monotonic() + seconds
+    pause = 0.0
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise Locked(label, seconds) from None
+            time.sleep(pause)
+            pause = min(pause + 0.0002, 0.005)
+        else:
+            return
+
+
+def unlock(fd: int) -> None:
+    """Let go of a lock at once, even where a process forked meanwhile has the descriptor too."""
+    fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def wait_for_writers(fd: int) -> None:
+    """Wait until no program has this file open for writing, as far as the system tells.
+
+    Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
+    """
+    if not _has_writers(fd):
+        return
+    deadline = time.monotonic() + WRITER_SECONDS
+    while time.monotonic() < deadline and _has_writers(fd):
+        time.sleep(0.001)
+
+
+def _has_writers(fd: int) -> bool:
+    """Ask for a lease, which Linux gives only on a file that nobody can be writing."""
+    if _SET_LEASE is None:
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
+        fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # someone else's file, or a file system without leases
+    fcntl.fcntl(fd, _SET_LEASE, fcntl.F_UNLCK)
+    return False
+
+
+def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tuple[int, int]:
+    """Create a file with all its bytes, not yet synced; return it open, and its number."""
+    fd = os.open(name, _NEW, mode, dir_fd=folder)
+    try:
+        status = os.fstat(fd)
+        if stat.S_IMODE(status.st_mode) != mode:  # whatever the umask
+            os.fchmod(fd, mode)
+        _write_all(fd, content)
+    except BaseException:
+        os.close(fd)
+        os.unlink(name, dir_fd=folder)
+        raise
+    return fd, status.st_ino
+
+
+def stage(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tuple[int, int]:
+    """Create a file under a name that is the caller's alone, in the place of what a crash left."""
+    try:
+        return create(folder, name, content, mode=mode)
+    except FileExistsError:
+        remove(folder, name)
+        return create(folder, name, content, mode=mode)
+
+
+def create_durably(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> None:
+    """Create a file that is not there yet; its bytes and its name are on disk on return."""
+    fd, _ = create(folder, name, content, mode=mode)
+    try:
+        sync(fd)
+        sync(folder)
+    except BaseException:
+        os.unlink(name, dir_fd=folder)
+        raise
+    finally:
+        os.close(fd)
+
+
+def replace(
+    folder: int,
+    name: str,
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    staging: tuple[int, str] | None = None,
+    condition: Callable[[], bool] = lambda: True,
+) -> bool:
+    """Replace or create a file whole; a reader sees the old bytes or the new ones.
+
+    The new bytes are made ready beside the file, or at `staging`, a folder and a name in it that
+    is the caller's alone. `provided` is asked once they are on disk; if it says no, nothing is
+    replaced.
+    """
+    staging_folder, staging_name = staging or (
+        folder,
+        f".{name}.{os.getpid()}.{time.monotonic_ns()}",
+    )
+    fd, _ = stage(staging_folder, staging_name, content, mode=mode)
+    try:
+        sync(fd)
+        if not condition():
+            os.unlink(staging_name, dir_fd=staging_folder)
+            return False
+        os.rename(staging_name, name, src_dir_fd=staging_folder, dst_dir_fd=folder)
+    except BaseException:
+        remove(staging_folder, staging_name)
+        raise
+    finally:
+        os.close(fd)
+    sync(folder)
+    return True
+
+
+def open_log(folder: int, name: str, *, mode: int = 0o600) -> int:
+    """Open a file that only grows, creating it if need be."""
+    try:
+        return os.open(name, _LOG & ~os.O_CREAT, dir_fd=folder)
+    except FileNotFoundError:
+        fd = os.open(name, _LOG, mode, dir_fd=folder)
+    try:
+        os.fchmod(fd, mode)  # whatever the umask
+        sync(folder)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def append(fd: int, content: bytes, size: int | None = None) -> None:
+    """Add bytes to the end of a file, of this size if told; on failure it is what it was."""
+    if size is None:
+        size = os.fstat(fd).st_size
+    try:
+        _write_all(fd, content)
+        sync_data(fd)
+    except BaseException:
+        os.ftruncate(fd, size)
+        raise
+
+
+def add_line(folder: int, name: str, line: bytes, *, mode: int = 0o600) -> None:
+    """Add a line to a file in one step, creating it if need be; nothing is synced."""
+    fd = os.open(name, _LOG, mode, dir_fd=folder)
+    try:
+        if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
+            os.fchmod(fd, mode)  # whatever the umask
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def overwrite(folder: int, name: str, content: bytes) -> None:
+    """Write over a small file that always has the same length; nothing is synced.
+
+    A file that is not there yet gets the rights of the folder it lies in.
+    """
+    try:
+        fd = os.open(name, _NEW & ~(os.O_CREAT | os.O_EXCL), dir_fd=folder)
+    except FileNotFoundError:
+        fd, _ = stage(folder, name, b"", mode=file_mode_below(folder))
+    try:
+        os.pwrite(fd, content, 0)
+    finally:
+        os.close(fd)
+
+
+def file_mode_below(folder: int) -> int:
+    """Give the mode of a file that is to have the rights of the folder it lies in."""
+    return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
+
+
+def truncate(fd: int, size: int) -> None:
+    """Cut a file to a length."""
+    os.ftruncate(fd, size)
+
+
+def make_folder(parent: int, name: str, *, mode: int = 0o700) -> None:
+    """Create a directory durably, unless it is there."""
+    try:
+        os.mkdir(name, mode, dir_fd=parent)
+    except FileExistsError:
+        return
+    fd = os.open(name, FOLDER, dir_fd=parent)
+    try:
+        os.fchmod(fd, mode)  # whatever the umask; by name, a link put there would be followed
+    finally:
+        os.close(fd)
+    sync(parent)
+
+
+def link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """Give a file a second name; FileExistsError where that name is taken."""
+    os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
+
+
+def move(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+    """Rename a file, replacing what has the new name."""
+    os.rename(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+
+
+def remove(folder: int, name: str) -> None:
+    """Remove a name, if it is there."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        return
+
+
+def remove_folder(folder: int, name: str) -> None:
+    """Remove an empty directory."""
+    os.rmdir(name, dir_fd=folder)
+
+
+def remove_tree(folder: int, name: str) -> None:
+    """Remove a directory with everything in it, if it is there; a link in it is not followed."""
+    try:
+        inner = os.open(name, FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        return
+    try:
+        with os.scandir(inner) as entries:
+            contents = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for entry_name, is_folder in contents:
+            (remove_tree if is_folder else remove)(inner, entry_name)
+    finally:
+        os.close(inner)
+    remove_folder(folder, name)
+
+
+def exchange(folder: int, name: str, other_folder: int, other_name: str) -> bool:
+    """Swap two files in one step; False where the system or file system cannot."""
+    global _swap  # noqa: PLW0603 - loaded by the first write, so that no read pays for ctypes
+    if _swap is None:
+        _swap = _load_swap()
+    return _swap(folder, name, other_folder, other_name)
+
+
+_swap: Swap | None = None
+
+
+def _load_swap() -> Swap:
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    function = getattr(library, "renameat2", None) or getattr(library, "renameatx_np", None)
+    if function is None:
+        return lambda *_names: False
+
+    def swap(folder: int, name: str, other_folder: int, other_name: str) -> bool:
+        names = os.fsencode(name), os.fsencode(other_name)
+        if function(folder, names[0], other_folder, names[1], _EXCHANGE) == 0:
+            return True
+        code = ctypes.get_errno()
+        if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+            return False
+        raise OSError(code, os.strerror(code), other_name)
+
+    return swap
+
+
+def _write_all(fd: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,1 @@
+"""Requests to other servers: an allow-list, checked addresses, and limits of time and size."""

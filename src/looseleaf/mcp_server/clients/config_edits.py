@@ -1,0 +1,275 @@
+"""Edits of a program's configuration files: planned together, then written all or none."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import os
+import re
+import stat
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.errors import Invalid, LooseleafError, Unavailable
+from looseleaf.files import atomic
+from looseleaf.mcp_server.clients import hooks, jsonc, policy, toml
+from looseleaf.mcp_server.clients.launch import Connection, read_connection
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.mcp_server.clients.programs import Client
+
+MAX_BYTES = 64_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+
+
+@value
+class Edit:
+    """A file before and after the edit; None where there is no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def diff(self) -> str:
+        """The change, line by line."""
+        old, new = ((text or b"").decode().splitlines() for text in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, self.path, self.path, n=2, lineterm="")
+        return "\n".join(lines)
+
+
+@value
+class Plan:
+    """The server and the session-start hook that a program is to have under a name.
+
+    Without `words` the server and its hook are removed.
+    """
+
+    client: Client
+    name: str
+    project: bool = False
+    words: tuple[str, ...] = ()
+    hook: tuple[str, ...] = ()
+
+    @property
+    def server_file(self) -> str:
+        """The file of servers."""
+        return self.client.server_file(project=self.project)
+
+    @property
+    def hook_file(self) -> str:
+        """The file of hooks; "" where the program has none."""
+        return self.client.hook_file(self.name, project=self.project)
+
+    @property
+    def policy_file(self) -> str:
+        """The file of our policy; "" where the program needs none."""
+        return self.client.policy_file(self.name, project=self.project)
+
+
+def snippets(plan: Plan) -> dict[str, str]:
+    """Return the entries of the program's files as text to paste, by file.
+
+    Two entries of one file are one document.
+    """
+    hook = _hook_snippet(plan)
+    texts = {plan.server_file: _server_snippet(plan)}
+    if hook and plan.hook_file == plan.server_file:
+        texts[plan.hook_file] = _document(json.loads(texts[plan.server_file]) | json.loads(hook))
+    elif hook:
+        texts[plan.hook_file] = hook
+    if plan.policy_file:
+        texts[plan.policy_file] = policy.policy_text(plan.name)
+    return texts
+
+
+def _server_snippet(plan: Plan) -> str:
+    client, entry = plan.client, plan.client.entry([*plan.words])
+    if any(file.endswith(".toml") for file in client.project_files):
+        return toml.format_table(client.key, plan.name, entry)
+    return _document({client.key: {plan.name: entry}})
+
+
+def _hook_snippet(plan: Plan) -> str:
+    if not plan.hook or not plan.hook_file:
+        return ""
+    if plan.client.hooks == "plugin":
+        return hooks.plugin_text([*plan.hook])
+    return _document({"hooks": {"SessionStart": [hooks.json_hook([*plan.hook])]}})
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuse a name that some programs do not accept, and a program without project files."""
+    if not _NAME.fullmatch(plan.name):
+        raise Invalid(f"Invalid name {plan.name!r}: use letters, digits, - and _, at most 64.")
+    if not plan.server_file:
+        raise Invalid(f"{plan.client.title} has no configuration of its own for a project.")
+
+
+def plan_edits(plan: Plan) -> list[Edit]:
+    """List the edits of the files that would change."""
+    paths = (plan.server_file, plan.hook_file, plan.policy_file)
+    old_texts = {path: read_file(path) for path in paths if path}
+    texts = dict(old_texts)
+    old_connections = connections(plan.client, plan.server_file, texts[plan.server_file])
+    _draft(texts, plan.server_file, lambda text: _with_server(plan, text))
+    if plan.hook_file:
+        _draft(texts, plan.hook_file, lambda text: _with_hook(plan, text, old_connections))
+    if plan.policy_file:
+        _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
+    return [
+        Edit(path, old_texts[path], new_text)
+        for path, new_text in texts.items()
+        if new_text != old_texts[path]
+    ]
+
+
+def connections(client: Client, path: str, content: bytes | None) -> dict[str, Connection]:
+    """Return the Looseleaf servers of a program by name; none for a broken file."""
+    try:
+        text = (content or b"").decode()
+        data: Any = tomllib.loads(text) if path.endswith(".toml") else jsonc.parse(text).data
+    except ValueError:
+        return {}
+    servers = data.get(client.key) if isinstance(data, dict) else None
+    own_servers = {}
+    for name, entry in servers.items() if isinstance(servers, dict) else ():
+        connection = read_connection(_words(entry))
+        if connection:
+            own_servers[name] = connection
+    return own_servers
+
+
+def read_file(path: str) -> bytes | None:
+    """Read a file that may be missing, up to the largest size of a configuration."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unavailable(path, error.strerror) from error
+    if len(content) > MAX_BYTES:
+        raise Unavailable(path, f"it has more than {MAX_BYTES:,} bytes")
+    return content
+
+
+def write(edits: list[Edit]) -> None:
+    """Write the edits, each atomically, unless a file has changed meanwhile; file modes stay.
+
+    Where an edit fails, the edits before it are undone.
+    """
+    finished_edits: list[Edit] = []
+    try:
+        for edit in edits:
+            _write(edit)
+            finished_edits.append(edit)
+    except LooseleafError:
+        for edit in reversed(finished_edits):
+            with contextlib.suppress(LooseleafError):  # only the first failure is reported
+                _write(Edit(edit.path, edit.after, edit.before))
+        raise
+
+
+def _words(entry: object) -> list[object]:
+    command = entry.get("command") if isinstance(entry, dict) else None
+    if isinstance(command, list):
+        return command
+    arguments = entry.get("args", []) if isinstance(entry, dict) else []
+    return [command, *arguments] if isinstance(arguments, list) else [command]
+
+
+def _document(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _draft(texts: dict[str, bytes | None], path: str, change: Any) -> None:  # noqa: ANN401
+    content = texts[path]
+    try:
+        new_text = change((content or b"").decode())
+    except (ValueError, TypeError) as error:
+        raise Invalid(f"{path} cannot be edited safely ({error}).") from error
+    if new_text is None or new_text or content is not None:
+        texts[path] = None if new_text is None else new_text.encode()
+
+
+def _with_server(plan: Plan, text: str) -> str:
+    client, entry = plan.client, plan.client.entry([*plan.words]) if plan.words else None
+    if plan.server_file.endswith(".toml"):
+        return toml.set_table(text, client.key, plan.name, entry)
+    if not isinstance(jsonc.parse(text).data, dict):
+        raise TypeError("it is not a table")
+    place = (client.key, plan.name)
+    return jsonc.set_value(text, place, entry) if entry else jsonc.remove_value(text, place)
+
+
+def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) -> str | None:
+    if plan.client.hooks == "plugin":
+        return _with_plugin(plan, text)
+    own_connections = [old_connections[plan.name]] if plan.name in old_connections else []
+    own_connections += filter(None, [read_connection(plan.words)])
+    other_connections = [
+        connection for name, connection in old_connections.items() if name != plan.name
+    ]
+
+    def is_replaced(hook: Connection) -> bool:
+        if any(_serves(server, hook) for server in other_connections):
+            return False
+        is_mine = not hook.root or any(_serves(server, hook) for server in own_connections)
+        return is_mine or not plan.words  # a hook whose server is gone
+
+    return hooks.set_json_hook(text, [*plan.hook] or None, is_replaced)
+
+
+def _with_plugin(plan: Plan, text: str) -> str | None:
+    if text and not hooks.is_plugin(text):
+        raise ValueError("Looseleaf did not write it")
+    return hooks.plugin_text([*plan.hook]) if plan.hook else None
+
+
+def _with_policy(plan: Plan, text: str) -> str | None:
+    if text and not policy.is_policy(text):
+        raise ValueError("Looseleaf did not write it")
+    return policy.policy_text(plan.name) if plan.words else None
+
+
+def _serves(server: Connection, hook: Connection) -> bool:
+    return server.root == hook.root and server.agent in ("", hook.agent)
+
+
+def _write(edit: Edit) -> None:
+    path = os.path.realpath(edit.path)  # a link stays a link, and its target is replaced
+    folder, name = os.path.split(path)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _open_folder(folder) as folder_fd:
+            is_unchanged = _exchange(folder_fd, name, edit, path)
+    except OSError as error:
+        raise Unavailable(edit.path, error.strerror) from error
+    if not is_unchanged:
+        raise Unavailable(edit.path, "another program has just changed it; try again")
+
+
+def _exchange(folder: int, name: str, edit: Edit, path: str) -> bool:
+    if edit.after is None:
+        if read_file(path) != edit.before:
+            return False
+        atomic.remove(folder, name)
+        return True
+    mode = stat.S_IMODE(os.stat(path).st_mode) if edit.before is not None else 0o600
+    return atomic.replace(
+        folder, name, edit.after, mode=mode, condition=lambda: read_file(path) == edit.before
+    )
+
+
+@contextlib.contextmanager
+def _open_folder(folder: str) -> Iterator[int]:
+    folder_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield folder_fd
+    finally:
+        os.close(folder_fd)

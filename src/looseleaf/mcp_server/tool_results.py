@@ -1,0 +1,97 @@
+"""The result of a tool: structured content and text, or an error with the next step."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from looseleaf.catalog.tools.outputs import wrap_result
+from looseleaf.errors import Invalid, LooseleafError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from looseleaf.catalog.operation import Operation
+
+MOST_ITEMS = 10_000
+# The next step, where the message of the error is written for people at a command line.
+_HINTS = {
+    "agent_ambiguous": "Give the argument agent.",
+    "agent_missing": "list_agents lists those you may use.",
+    "assembled_text": "Store only what is new.",
+    "conflict": "Read the page again, then repeat the change with its new hash.",
+    "daily_memory_disabled": "Only your operator can; tell them, or use append_agent_memory.",
+    "forbidden": "Ask your operator.",
+    "locked": "Try again in a moment.",
+    "page_missing": "list_agent_files lists the pages there are.",
+    "section_missing": "append_agent_memory adds a section.",
+    "tool_denied": "Ask your operator.",
+}
+
+
+def answer(operation: Operation, work: Callable[[], Any]) -> dict[str, Any]:
+    """Give what the work of an operation comes to, or its error, as the result of a tool."""
+    try:
+        result = check_size(work())
+        return success(result, wrap_result(operation, result))
+    except LooseleafError as error:
+        return failure(error.code, str(error), _HINTS.get(error.code, ""))
+    except Exception:  # noqa: BLE001 - a fault of ours ends one call, not the server
+        report_fault()
+        return failure(
+            "internal_error", "Something went wrong in the server.", "Tell your operator."
+        )
+
+
+def check_size(result: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Check the size of a result; a list that is too long for a model is an error."""
+    if isinstance(result, list) and len(result) > MOST_ITEMS:
+        raise Invalid(
+            f"The result has {len(result)} items, more than {MOST_ITEMS}. Narrow the request."
+        )
+    return result
+
+
+def report_fault() -> None:
+    """Write the current error to the operator only: it may name files of this machine."""
+    import traceback
+
+    sys.stderr.write(traceback.format_exc())
+
+
+def success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+    """Give a result twice: as data in the form of its schema, and as a model reads it best."""
+    return {"content": _text(result), "isError": False, "structuredContent": data}
+
+
+def failure(code: str, message: str, hint: str = "") -> dict[str, Any]:
+    """Return an error with its stable code; the model reads it and can correct the call."""
+    content = {"code": code, "message": message, **({"hint": hint} if hint else {})}
+    text = f"{code}: {message}" + (f" {hint}" if hint else "")
+    return {"content": [text_part(text)], "isError": True, "structuredContent": content}
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Return a text as a part of a result or of a message."""
+    return {"type": "text", "text": text}
+
+
+def _text(result: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
+    """Return the text of a page, the messages of a prompt, or JSON."""
+    if isinstance(result, dict) and result.get("exists", True):
+        if isinstance(result.get("content"), str):
+            return [text_part(part) for part in (result["content"], _notice(result)) if part]
+        messages = result.get("messages")
+        if isinstance(messages, list) and all("content" in message for message in messages):
+            return [text_part(message["content"]) for message in messages]
+    return [text_part(json.dumps(result, ensure_ascii=False))]
+
+
+def _notice(result: dict[str, Any]) -> str:
+    """Describe the cut of a text, its length and how to read the rest; "" for a whole text."""
+    if not result.get("truncated"):
+        return ""
+    hint = result.get("hint", "")
+    return f"(Cut: it has {result['content_length']} characters.{' ' if hint else ''}{hint})"

@@ -1,0 +1,40 @@
+"""Registries by name, which are filled while a workspace opens, and never after."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class NamedRegistry:
+    """A registry by name: the `noun` of its entries, and the `hook` that fills it."""
+
+    noun = "entry"
+    hook = ""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Any] = {}
+        self._is_frozen = False
+
+    def deregister(self, name: str) -> bool:
+        """Take an entry out; say whether it was there."""
+        self._refuse_if_frozen(name)
+        return self._entries.pop(name, None) is not None
+
+    def freeze(self) -> None:
+        """End start-up: from now on the same request meets the same entries."""
+        self._is_frozen = True
+
+    def _by_priority(self) -> tuple[Any, ...]:
+        """Give the entries by priority, then by name, whatever the order of registration."""
+        return tuple(sorted(self._entries.values(), key=lambda entry: (entry.priority, entry.name)))
+
+    def _refuse_if_frozen(self, name: str) -> None:
+        if self._is_frozen:
+            raise Refused(
+                f"The {self.noun} {name} comes too late: register it while the workspace opens, in "
+                f"a plugin's {self.hook}."
+            )

@@ -1,0 +1,134 @@
+"""Pages, history and search of shelves that lie in several stores, each shelf in one store."""
+
+from __future__ import annotations
+
+from looseleaf.errors import HistoryMissing
+from looseleaf.memory.history import PageVerdict, has_history
+from looseleaf.memory.scope import Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.history import History, Retention, Revision
+    from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.search.ranked import Counts, Index
+    from looseleaf.memory.search.ranking import Filter, RankedPage
+    from looseleaf.memory.store import Change, Store
+
+
+class Shelves:
+    """Which store each shelf lies in; the answer holds as long as the workspace is open.
+
+    All pages of a shelf lie in one store, else no list of them would be true.
+    """
+
+    def __init__(self, own_store: Store, history: History, pick: Callable[[Shelf], Store]) -> None:
+        self.own_store, self.own_history, self.pick = own_store, history, pick
+        self._stores: dict[Shelf, Store] = {}
+
+    def store_for(self, place: Scope | Shelf) -> Store:
+        """Give the store of a page or a shelf."""
+        shelf = place.shelf if isinstance(place, Scope) else place
+        store = self._stores.get(shelf)
+        if store is None:
+            store = self._stores[shelf] = self.pick(shelf)
+        return store
+
+    def history_for(self, place: Scope | Shelf) -> History | None:
+        """Give the history that a shelf's store keeps, if it keeps one."""
+        store = self.store_for(place)
+        if store is self.own_store:
+            return self.own_history
+        return store.history if has_history(store) else None
+
+    def is_own(self, shelf: Shelf) -> bool:
+        """Say whether a shelf lies in our own store."""
+        return self.store_for(shelf) is self.own_store
+
+
+class HistoryByShelf:
+    """The history of each page, from the store of its shelf, where that store keeps one."""
+
+    def __init__(
+        self, history_for: Callable[[Scope | Shelf], History | None], own_history: History
+    ) -> None:
+        self.history_for = history_for
+        self.own_history = own_history
+
+    def revisions(self, scope: Scope) -> list[Revision]:
+        """List the revisions of a page, oldest first."""
+        return self._require_history(scope).revisions(scope)
+
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the newest revision of a page; None where it is not known."""
+        history = self.history_for(scope)
+        return history.latest(scope) if history is not None else None
+
+    def content(self, scope: Scope, number: int) -> bytes | None:
+        """Read the bytes of one revision."""
+        return self._require_history(scope).content(scope, number)
+
+    def purge(self, scope: Scope, number: int, *, change: Change) -> None:
+        """Remove the content of one prior revision for good."""
+        self._require_history(scope).purge(scope, number, change=change)
+
+    def prune(self, shelf: Shelf, retention: Retention) -> int:
+        """Drop the versions a retention no longer keeps; give how many went."""
+        history = self.history_for(shelf)
+        return history.prune(shelf, retention) if history is not None else 0
+
+    def pages(self, shelf: Shelf) -> list[str]:
+        """Name every page of a shelf that has a history."""
+        history = self.history_for(shelf)
+        return history.pages(shelf) if history is not None else []
+
+    def shelves(self) -> list[Shelf]:
+        """List every shelf whose history lies in the workspace."""
+        return self.own_history.shelves()
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+        history = self.history_for(shelf)
+        return history.missing(shelf) if history is not None else []
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and each of its versions with the hashes that were written."""
+        history = self.history_for(scope)
+        return history.verify(scope, is_core=is_core) if history is not None else PageVerdict(0)
+
+    def _require_history(self, scope: Scope) -> History:
+        history = self.history_for(scope)
+        if history is None:
+            reason = "the store that a plugin picked for it keeps none"
+            raise HistoryMissing(scope.filename, reason)
+        return history
+
+
+class IndexByShelf:
+    """A search index for the shelves that lie where it looks; the others are scanned."""
+
+    def __init__(self, index: Index, is_own: Callable[[Shelf], bool]) -> None:
+        self.index, self.is_own = index, is_own
+
+    def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
+        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
+        return self.index.matching(shelf, prefix, folded_text) if self.is_own(shelf) else None
+
+    def rank_pages(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[RankedPage] | None:
+        """Give the best pages for some terms, best first."""
+        return self.index.rank_pages(shelf, terms, limit, keep) if self.is_own(shelf) else None
+
+    def forget(self, shelf: Shelf) -> None:
+        """Drop every text of a shelf; the next search makes it anew."""
+        self.index.forget(shelf)
+
+    def verify(self, shelf: Shelf) -> list[str]:
+        """List the differences between the file of an index and its pages."""
+        return self.index.verify(shelf) if self.is_own(shelf) else []
+
+    def close(self) -> None:
+        """Let go of every file; the next search opens them again."""
+        self.index.close()

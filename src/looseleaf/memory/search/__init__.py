@@ -1,0 +1,1 @@
+"""Search in pages: by substring, and ranked by words."""

@@ -1,0 +1,71 @@
+"""Ranked search: the pages that are about some words or answer a question, best first."""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidQuery
+from looseleaf.memory.search.bounds import MOST_PAGES
+from looseleaf.memory.search.folding import folded_pages, read_content
+from looseleaf.memory.search.passages import passage
+from looseleaf.memory.search.ranking import ScannedWords, question_words, rank
+from looseleaf.memory.search.results import Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.search.ranking import Filter, RankedPage
+    from looseleaf.memory.store import Store
+
+    Counts = list[tuple[str, int]]
+else:
+    Protocol = object
+
+
+class Index(Protocol):
+    """A faster way to the result of a plain scan; None where it has none, and a scan is needed."""
+
+    def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
+        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
+
+    def rank_pages(
+        self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+    ) -> list[RankedPage] | None:
+        """Give the best pages for some terms, best first; only those that `keep` names."""
+
+    def verify(self, shelf: Shelf) -> list[str]:
+        """List the differences between the file of an index and its pages."""
+
+    def forget(self, shelf: Shelf) -> None:
+        """Drop every text of a shelf; the next search makes it anew."""
+
+    def close(self) -> None:
+        """Let go of every file; the next search opens them again."""
+
+
+def rank_pages(
+    store: Store,
+    shelf: Shelf,
+    words: str,
+    *,
+    index: Index | None = None,
+    limit: int = 10,
+    keep: Filter | None = None,
+) -> list[Hit]:
+    """Find the pages that are about some words, best first, each with the lines that show it."""
+    terms = question_words(words)
+    if not terms:
+        raise InvalidQuery(words, "it has no words")
+    if limit < 0:
+        raise InvalidQuery(words, "limit cannot be negative")
+    limit = min(limit, MOST_PAGES)
+    best = index.rank_pages(shelf, terms, limit, keep) if index is not None else None
+    if best is None:
+        best = rank(ScannedWords(folded_pages(store, shelf)), terms, limit, keep)
+    hits = []
+    for page in best:
+        content = read_content(store, shelf, page.filename)
+        if content is not None:
+            text = passage(content, page.lines, terms)
+            hits.append(Hit(page.filename, float(f"{page.score:.6g}"), text))
+    return hits

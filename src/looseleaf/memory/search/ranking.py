@@ -1,0 +1,285 @@
+"""Ranking: which pages are about some words, by the words of each page and of its best lines.
+
+Whether the words come from an index or from the pages themselves, the same pages come out: both
+ways give a `PageWords`, and everything else happens here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+
+from looseleaf.memory.day import day_of
+from looseleaf.memory.search.calendar_words import day_terms, question_dates
+from looseleaf.memory.search.words import question_terms, stem_lines
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Protocol
+
+    Filter = Callable[[str], bool]
+    Weighted = tuple[bytes | bytearray, float]  # a term: its counts by place, its weight
+else:
+    Protocol = object
+
+MOST_COUNTED = 15  # occurrences of a word on a page; more say nothing more
+_NAME_COUNT = 4  # a word of a page's name counts as so many in its text
+# The usual constants of BM25: how fast repetition wears off, and how much long texts pay.
+_WEAR, _LENGTH = 1.2, 0.75
+_LINE_LENGTH = 0.4  # a short line that holds the words is not much better than a long one
+_USUAL_LINE = 90.0  # characters of stems
+_LINE_DAMPING = 1 + _WEAR * (1 - _LINE_LENGTH)
+_LINE_SLOPE = _WEAR * _LINE_LENGTH / _USUAL_LINE
+_WORDS_OF_LINE = 12
+_LINES_SHARE = 1.5  # of the best lines, beside the page as a whole
+_BEST_LINES, _DECAY = 3, 0.5
+_CLOSER_LINES = 6
+_NEIGHBOUR = 0.3  # the words of the line before and after: an answer follows its question
+_FEWEST_CANDIDATES = 48  # pages that are scored as a whole
+_FEWEST_CLOSER = 16  # pages that are scored line by line
+_MOST_TERMS = 40
+_LANE = 200  # the sum of all weights in the first, coarse round; with all terms it fits a byte
+_MOST_SOUGHT = 500  # occurrences of a frequent word on one page
+
+
+@value
+class RankedPage:
+    """A page, its score and the numbers of its best lines, the best first (counted from 0)."""
+
+    filename: str
+    score: float
+    lines: tuple[int, ...]
+
+
+@value
+class TermCounts:
+    """How often the pages hold a term."""
+
+    by_place: bytes | bytearray  # at most `MOST_COUNTED` for each page
+    pages: int  # that hold the term at all
+    total: int
+
+
+class PageWords(Protocol):
+    """The words of a set of pages. Each page has a place, from 0 on; a place may be empty."""
+
+    names: list[str]  # by place; "" where there is no page
+    lengths: list[int]  # words, by place; 0 where there is no page
+    pages: int  # how many there are
+    total: int  # words of all pages
+
+    def counts(self, term: str) -> TermCounts:
+        """Give how often each page holds a term."""
+
+    def stems(self, place: int) -> str:
+        """Give the stems of a page as `stem_lines` does."""
+
+
+def question_words(question: str) -> tuple[str, ...]:
+    """Give the terms of a question: the stems it is about and the dates it names."""
+    return (*question_terms(question), *question_dates(question))[:_MOST_TERMS]
+
+
+def count_words(filename: str, stems: str) -> dict[str, int]:
+    """Count the terms of a page: its text, its name, and the date of a day."""
+    counts = Counter(stems.split())
+    day = day_of(filename)
+    if day is not None:
+        for term in day_terms(int(day.year), int(day.month), int(day.day)):
+            counts[term] = 1
+    else:
+        name = filename.removesuffix(".md").casefold().encode()
+        for stem in stem_lines(name).split():
+            counts[stem] += _NAME_COUNT
+    for term in [term for term, count in counts.items() if count > MOST_COUNTED]:
+        counts[term] = MOST_COUNTED
+    return counts
+
+
+def rank(
+    words: PageWords, terms: tuple[str, ...], limit: int, keep: Filter | None = None
+) -> list[RankedPage]:
+    """Give the pages that are about the terms, best first; `keep` names the pages in question.
+
+    A coarse sum finds the candidates among all pages; these are then scored line by line.
+    """
+    if not words.pages or not terms or limit < 1:
+        return []
+    counts = [(term, term_counts) for term in terms if (term_counts := words.counts(term)).pages]
+    if not counts:
+        return []
+    weighted_terms = [
+        (term_counts.by_place, _rarity(words.pages, term_counts.pages)) for _, term_counts in counts
+    ]
+    places = _candidates(words.names, weighted_terms, max(_FEWEST_CANDIDATES, 2 * limit), keep)
+    page_scores = _page_scores(words, places, weighted_terms)
+    lines = max(1.0, words.total / _WORDS_OF_LINE)
+    line_weights = _LineWeights([_rarity(lines, term_counts.total) for _, term_counts in counts])
+    scored_pages = []
+    for loss, name, place in heapq.nsmallest(max(_FEWEST_CLOSER, limit + 6), page_scores):
+        page_terms = [
+            (term, number, 1 << at)
+            for at, (term, term_counts) in enumerate(counts)
+            if (number := term_counts.by_place[place])
+        ]
+        best = _best_lines(words.stems(place), page_terms, line_weights)
+        share = sum([score * _DECAY**at for at, (score, _) in enumerate(best)])
+        scored_pages.append((_LINES_SHARE * share - loss, name, place, best))
+    scored_pages.sort(key=lambda page: (-page[0], page[1]))
+    return [
+        RankedPage(name, score, _line_numbers(words.stems(place), best))
+        for score, name, place, best in scored_pages[:limit]
+    ]
+
+
+def sum_counts(by_place: bytes | bytearray) -> TermCounts:
+    """Sum up how often all pages hold a term."""
+    return TermCounts(by_place, len(by_place) - by_place.count(0), sum(by_place))
+
+
+class ScannedWords:
+    """The words of pages that were just read: (filename, folded text)."""
+
+    def __init__(self, pages: Iterable[tuple[str, bytes]]) -> None:
+        self.names: list[str] = []
+        self.lengths: list[int] = []
+        self._stems: list[str] = []
+        self._counts: list[dict[str, int]] = []
+        for filename, folded_text in pages:
+            stems = stem_lines(folded_text)
+            self.names.append(filename)
+            self.lengths.append(len(stems.split()))
+            self._stems.append(stems)
+            self._counts.append(count_words(filename, stems))
+        self.pages, self.total = len(self.names), sum(self.lengths)
+
+    def counts(self, term: str) -> TermCounts:
+        """Give how often each page holds a term."""
+        return sum_counts(bytes([counts.get(term, 0) for counts in self._counts]))
+
+    def stems(self, place: int) -> str:
+        """Give the stems of a page."""
+        return self._stems[place]
+
+
+def _rarity(of: float, number: float) -> float:
+    return math.log(1 + (max(0.0, of - number) + 0.5) / (number + 0.5))
+
+
+def _page_scores(
+    words: PageWords, places: list[int], terms: Sequence[Weighted]
+) -> list[tuple[float, str, int]]:
+    """Score pages by BM25 over their words; the least number is the best page."""
+    usual = max(1.0, words.total / words.pages)
+    lengths = words.lengths
+    scores = []
+    for place in places:
+        length_norm = _WEAR * (1 - _LENGTH + _LENGTH * lengths[place] / usual)
+        score = 0.0
+        for by_place, weight in terms:
+            count = by_place[place]
+            if count:
+                score += weight * count * (_WEAR + 1) / (count + length_norm)
+        scores.append((-score, words.names[place], place))
+    return scores
+
+
+def _candidates(
+    names: Sequence[str], terms: Sequence[Weighted], limit: int, keep: Filter | None
+) -> list[int]:
+    """Choose the places worth a closer look.
+
+    Each page is one byte of a very large number, so that the weights of a term are added for all
+    pages at once. No byte can run over: the sum of all weights is at most `_LANE`.
+    """
+    total_weight = sum([weight for _, weight in terms])
+    sums = 0
+    for by_place, weight in terms:
+        share = _LANE * weight / total_weight
+        steps = [1 + int(share * count / (count + _WEAR)) for count in range(1, MOST_COUNTED + 1)]
+        table = bytes([0, *steps]) + bytes(255 - MOST_COUNTED)
+        sums += int.from_bytes(by_place.translate(table), "little")
+    lanes = sums.to_bytes(len(names), "little")
+    if keep is not None:
+        lanes = bytes([lane if lane and keep(names[at]) else 0 for at, lane in enumerate(lanes)])
+    candidates: list[int] = []
+    for level in range(_LANE + len(terms), 0, -1):
+        if level in lanes:
+            places = _places_of(lanes, level)
+            room = limit - len(candidates)
+            if len(places) > room:
+                places = heapq.nsmallest(room, places, key=lambda place: names[place])
+            candidates += places
+            if len(candidates) >= limit:
+                break
+    return candidates
+
+
+def _places_of(lanes: bytes, level: int) -> list[int]:
+    places, at = [], lanes.find(level)
+    while at >= 0:
+        places.append(at)
+        at = lanes.find(level, at + 1)
+    return places
+
+
+class _LineWeights(dict[int, float]):
+    """The weight in a line of each set of terms, learned when it is first met.
+
+    A set is a number whose bits are the terms.
+    """
+
+    def __init__(self, weights: list[float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, terms: int) -> float:
+        weights = [weight for at, weight in enumerate(self._weights) if terms >> at & 1]
+        self[terms] = total_weight = sum(weights)
+        return total_weight
+
+
+def _best_lines(
+    stems: str, terms: list[tuple[str, int, int]], weights: _LineWeights
+) -> list[tuple[float, int]]:
+    """Give the best lines of a page, as (score, where the line begins), the best first.
+
+    Each term comes with how often the page holds it, and with its bit.
+    """
+    find, find_back = stems.find, stems.rfind
+    terms_by_line: dict[int, int] = {}  # the terms of each line, by where it begins
+    for term, count, bit in terms:
+        needle, step = f" {term} ", len(term) + 1
+        at = -step
+        for _ in range(count if count < MOST_COUNTED else _MOST_SOUGHT):
+            at = find(needle, at + step)
+            if at < 0:
+                break
+            start = find_back("\n", 0, at) + 1
+            terms_by_line[start] = terms_by_line.get(start, 0) | bit
+    # Only the lines with the heaviest words can be among the best.
+    heavy = sorted([(-weights[line_terms], start) for start, line_terms in terms_by_line.items()])[
+        :_CLOSER_LINES
+    ]
+    scores = []
+    for weight, start in heavy:
+        end = find("\n", start)
+        if end < 0:
+            end = len(stems)
+        loss = weight * (_WEAR + 1) / (_LINE_DAMPING + _LINE_SLOPE * (end - start))
+        # The words that only the lines before and after have count less.
+        beside = terms_by_line.get(end + 1, 0)
+        if start:
+            beside |= terms_by_line.get(find_back("\n", 0, start - 1) + 1, 0)
+        if beside:
+            loss -= _NEIGHBOUR * weights[beside & ~terms_by_line[start]]
+        scores.append((loss, start))
+    scores.sort()
+    return [(-loss, start) for loss, start in scores[:_BEST_LINES]]
+
+
+def _line_numbers(stems: str, best: list[tuple[float, int]]) -> tuple[int, ...]:
+    return tuple([stems.count("\n", 0, start) for _, start in best])

@@ -1,0 +1,41 @@
+"""The results of a search: matches line by line, and pages by rank."""
+
+from __future__ import annotations
+
+from looseleaf.values import value
+
+
+@value
+class Match:
+    """A line that holds the text, with the lines around it and the section it stands in."""
+
+    filename: str
+    line: int  # 1-based
+    content: str
+    context: str
+    section: str = ""  # "" above the first header
+
+
+@value
+class Hit:
+    """A page that is about the words; a higher score is a better page."""
+
+    filename: str
+    score: float
+    snippet: str
+
+
+@value
+class Results:
+    """The first matches, how many lines on how many pages match in all, and how that is known.
+
+    Where several words match nowhere, `ranked` has the pages that are about them, best first.
+    `notice` says so, and says what was left out of the matches because the answer is bounded.
+    """
+
+    matches: tuple[Match, ...]
+    total: int
+    files: int
+    freshness: str
+    ranked: tuple[Hit, ...] = ()
+    notice: str = ""

@@ -1,0 +1,169 @@
+"""Search: a text in the lines of pages; the pages about its words, where no line has it."""
+
+from __future__ import annotations
+
+from looseleaf.errors import InvalidDate, InvalidQuery, PageMissing
+from looseleaf.memory.day import day_of, parse_date
+from looseleaf.memory.scope import check_folder
+from looseleaf.memory.search.bounds import BOUNDS
+from looseleaf.memory.search.folding import count_lines, fold, read_content
+from looseleaf.memory.search.matches import MatchCollector
+from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.memory.search.results import Results
+from looseleaf.memory.search.words import is_question
+from looseleaf.times import format_time, now
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.search.bounds import Bounds
+    from looseleaf.memory.search.ranked import Counts, Index
+    from looseleaf.memory.store import Store
+
+# A search through years of days asks thousands of names for their day, the same ones each time.
+_DAYS: dict[str, str] = {}
+_REMEMBER = 8192
+_RANKED_PAGES = 5  # in the place of matches that there are none of
+_NO_LINE_NOTICE = "No line has this text."
+_NOTHING_NOTICE = "No line has this exact text, and no page is about its words."
+_RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are about its words."
+
+
+@value
+class Query:
+    """The text to look for, and where: everywhere, below a folder, on a page, in a range of days.
+
+    `since` and `until` are days, both included; with either, only daily pages are searched.
+    """
+
+    text: str
+    prefix: str = ""
+    filename: str = ""
+    section: str = ""
+    since: str = ""
+    until: str = ""
+    limit: int = 50
+    context: int = 2
+
+
+def search(
+    store: Store,
+    shelf: Shelf,
+    query: Query,
+    *,
+    index: Index | None = None,
+    bounds: Bounds = BOUNDS,
+) -> Results:
+    """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.
+
+    An index says which pages match; every match that is given is read from its page all the same.
+    """
+    folded_text = _check_query(query)
+    if query.filename:
+        if read_content(store, shelf, query.filename) is None:
+            raise PageMissing(query.filename, shelf.name)
+        counts, freshness = [(query.filename, 1)], as_of(1, "read")
+    else:
+        answer = index.matching(shelf, query.prefix, folded_text) if index is not None else None
+        counts, freshness = answer or _scan(store, shelf, query, folded_text.encode())
+    collector = MatchCollector(
+        folded_text.encode(), query.section, query.limit, query.context, bounds
+    )
+    total = files = 0
+    for filename, line_count in _order_pages(counts, query):
+        count = line_count
+        # Only a page's own text tells its sections, and what it says now.
+        if collector.has_room or query.section or query.filename:
+            content = read_content(store, shelf, filename)
+            count = 0 if content is None else collector.add(filename, content)
+        total += count
+        files += count > 0
+    if total == 0 and not query.section and is_question(query.text):
+        hits = rank_pages(
+            store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_filter(query)
+        )
+        notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
+        return Results((), 0, 0, freshness, tuple(hits), notice)
+    notice = collector.notice(total) if total else _NO_LINE_NOTICE
+    return Results(tuple(collector.matches), total, files, freshness, (), notice)
+
+
+def _check_query(query: Query) -> str:
+    """Give the folded text of a query that can be answered."""
+    if not query.text:
+        raise InvalidQuery(query.text, "it is empty")
+    if "\n" in query.text:
+        raise InvalidQuery(query.text, "a match never spans lines")
+    if query.limit < 0 or query.context < 0:
+        raise InvalidQuery(query.text, "limit and context cannot be negative")
+    folded_text = query.text.casefold()
+    try:
+        folded_text.encode()
+    except UnicodeEncodeError:
+        raise InvalidQuery(query.text, "it is not valid Unicode") from None
+    for day in (query.since, query.until):
+        if day and parse_date(day) is None:
+            raise InvalidDate(day)
+    if query.prefix:
+        check_folder(query.prefix)
+    return folded_text
+
+
+def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Counts, str]:
+    """Read every page that can be meant."""
+    names = [entry.filename for entry in store.list_subtree(shelf, query.prefix)]
+    if query.since or query.until:
+        names = [filename for filename in names if _within(filename, query)]
+    counts = []
+    for filename in names:
+        content = read_content(store, shelf, filename)
+        if content is not None and (count := count_lines(fold(content), needle)):
+            counts.append((filename, count))
+    return counts, as_of(len(names), "read")
+
+
+def _filter(query: Query) -> Callable[[str], bool] | None:
+    """Give the function that tells whether a page is searched; None where all pages are."""
+    if query.filename:
+        return lambda filename: filename == query.filename
+    if query.since or query.until:
+        return lambda filename: _within(filename, query)
+    if query.prefix:
+        return lambda filename: filename.startswith(f"{query.prefix}/")
+    return None
+
+
+def _order_pages(counts: Counts, query: Query) -> Counts:
+    """Put pages by name first, then days from the newest, and leave out days not asked for."""
+    pages: Counts = []
+    days: Counts = []
+    has_range = bool(query.since or query.until)
+    for pair in counts:
+        if has_range and not _within(pair[0], query):
+            continue
+        (days if _day(pair[0]) else pages).append(pair)
+    return sorted(pages) + sorted(days, reverse=True)
+
+
+def _within(filename: str, query: Query) -> bool:
+    day = _day(filename)
+    return bool(day) and query.since <= day and (not query.until or day <= query.until)
+
+
+def _day(filename: str) -> str:
+    """Give the day whose page this is, as YYYY-MM-DD, else ""."""
+    day = _DAYS.get(filename)
+    if day is None:
+        day = str(day_of(filename) or "")
+        if len(_DAYS) < _REMEMBER:
+            _DAYS[filename] = day
+    return day
+
+
+def as_of(files: int, action: str) -> str:
+    """Say how fresh an answer is that came from looking at so many files just now."""
+    moment = format_time(now())
+    return f"{files} file{'' if files == 1 else 's'} {action} at {moment}"

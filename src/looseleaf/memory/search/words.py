@@ -1,0 +1,178 @@
+"""Words as the ranking compares them: folded, without accents and endings, line by line."""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import groupby
+
+from looseleaf.memory.search.stop_words import STOP_WORDS
+
+_LONGEST = 40  # letters of a word; longer runs are no words, but data
+_STEM = 6  # letters: what is behind them is mostly grammar, in many languages
+_MOST_CACHED = 65_536
+_MOST_TERMS = 32
+_VOWELS = frozenset("aeiouy")
+# Scripts that write words without spaces, and Korean, which joins endings to them.
+_SPACELESS = (
+    (0x0E00, 0x0EFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x17FF),
+    (0x3005, 0x3007),
+    (0x3040, 0x30FF),
+    (0x31F0, 0x31FF),
+    (0x3400, 0x9FFF),
+    (0xAC00, 0xD7AF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+_PLAIN = bytes(code if code == 10 or chr(code).isalnum() else 32 for code in range(128)) + bytes(
+    128
+)
+
+
+def stem_lines(folded_text: bytes) -> str:
+    """Give the words of a folded text by their stems; a line of it is a line of the text.
+
+    Each stem stands between two spaces, so that one can be found without cutting the text again.
+    """
+    stem = _STEMS.__getitem__
+    lines = [" ".join(map(stem, line.split())) for line in _plain_lines(folded_text)]
+    return "\n".join([f" {line} " if line else "" for line in lines])
+
+
+def split_words(text: str) -> list[str]:
+    """Cut a text into folded words without accents, in their order."""
+    folded_text = text.casefold().encode("utf-8", "ignore")
+    return [word for line in _plain_lines(folded_text) for word in line.split()]
+
+
+def is_question(text: str) -> bool:
+    """Say whether a text has several words, so that it may be a question and no exact text."""
+    return len([stem for word in split_words(text) for stem in _question_stems(word)]) > 1
+
+
+def question_terms(question: str) -> tuple[str, ...]:
+    """Give the stems a question is about, each once, without the words that every question has."""
+    words = split_words(question)
+    language = max(
+        STOP_WORDS, key=lambda candidate: sum(map(STOP_WORDS[candidate].__contains__, words))
+    )
+    content_words = [word for word in words if word not in STOP_WORDS[language]] or words
+    terms = dict.fromkeys(term for word in content_words for term in _question_stems(word))
+    rest = [term for term in terms if term not in STOP_WORDS["pairs"]] or list(terms)
+    return tuple(rest[:_MOST_TERMS])
+
+
+def _plain_lines(folded_text: bytes) -> list[str]:
+    """Put a space in the place of every sign that is no letter or digit, and cut lines apart."""
+    if folded_text.isascii():
+        return folded_text.translate(_PLAIN).decode("ascii").split("\n")
+    return folded_text.decode("utf-8", "replace").translate(_LETTERS).split("\n")
+
+
+class _Letters(dict[int, str]):
+    """The plain letter of each character, computed when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = plain = _plain_letter(chr(code))
+        return plain
+
+
+def _plain_letter(sign: str) -> str:
+    if sign == "\n":
+        return sign
+    if unicodedata.combining(sign):
+        return ""  # an accent that stands for itself
+    if not (sign.isalnum() or unicodedata.category(sign) in ("Mn", "Mc")):
+        return " "
+    if _is_spaceless(sign):
+        return unicodedata.normalize("NFKC", sign)
+    parts = unicodedata.normalize("NFKD", sign).casefold()
+    return "".join(part for part in parts if not unicodedata.combining(part)) or " "
+
+
+def _is_spaceless(sign: str) -> bool:
+    code = ord(sign)
+    return code >= 0x0E00 and any(first <= code <= last for first, last in _SPACELESS)
+
+
+class _Stems(dict[str, str]):
+    """The stems of each word, learned when it is first met; a bounded number of them."""
+
+    def __missing__(self, word: str) -> str:
+        if word.isascii() and not word.isalpha():
+            return word[:_LONGEST]  # numbers and identifiers are many, and their own stems
+        stems = " ".join(_page_stems(word))
+        if len(self) >= _MOST_CACHED:
+            self.clear()
+        if len(word) <= _LONGEST:
+            self[word] = stems
+        return stems
+
+
+def _page_stems(word: str) -> list[str]:
+    """Give the stems of a page's word; in a script without spaces, its signs and pairs."""
+    if word.isascii():
+        return [_stem(word)]
+    stems = []
+    for run, spaceless in _runs(word):
+        stems += [*run, *_pairs(run)] if spaceless else [_stem(run)]
+    return stems
+
+
+def _question_stems(word: str) -> list[str]:
+    stems = []
+    for run, spaceless in _runs(word):
+        stems += (_pairs(run) or [run]) if spaceless else [_stem(run)]
+    return stems
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _runs(word: str) -> list[tuple[str, bool]]:
+    """Cut a word where its script changes between one with spaces and one without."""
+    return [("".join(run), spaceless) for spaceless, run in groupby(word, _is_spaceless)]
+
+
+def _stem(word: str) -> str:
+    """Take the commonest endings off a word; two forms of a word should meet, that is all."""
+    word = word[:_LONGEST]
+    if len(word) < 4 or not word.isalpha():
+        return word  # a number or an identifier is exact
+    word = _without_verb_ending(_without_plural(word))
+    if word.endswith("ly") and len(word) > 5:
+        word = word[:-2]
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    if word.endswith("y") and len(word) > 3:
+        word = word[:-1] + "i"
+    if len(word) >= 6 and word[-2:] in ("er", "ar", "ir", "en"):
+        word = word[:-2]
+    if len(word) >= 5 and word[-1] in "aeoi":
+        word = word[:-1]
+    return word[:_STEM]
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "ches", "shes", "xes", "zes", "oes")) and len(word) > 4:
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _without_verb_ending(word: str) -> str:
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) >= 3 and not _VOWELS.isdisjoint(stem):
+            is_doubled = stem[-1] == stem[-2] and stem[-1] not in "lsz"
+            return stem[:-1] if is_doubled else stem
+    return word
+
+
+_LETTERS = _Letters()
+_STEMS = _Stems()

@@ -1,0 +1,1 @@
+"""Texts of pages: comments, hidden characters, line differences, managed blocks."""

@@ -1,0 +1,234 @@
+"""Line differences of two texts, at a bounded cost, as a unified diff.
+
+The shortest edit script is searched for as Myers describes it, until a number of steps is used up.
+A part that would cost more is compared by the lines that stand in both texts once, and what lies
+between them counts as replaced: still a correct diff, only coarser, and it says so.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MOST_STEPS = 200_000  # about a tenth of a second
+MOST_CHARACTERS = 1_000_000  # of a diff; the rest is left out
+_CONTEXT = 3
+
+# Half-open ranges of lines, [old start, old end) and [new start, new end), that differ.
+Range = tuple[int, int, int, int]
+
+
+@value
+class LineDiff:
+    """A unified diff; `is_coarse` and `is_truncated` say where it is not the shortest, or all."""
+
+    text: str
+    is_coarse: bool
+    is_truncated: bool
+
+
+def diff_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -> LineDiff:
+    """Compare two texts line by line."""
+    search = _Search(old, new)
+    changes = _merge_ranges(search.compare(0, len(old), 0, len(new)))
+    lines: list[str] = []
+    size = 0
+    for line in _format_unified(old, new, changes, names):
+        size += len(line) + 1
+        if size > MOST_CHARACTERS:
+            return LineDiff("\n".join(lines), search.is_coarse, True)
+        lines.append(line)
+    return LineDiff("\n".join(lines), search.is_coarse, False)
+
+
+def differing_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
+    """Give the ranges in which two texts differ, in order; parts may be lines, or words of one."""
+    return _merge_ranges(_Search(old, new).compare(0, len(old), 0, len(new)))
+
+
+class _Search:
+    """A comparison under way, and the steps that are left for it."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.old, self.new = old, new
+        self.steps = MOST_STEPS
+        self.is_coarse = False
+
+    def compare(self, a: int, b: int, c: int, d: int) -> Iterator[Range]:
+        """Give the ranges in which old[a:b] and new[c:d] differ, in order."""
+        old, new = self.old, self.new
+        while a < b and c < d and old[a] == new[c]:
+            a, c = a + 1, c + 1
+        while a < b and c < d and old[b - 1] == new[d - 1]:
+            b, d = b - 1, d - 1
+        if a == b or c == d:
+            if a < b or c < d:
+                yield a, b, c, d
+            return
+        shortest = self._shortest(a, b, c, d)
+        if shortest is not None:
+            yield from shortest
+            return
+        self.is_coarse = True
+        for old_line, new_line in _pairs(old, new, (a, b, c, d)):
+            yield from self._between((a, old_line, c, new_line))
+            a, c = old_line + 1, new_line + 1
+        yield from self._between((a, b, c, d))
+
+    def _between(self, span: Range) -> Iterator[Range]:
+        a, b, c, d = span
+        if a == b and c == d:
+            return
+        shortest = self._shortest(a, b, c, d)
+        if shortest is None:
+            yield span
+        else:
+            yield from shortest
+
+    def _shortest(self, a: int, b: int, c: int, d: int) -> list[Range] | None:
+        """Find the shortest edit script; None where the steps do not suffice."""
+        rows, columns = b - a, d - c
+        if not rows or not columns:
+            return [(a, b, c, d)]
+        max_edits = min(rows + columns, isqrt(2 * self.steps) + 1)
+        reach = [0] * (2 * max_edits + 3)  # by diagonal, how far down the old text one has come
+        trail: list[list[int]] = []
+        for edits in range(max_edits + 1):
+            self.steps -= edits + 1
+            if self.steps < 0:
+                break
+            # As it was before this round: the diagonals that the way back can come from.
+            trail.append(reach[max_edits - edits : max_edits + edits + 3])
+            for diagonal in range(-edits, edits + 1, 2):
+                x = _advance(reach, max_edits + 1, diagonal, edits)
+                y = x - diagonal
+                start = x
+                while x < rows and y < columns and self.old[a + x] == self.new[c + y]:
+                    x, y = x + 1, y + 1
+                self.steps -= x - start
+                reach[max_edits + 1 + diagonal] = x
+                if x >= rows and y >= columns:
+                    return _walk_back(trail, (rows, columns), (a, c))
+        self.steps = max(0, self.steps)
+        return None
+
+
+def _goes_down(reach: list[int], middle: int, diagonal: int, edits: int) -> bool:
+    """Say whether the best way to a diagonal inserts a line; else it deletes one."""
+    if diagonal in (-edits, edits):
+        return diagonal == -edits
+    return reach[middle + diagonal - 1] < reach[middle + diagonal + 1]
+
+
+def _advance(reach: list[int], middle: int, diagonal: int, edits: int) -> int:
+    if _goes_down(reach, middle, diagonal, edits):
+        return reach[middle + diagonal + 1]
+    return reach[middle + diagonal - 1] + 1
+
+
+def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, int]) -> list[Range]:
+    """Follow the way back that the search took, and give its edits in order."""
+    x, y = end
+    (a, c), ranges = start, []
+    for edits in range(len(trail) - 1, 0, -1):
+        reach, middle, diagonal = trail[edits], edits + 1, x - y
+        down = _goes_down(reach, middle, diagonal, edits)
+        before = diagonal + 1 if down else diagonal - 1
+        old_line = reach[middle + before]
+        new_line = old_line - before
+        if down:
+            ranges.append((a + old_line, a + old_line, c + new_line, c + new_line + 1))
+        else:
+            ranges.append((a + old_line, a + old_line + 1, c + new_line, c + new_line))
+        x, y = old_line, new_line
+    ranges.reverse()
+    return ranges
+
+
+def _pairs(old: Sequence[str], new: Sequence[str], span: Range) -> list[tuple[int, int]]:
+    """Pair the lines that stand once in both, as many as keep their order."""
+    a, b, c, d = span
+    once_old, once_new = _once(old, a, b), _once(new, c, d)
+    pairs = [(at, once_new[line]) for line, at in once_old.items() if line in once_new]
+    pairs.sort()
+    return _increasing(pairs)
+
+
+def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+    places: dict[str, int] = {}
+    for at in range(start, end):
+        places[lines[at]] = -1 if lines[at] in places else at
+    return {line: at for line, at in places.items() if at >= 0}
+
+
+def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Give the longest run of pairs that rises on both sides."""
+    ends: list[int] = []  # by length, the pair that a run of that length ends with
+    before: list[int] = []
+    for at, (_, right) in enumerate(pairs):
+        low, high = 0, len(ends)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if pairs[ends[middle]][1] < right else (low, middle)
+        before.append(ends[low - 1] if low else -1)
+        ends[low : low + 1] = [at]
+    run, at = [], ends[-1] if ends else -1
+    while at >= 0:
+        run.append(pairs[at])
+        at = before[at]
+    run.reverse()
+    return run
+
+
+def _merge_ranges(ranges: Iterator[Range]) -> list[Range]:
+    """Join the ranges that touch."""
+    merged_ranges: list[Range] = []
+    for a, b, c, d in ranges:
+        if merged_ranges and merged_ranges[-1][1] == a and merged_ranges[-1][3] == c:
+            merged_ranges[-1] = (merged_ranges[-1][0], b, merged_ranges[-1][2], d)
+        else:
+            merged_ranges.append((a, b, c, d))
+    return merged_ranges
+
+
+def _format_unified(
+    old: Sequence[str], new: Sequence[str], changes: list[Range], names: tuple[str, str]
+) -> Iterator[str]:
+    """Write changes as a unified diff, with a few lines around them."""
+    if changes:
+        yield f"--- {names[0]}"
+        yield f"+++ {names[1]}"
+    at = 0
+    while at < len(changes):
+        last = at
+        while last + 1 < len(changes) and changes[last + 1][0] - changes[last][1] <= 2 * _CONTEXT:
+            last += 1
+        yield from _hunk(old, new, changes[at : last + 1])
+        at = last + 1
+
+
+def _hunk(old: Sequence[str], new: Sequence[str], changes: list[Range]) -> Iterator[str]:
+    lead = min(_CONTEXT, changes[0][0])
+    tail = min(_CONTEXT, len(old) - changes[-1][1])
+    start, end = changes[0][0] - lead, changes[-1][1] + tail
+    new_start, new_end = changes[0][2] - lead, changes[-1][3] + tail
+    yield f"@@ -{_place(start, end)} +{_place(new_start, new_end)} @@"
+    at = start
+    for a, b, c, d in changes:
+        yield from (f" {line}" for line in old[at:a])
+        yield from (f"-{line}" for line in old[a:b])
+        yield from (f"+{line}" for line in new[c:d])
+        at = b
+    yield from (f" {line}" for line in old[at:end])
+
+
+def _place(start: int, end: int) -> str:
+    count = end - start
+    if count == 1:
+        return str(start + 1)
+    return f"{start + 1 if count else start},{count}"

@@ -1,0 +1,168 @@
+"""Replacements that lose most of a page by mistake: recognized, so that they can be refused."""
+
+from __future__ import annotations
+
+import re
+
+from looseleaf.errors import LossRefused
+from looseleaf.memory.store import COMPOSE
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.memory.store import Change
+
+SMALL_BYTES = 512  # a core page below this size may be replaced by any text
+SHRINK = 10  # a replacement has at least a tenth of the bytes
+_MEANT = ("clear", "restore", COMPOSE)  # operations that name what they lose
+_LONGEST = 120  # characters of a line that can be a placeholder
+# The words of a line that models write in the place of text they were asked to repeat: which part
+# is meant, what is said of it, and words that add nothing. A line with another word says more.
+_PARTS = frozenset(
+    {
+        "else",
+        "everything",
+        "existing",
+        "original",
+        "other",
+        "previous",
+        "remainder",
+        "remaining",
+        "rest",
+    }
+)
+_STATES = frozenset(
+    {
+        "abbreviated",
+        "elided",
+        "omitted",
+        "preserved",
+        "same",
+        "skipped",
+        "snipped",
+        "truncated",
+        "unchanged",
+        "unmodified",
+        "untouched",
+    }
+)
+_FILLERS = frozenset(
+    {
+        "a",
+        "above",
+        "all",
+        "and",
+        "any",
+        "are",
+        "as",
+        "before",
+        "below",
+        "brevity",
+        "by",
+        "changed",
+        "changes",
+        "code",
+        "content",
+        "contents",
+        "continue",
+        "continues",
+        "current",
+        "document",
+        "entries",
+        "entry",
+        "file",
+        "for",
+        "from",
+        "further",
+        "goes",
+        "here",
+        "in",
+        "is",
+        "it",
+        "items",
+        "its",
+        "keep",
+        "kept",
+        "left",
+        "line",
+        "lines",
+        "memory",
+        "more",
+        "no",
+        "not",
+        "note",
+        "notes",
+        "of",
+        "page",
+        "part",
+        "parts",
+        "remain",
+        "remains",
+        "section",
+        "sections",
+        "stay",
+        "stays",
+        "text",
+        "that",
+        "the",
+        "these",
+        "this",
+        "to",
+        "was",
+        "were",
+        "with",
+        "your",
+    }
+)
+_VOCABULARY = _PARTS | _STATES | _FILLERS
+_PHRASES = ("no changes below", "no further changes", "no more changes")
+_WORD = re.compile(r"[^\W\d_]+")
+_SIGNS = "[](){}<>*_-/#!.…`~:;,\"'% \t0123456789"
+_OPENINGS = ("[", "(", "<", "{", "/", "..", "…", "--", "%")
+_ENDINGS = ("]", ")", ">", "}", "…", "...", "*/")
+
+
+@value
+class Replacement:
+    """A page before and after a change, and the text that takes the place of another one."""
+
+    before: bytes
+    after: bytes
+    text: bytes
+    is_core: bool
+
+
+def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None:
+    """Raise `LossRefused` where a replacement is most likely not all of the text."""
+    if change.operation in _MEANT:
+        return
+    before, after = replacement.before, replacement.after
+    placeholder = find_placeholder(replacement.text)
+    if placeholder and placeholder != find_placeholder(before):
+        raise LossRefused(filename, f"the new text ends with the placeholder {placeholder!r}")
+    if not replacement.is_core:
+        return
+    if not after:
+        raise LossRefused(filename, f"the new text is empty, and the page has {len(before)} bytes")
+    if len(before) >= SMALL_BYTES and len(after) * SHRINK < len(before):
+        reason = f"a core page would shrink from {len(before)} bytes to {len(after)}"
+        raise LossRefused(filename, reason)
+
+
+def find_placeholder(text: bytes) -> str:
+    """Give the last line of a text if it only stands for text that was left out; else ""."""
+    line = text.rstrip()[-4 * _LONGEST :].rpartition(b"\n")[2].decode(errors="replace").strip()
+    if not line or len(line) > _LONGEST:
+        return ""
+    words = _WORD.findall(line.lower())
+    if not words or not _VOCABULARY.issuperset(words) or _has_other_signs(line):
+        return ""
+    names_state = not _STATES.isdisjoint(words) or " ".join(words) in _PHRASES
+    # A word or two may be a fact; between brackets or dots they stand for something else.
+    if line.startswith(_OPENINGS) or line.endswith(_ENDINGS):
+        return line if names_state or not _PARTS.isdisjoint(words) else ""
+    return line if names_state and len(words) > 2 else ""
+
+
+def _has_other_signs(line: str) -> bool:
+    return bool(_WORD.sub("", line).strip(_SIGNS))

@@ -1,0 +1,143 @@
+"""Merging two changes of one page by section, from the version that both began with."""
+
+from __future__ import annotations
+
+from looseleaf.memory.sections import list_sections
+from looseleaf.memory.text.line_diff import differing_ranges
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Key = tuple[str, int]  # the name of a section, and which of that name it is
+
+# The state of a section: changed by nobody, by one side, by both.
+SAME, MINE, THEIRS, BOTH = "same", "mine", "theirs", "both"
+CHOICES = (MINE, THEIRS, BOTH)
+
+
+@value
+class SectionMerge:
+    """One section in three versions; None where a version does not have it."""
+
+    title: str  # "" above the first header
+    state: str
+    base: str | None
+    mine: str | None
+    theirs: str | None
+
+    @property
+    def choice(self) -> str:
+        """The default choice, which keeps every change."""
+        return MINE if self.state == SAME else self.state
+
+    def text(self, choice: str) -> str:
+        """Give the section as chosen; both sides together lose no line that either side added."""
+        if choice == MINE:
+            return self.mine or ""
+        if choice == THEIRS:
+            return self.theirs or ""
+        return merge_lines(self.base or "", self.mine or "", self.theirs or "")
+
+
+def compare_sections(base: str | None, mine: str, theirs: str) -> tuple[SectionMerge, ...]:
+    """Compare two versions section by section; without a base, each difference is of both sides."""
+    my_sections, their_sections = _split(mine), _split(theirs)
+    former = _split(base) if base is not None else None
+    parts = []
+    for key in _order(list(my_sections), list(their_sections)):
+        my_text, their_text = my_sections.get(key), their_sections.get(key)
+        start = former.get(key) if former is not None else None
+        if my_text is None and their_text is None:
+            continue
+        state = _state(start, my_text, their_text, has_base=former is not None)
+        parts.append(SectionMerge(key[0], state, start, my_text, their_text))
+    return tuple(parts)
+
+
+def merge_sections(parts: Sequence[SectionMerge], choices: Mapping[int, str]) -> str:
+    """Put a page together from its sections, each as chosen or as it is kept by itself."""
+    part_texts = [part.text(choices.get(place, part.choice)) for place, part in enumerate(parts)]
+    texts = [text for text in part_texts if text]
+    # The last section of a version may end without a newline, and now another one follows it.
+    return "".join(_with_newline(text) for text in texts[:-1]) + (texts[-1] if texts else "")
+
+
+def merge_lines(base: str, mine: str, theirs: str) -> str:
+    """Merge two changes line by line; where both changed the same lines, theirs come first."""
+    start, my_lines, their_lines = (text.splitlines(keepends=True) for text in (base, mine, theirs))
+    edits = sorted(
+        [(a, b, 1, my_lines[c:d]) for a, b, c, d in differing_ranges(start, my_lines)]
+        + [(a, b, 0, their_lines[c:d]) for a, b, c, d in differing_ranges(start, their_lines)],
+        key=lambda edit: edit[:3],
+    )
+    merged_lines, end = [], 0
+    for group in _groups(edits):
+        merged_lines += start[end : group[0][0]]
+        new_lines: list[str] = []
+        for _, _, _, lines in group:
+            new_lines += [line for line in lines if line.rstrip("\n") not in _plain(new_lines)]
+        merged_lines += new_lines
+        end = max(end, *(edit[1] for edit in group))
+    lines = [*merged_lines, *start[end:]]
+    return "".join(_with_newline(line) for line in lines[:-1]) + (lines[-1] if lines else "")
+
+
+Edit = tuple[int, int, int, list[str]]
+
+
+def _groups(edits: list[Edit]) -> list[list[Edit]]:
+    """Put edits that touch the same lines together."""
+    groups: list[list[Edit]] = []
+    end = -1
+    for edit in edits:
+        if groups and (edit[0] < end or edit[0] == groups[-1][-1][0] or edit[0] == end):
+            groups[-1].append(edit)
+        else:
+            groups.append([edit])
+        end = max(end, edit[1])
+    return groups
+
+
+def _plain(lines: list[str]) -> set[str]:
+    return {line.rstrip("\n") for line in lines if line.strip()}
+
+
+def _split(text: str) -> dict[Key, str]:
+    """Give the text of each section with its header, and the text above the first one."""
+    sections = list_sections(text)
+    first = sections[0].start if sections else len(text)
+    parts: dict[Key, str] = {("", 0): text[:first]} if text[:first] else {}
+    count: dict[str, int] = {}
+    for section in sections:
+        count[section.name] = count.get(section.name, 0) + 1
+        parts[section.name, count[section.name]] = text[section.start : section.end]
+    return parts
+
+
+def _order(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
+    """Give every section once: in our order, and those of the others after their neighbors."""
+    order = list(my_keys)
+    for place, key in enumerate(their_keys):
+        if key not in order:
+            before = next(
+                (neighbor for neighbor in reversed(their_keys[:place]) if neighbor in order), None
+            )
+            order.insert(order.index(before) + 1 if before is not None else 0, key)
+    return order
+
+
+def _state(base: str | None, mine: str | None, theirs: str | None, *, has_base: bool) -> str:
+    plain = [text.rstrip() if text is not None else None for text in (base, mine, theirs)]
+    if plain[1] == plain[2]:
+        return SAME
+    if has_base and plain[0] == plain[1]:
+        return THEIRS
+    if has_base and plain[0] == plain[2]:
+        return MINE
+    return BOTH
+
+
+def _with_newline(text: str) -> str:
+    return text if text.endswith("\n") or not text else f"{text}\n"

@@ -1,0 +1,123 @@
+"""Opening models by name: `provider:model`, with the settings of the provider."""
+
+from __future__ import annotations
+
+import threading
+
+from looseleaf.errors import InvalidModel
+from looseleaf.extras import MODELS, require_extra
+from looseleaf.models.echo import EchoModel
+from looseleaf.models.pydantic_ai.event_loop import Bridge
+from looseleaf.models.retries import PatientModel
+from looseleaf.setting_tables import Provider
+from looseleaf.settings import variable
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from looseleaf.models.model import Model
+    from looseleaf.models.openai.model import Compatible
+    from looseleaf.models.pydantic_ai.providers import Providers
+    from looseleaf.settings import Settings
+
+ECHO = "echo"
+OLLAMA = "ollama"
+_OLLAMA_ADDRESS = "http://127.0.0.1:11434/v1"
+# Providers that are not OpenAI-compatible, or take more than a key: asked through the provider
+# library at another address too. Any other name with an address is OpenAI-compatible.
+OWN_PROTOCOL = frozenset(
+    {
+        "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cohere",
+        "github-copilot", "google", "google-cloud", "huggingface", "meta", "openai-chatgpt",
+        "openai-codex", "openai-responses", "snowflake", "xai",
+    }
+)  # fmt: skip
+
+
+class Models:
+    """The models of a workspace, opened when they are first asked for."""
+
+    def __init__(
+        self,
+        providers: Mapping[str, Provider] | None = None,
+        *,
+        timeout: float = 120.0,
+        retries: int = 2,
+        cache: bool = True,
+    ) -> None:
+        self._providers = providers or {}
+        self._timeout, self._retries, self._cache = timeout, retries, cache
+        self._makers: dict[str, Callable[[str], Model]] = {ECHO: EchoModel}
+        self._open: dict[str, Model] = {}
+        self._bridge: Bridge | None = None
+        self._connectors: dict[str, Compatible | Providers] = {}
+        self._lock = threading.Lock()
+
+    def register(self, provider: str, make: Callable[[str], Model]) -> None:
+        """Add a provider of one's own: a function that makes its models by their whole name."""
+        self._makers[provider] = make
+
+    def open(self, name: str) -> Model:
+        """Give the model of that name, or raise `InvalidModel`."""
+        with self._lock:
+            if name not in self._open:
+                self._open[name] = self._open_model(name)
+            return self._open[name]
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        with self._lock:
+            self._open.clear()
+            connectors, self._connectors = self._connectors, {}
+            bridge, self._bridge = self._bridge, None
+        for connector in connectors.values():
+            connector.close()
+        if bridge is not None:
+            bridge.close()
+
+    def _open_model(self, name: str) -> Model:
+        provider, _, model = name.partition(":")
+        make = self._makers.get(provider)
+        if make is not None:
+            return make(name)
+        if not provider or not model:
+            raise InvalidModel(name, "it is written provider:model, as in openai:gpt-5-mini")
+        self._bridge = self._bridge or Bridge()
+        provider_config = self._providers.get(provider, Provider(provider))
+        if provider == OLLAMA and not provider_config.base_url:
+            address = variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
+            provider_config = changed(provider_config, base_url=address)
+        is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
+        connector = (
+            self._compatible(self._bridge) if is_compatible else self._native(name, self._bridge)
+        )
+        line = connector.open(name, provider_config, self._timeout)
+        return PatientModel(
+            name, line, self._bridge, retries=self._retries, key=provider_config.key
+        )
+
+    def _compatible(self, bridge: Bridge) -> Compatible | Providers:
+        if "compatible" not in self._connectors:
+            from looseleaf.models.openai.model import Compatible
+
+            self._connectors["compatible"] = Compatible(bridge)
+        return self._connectors["compatible"]
+
+    def _native(self, name: str, bridge: Bridge) -> Compatible | Providers:
+        if "native" not in self._connectors:
+            with require_extra(MODELS, f"The model {name}"):
+                from looseleaf.models.pydantic_ai.providers import Providers
+            self._connectors["native"] = Providers(bridge, cache=self._cache)
+        return self._connectors["native"]
+
+
+def open_models(settings: Settings) -> Models:
+    """Open the models that the settings know how to reach."""
+    return Models(
+        {provider.name: provider for provider in settings.providers},
+        timeout=settings.model_timeout,
+        retries=settings.model_retries,
+        cache=settings.model_cache,
+    )

@@ -1,0 +1,1 @@
+"""Models of servers that speak the OpenAI chat completions protocol."""

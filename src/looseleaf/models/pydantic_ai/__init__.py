@@ -1,0 +1,1 @@
+"""Models of every provider that pydantic-ai knows."""

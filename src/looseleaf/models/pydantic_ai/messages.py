@@ -1,0 +1,85 @@
+"""Messages of ours as the provider library has them, and its answers as ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from looseleaf.models.model import Answer, Message, ToolCall, Usage, cut_reason
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage, ModelRequestPart
+    from pydantic_ai.usage import RequestUsage
+
+    from looseleaf.models.model import Question
+
+# Parts of an answer that our own fields do not hold, as they look in the library's JSON.
+_MORE = ('"part_kind":"thinking"', 'signature":', '"phase":')
+
+
+def messages_of(question: Question) -> list[ModelMessage]:
+    """Give a question in the library's format; people and tools in a row are one request."""
+    parts: list[ModelRequestPart] = [SystemPromptPart(text) for text in question.system]
+    messages: list[ModelMessage] = []
+    for message in question.messages:
+        if message.role == "assistant":
+            if parts:
+                messages.append(ModelRequest(parts=parts))
+            messages.append(_response(message))
+            parts = []
+        elif message.role == "tool":
+            parts.append(
+                ToolReturnPart(
+                    tool_name=message.name,
+                    content=message.text,
+                    tool_call_id=message.call,
+                    outcome="failed" if message.failed else "success",
+                )
+            )
+        else:
+            parts.append(UserPromptPart(message.with_attachments))
+    if parts:
+        messages.append(ModelRequest(parts=parts))
+    return messages
+
+
+def _response(message: Message) -> ModelResponse:
+    """Give an answer back; as the library wrote it where that says more and can still be read."""
+    if any(sign in message.native for sign in _MORE):
+        try:
+            (response,) = ModelMessagesTypeAdapter.validate_json(message.native)
+        except (ValidationError, ValueError):
+            response = None  # of another version; our own fields hold the answer
+        if isinstance(response, ModelResponse):
+            return response
+    parts: list[TextPart | ToolCallPart] = [TextPart(message.text)] if message.text else []
+    parts += [ToolCallPart(call.name, call.arguments, call.id) for call in message.calls]
+    return ModelResponse(parts=parts)
+
+
+def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer:
+    """Give an answer of the library as ours, with the library's own JSON beside it."""
+    calls = tuple(
+        ToolCall(part.tool_call_id, part.tool_name, part.args_as_json_str())
+        for part in response.parts
+        if isinstance(part, ToolCallPart)
+    )
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    if "@" in (response.provider_url or ""):
+        response = replace(response, provider_url=None)  # it holds a password
+    native = ModelMessagesTypeAdapter.dump_json([response], exclude_none=True).decode()
+    total_usage = Usage(1, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+    message = Message("assistant", text, calls, native=native)
+    return Answer(message, total_usage, name, warning=cut_reason(response.finish_reason))

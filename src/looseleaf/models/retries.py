@@ -1,0 +1,111 @@
+"""Models of providers: answers as streams, and retries where a provider is busy."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+
+from looseleaf.errors import ModelFailed
+from looseleaf.models.model import Retry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from typing import Protocol
+
+    from looseleaf.models.model import Answer, Delta, Question
+    from looseleaf.models.pydantic_ai.event_loop import Bridge
+    from looseleaf.values import Secret
+else:
+    Protocol = object
+
+NO_KEY = "the provider does not accept the key"
+NO_ANSWER = "the provider cannot be reached, or does not answer in time"
+_LONGEST_WAIT = 60.0
+_FIRST_WAIT = 0.5
+_MOST_CHARACTERS = 300
+_SECRET = re.compile(r"[A-Za-z0-9_\-*.]{20,}")  # keys are long words; so is little else
+
+
+class Refusal(Exception):
+    """A provider gave no answer; a temporary failure may pass by itself after `seconds`."""
+
+    def __init__(
+        self, reason: str, *, is_temporary: bool = False, seconds: float | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.is_temporary, self.seconds = reason, is_temporary, seconds
+
+
+class Line(Protocol):
+    """A way to one model of a provider."""
+
+    def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
+        """Ask once: give the answer bit by bit and whole at its end, or raise `Refusal`."""
+
+
+class PatientModel:
+    """A model that is asked again where its provider is busy."""
+
+    def __init__(
+        self,
+        name: str,
+        line: Line,
+        bridge: Bridge,
+        *,
+        retries: int = 2,
+        key: Secret | None = None,
+    ) -> None:
+        self.name = name
+        self._line, self._bridge, self._retries, self._key = line, bridge, retries, key
+
+    def ask(
+        self, question: Question, should_stop: Callable[[], bool]
+    ) -> Iterator[Delta | Retry | Answer]:
+        """Ask the provider, again where it is only busy, and give its answer as it comes."""
+        return self._bridge.stream(self._ask_with_retries(question), should_stop)
+
+    async def _ask_with_retries(self, question: Question) -> AsyncIterator[Delta | Retry | Answer]:
+        for attempt in range(self._retries + 1):
+            has_begun = False
+            try:
+                async for part in self._line.ask(question):
+                    has_begun = True
+                    yield part
+            except Refusal as refusal:
+                reason = self._without_key(refusal.reason)
+                # An answer of which a part was shown is not begun anew.
+                if not refusal.is_temporary or has_begun or attempt == self._retries:
+                    # Without its cause, which may hold the request, and so the key.
+                    raise ModelFailed(self.name, reason) from None
+                retry = Retry(attempt + 1, _wait_seconds(refusal, attempt), reason)
+            else:
+                return
+            yield retry
+            await asyncio.sleep(retry.seconds)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key.reveal(), "…") if self._key is not None else text
+
+
+def _wait_seconds(refusal: Refusal, attempt: int) -> float:
+    """Choose how long to wait: as the provider asks, within reason, else longer each time."""
+    if refusal.seconds is not None:
+        return min(max(refusal.seconds, 0.0), _LONGEST_WAIT)
+    return _FIRST_WAIT * float(2**attempt) * (1 + random.random() / 4)  # noqa: S311 - no secret
+
+
+def describe_failure(status: int | None, message: str) -> str:
+    """Describe a failure in one line, by the provider's message, without possible secrets."""
+    line = " ".join(_SECRET.sub("…", message).split())[:_MOST_CHARACTERS]
+    return ": ".join(part for part in (f"status {status}" if status else "", line) if part)
+
+
+def message_in(body: object) -> str:
+    """Find the message in the body of a provider's error."""
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        message = inner.get("message") if isinstance(inner, dict) else inner
+        return message if isinstance(message, str) else ""
+    return body if isinstance(body, str) else ""

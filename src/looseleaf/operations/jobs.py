@@ -1,0 +1,258 @@
+"""Jobs: start a flow or steps, look at runs, and cancel, pause, resume, retry or delete them."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.workflow_access import agent_ids, find_flow, find_job, find_pipeline
+from looseleaf.errors import InvalidArgument, PipelineMissing
+from looseleaf.operations.job_documents import (
+    JobInfo,
+    JobList,
+    PacketFields,
+    PacketInfo,
+    describe_job,
+    describe_packet,
+)
+from looseleaf.times import parse_time
+from looseleaf.values import changed, value
+from looseleaf.workflows import documents
+from looseleaf.workflows.definition_checks import check_steps, number_steps
+from looseleaf.workflows.documents import StepFields
+from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.execution.plan import Plan, plan_direct_job, plan_flow_job
+from looseleaf.workflows.job import STATUSES
+from looseleaf.workflows.packet import create_packet
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.workflows.job import JobStatus, NewJob
+    from looseleaf.workflows.packet import Packet
+
+MOST_LISTED = 100
+MOST_PACKETS = 100
+
+
+@value
+class JobsDeleted:
+    """How many jobs were deleted."""
+
+    deleted: int
+
+
+@operation("datamachine/execute-workflow", permission="flows", categories=("jobs",))
+def execute(
+    context: Context,
+    *,
+    flow: str | int | None = None,
+    steps: tuple[StepFields, ...] = (),
+    initial_packets: tuple[PacketFields, ...] = (),
+    agent: str | int | None = None,
+    label: str = "",
+    timestamp: str = "",
+    request: str = "",
+) -> JobInfo:
+    """Start a job: one run of a flow, or of steps that belong to no pipeline.
+
+    Arguments:
+        flow: The flow to run, by id, slug, or pipeline/slug.
+        steps: Without a flow, the steps to run in order; a step without an id gets one.
+        initial_packets: Packets that the first step is given, newest first.
+        agent: Without a flow, the agent that the job acts as, by id or slug; else the default.
+        label: The name of the job for people; else it is named after the flow or the first step.
+        timestamp: The time before which the job does not begin, such as 2026-04-17T09:30Z.
+        request: A key of the caller; a second call with the same key returns the same job.
+    """
+    packets = tuple(_read_packet(context, fields) for fields in initial_packets)
+    if (flow is None) == (not steps):
+        raise InvalidArgument("flow", "give a flow, or steps, and not both")
+    if flow is not None:
+        job = _plan_flow(context, flow, packets)
+    else:
+        job = _plan_steps(context, steps, packets, agent)
+    job = changed(
+        job,
+        label=label or job.label,
+        not_before=_read_time(timestamp),
+        idempotency_key=f"request:{context.principal.user_id}:{request}" if request else "",
+    )
+    return describe_job(context, context.parts.workflow_jobs().jobs.add(job)[0])
+
+
+@operation("datamachine/get-jobs", permission="read", categories=("jobs",), read_only=True)
+def list_jobs(  # noqa: PLR0913 - one for each way to choose
+    context: Context,
+    *,
+    status: str = "",
+    flow: str | int | None = None,
+    pipeline: str | int | None = None,
+    agent: str | int | None = None,
+    source: str = "",
+    task_type: str = "",
+    limit: int = 20,
+    offset: int = 0,
+) -> JobList:
+    """List jobs, newest first.
+
+    Arguments:
+        status: The only status that is listed, such as failed; several are separated by commas.
+        flow: The flow whose jobs are listed, by id, slug, or pipeline/slug.
+        pipeline: The pipeline whose jobs are listed, by id, slug, or agent/slug.
+        agent: The agent whose jobs are listed, by id or slug; else every agent that one may see.
+        source: What started the jobs: pipeline, system, direct or chat.
+        task_type: The system task whose jobs are listed.
+        limit: The most jobs to give, from 1 to 100.
+        offset: How many jobs to pass over first, to read a long list in parts.
+    """
+    agents = agent_ids(context, agent)
+    jobs = JobFilter(
+        _read_statuses(status),
+        find_pipeline(context, pipeline).id if pipeline is not None else None,
+        find_flow(context, flow).id if flow is not None else None,
+        None if agents is None else tuple(agents),
+        source,
+        task_type,
+    )
+    page_size, start = max(1, min(limit, MOST_LISTED)), max(offset, 0)
+    page, total = context.parts.workflow_jobs().jobs.list(jobs, limit=page_size, offset=start)
+    return JobList(tuple(describe_job(context, job) for job in page), total, page_size, start)
+
+
+@operation("datamachine/get-job", permission="read", categories=("jobs",), read_only=True)
+def show_job(context: Context, job: int) -> JobInfo:
+    """Show a job with its steps, their times and tokens, and the pages they changed.
+
+    Arguments:
+        job: The number of the job.
+    """
+    return describe_job(context, find_job(context, job))
+
+
+@operation("looseleaf/show-job-packets", permission="read", categories=("jobs",), read_only=True)
+def show_packets(context: Context, job: int, *, step: str = "") -> list[PacketInfo]:
+    """Show the packets of a job, newest first, at most 100 of them.
+
+    Arguments:
+        job: The number of the job.
+        step: The id of the only step whose packets are shown.
+    """
+    find_job(context, job)
+    state = context.parts.workflow_jobs().jobs.state(job)
+    packets: list[PacketInfo] = []
+    for record in reversed(state.job.steps):
+        outcome = state.outcomes.get(record.id)
+        if outcome is not None and step in {"", record.id}:
+            packets += [describe_packet(record.id, packet) for packet in outcome.packets]
+    return packets[:MOST_PACKETS]
+
+
+@operation("looseleaf/cancel-job", permission="flows", categories=("jobs",), idempotent=True)
+def cancel_job(context: Context, job: int) -> JobInfo:
+    """Cancel a job; a running step is told, and ends as soon as it can.
+
+    Arguments:
+        job: The number of the job.
+    """
+    return _request(context, job, "cancel")
+
+
+@operation("looseleaf/pause-job", permission="flows", categories=("jobs",), idempotent=True)
+def pause_job(context: Context, job: int) -> JobInfo:
+    """Pause a job; a running step is finished first.
+
+    Arguments:
+        job: The number of the job.
+    """
+    return _request(context, job, "pause")
+
+
+@operation("looseleaf/resume-job", permission="flows", categories=("jobs",), idempotent=True)
+def resume_job(context: Context, job: int) -> JobInfo:
+    """Let a paused job go on.
+
+    Arguments:
+        job: The number of the job.
+    """
+    return _request(context, job, "resume")
+
+
+@operation("looseleaf/retry-job", permission="flows", categories=("jobs",))
+def retry_job(context: Context, job: int) -> JobInfo:
+    """Run a failed or cancelled job again, from the step that did not end well.
+
+    Arguments:
+        job: The number of the job.
+    """
+    return _request(context, job, "retry")
+
+
+@operation("looseleaf/delete-job", permission="flows", categories=("jobs",), destructive=True)
+def delete_job(context: Context, job: int) -> JobsDeleted:
+    """Delete a job that has ended; the pages that it changed stay as they are.
+
+    Arguments:
+        job: The number of the job.
+    """
+    record = find_job(context, job)
+    if not record.is_final:
+        raise InvalidArgument("job", f"it is {record.status}; cancel it first")
+    return JobsDeleted(context.parts.workflow_jobs().jobs.delete([job]))
+
+
+def _read_packet(context: Context, fields: PacketFields) -> Packet:
+    packet = create_packet(fields.type, fields.data, now=context.clock(), metadata=fields.metadata)
+    context.parts.step_types().packets.check(packet)
+    return packet
+
+
+def _request(
+    context: Context, job: int, act: Literal["cancel", "pause", "resume", "retry"]
+) -> JobInfo:
+    find_job(context, job)
+    return describe_job(context, context.parts.workflow_jobs().jobs.request(job, act))
+
+
+def _plan_flow(context: Context, flow: str | int, packets: tuple[Packet, ...]) -> NewJob:
+    definition = find_flow(context, flow)
+    pipeline = context.parts.definitions().pipelines.find(definition.pipeline_id)
+    if pipeline is None:
+        raise PipelineMissing(definition.pipeline_id)
+    model = context.parts.model_for(definition.agent_id, "pipeline") or ""
+    return plan_flow_job(Plan(pipeline, definition, packets), model=model)
+
+
+def _plan_steps(
+    context: Context,
+    step_fields: tuple[StepFields, ...],
+    packets: tuple[Packet, ...],
+    agent: str | int | None,
+) -> NewJob:
+    steps = number_steps(documents.read_steps(step_fields))
+    check_steps(steps, context.parts.step_types())
+    record = agent_of(context, agent)
+    job = plan_direct_job(
+        steps[0].title, steps, agent_id=record.id, user_id=record.owner, packets=packets
+    )
+    return changed(job, model=context.parts.model_for(record.id, "pipeline") or "")
+
+
+def _read_statuses(text: str) -> tuple[JobStatus, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in STATUSES:
+            raise InvalidArgument("status", f"{name!r} is none of {', '.join(STATUSES)}")
+    return names  # type: ignore[return-value]
+
+
+def _read_time(text: str) -> float:
+    if not text:
+        return 0.0
+    try:
+        return parse_time(text)
+    except ValueError:
+        raise InvalidArgument(
+            "timestamp", f"{text!r} is no time such as 2026-04-17T09:30Z"
+        ) from None

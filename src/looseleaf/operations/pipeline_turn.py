@@ -1,0 +1,215 @@
+"""A turn in pipeline mode: the agent's model answers the packets of a job, with its tools.
+
+The turn is a turn of a conversation like any other, saved step by step under a lease. Its request
+is the key of the step's effect: a process that continues the job goes on with the same turn and
+asks nothing that was result_ids before.
+"""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.catalog.tools.model_tools import tools_for
+from looseleaf.chat.events import Called, Ended
+from looseleaf.chat.session import Opening
+from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.memory.provenance import JOB, Activity
+from looseleaf.memory.scope import Shelf, Where
+from looseleaf.models.model import Message, Offer
+from looseleaf.operations.chat import model_of, run_call, step_limit
+from looseleaf.operations.prompt_assembly import build_request, compose
+from looseleaf.values import changed
+from looseleaf.workflows.job import MemoryWrite
+from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
+from looseleaf.workflows.step_parts import ToolExecution, TurnResult
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.chat.session import BegunTurn
+    from looseleaf.memory.scope import Scope
+    from looseleaf.models.model import ToolCall
+    from looseleaf.prompt.request import Request
+    from looseleaf.workflows.step_run import StepRun
+
+SOURCE = "pipeline"
+_CLOCK_STEP = 2.0  # seconds by which the time of a file may be coarse
+
+
+def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
+    """Take the turn of a step, or go on with it, and return its end."""
+    request = pipeline_request(context, run)
+    model = model_of(context, request.agent, SOURCE, "")
+    chats = context.parts.chats()
+    opening = Opening(
+        "",
+        request.user,
+        request.agent.id,
+        SOURCE,
+        messages[0],
+        f"{run.pipeline.name or run.job.label}: {run.step.title}"[:100],
+        run.effect_key,
+        model.name,
+        SOURCE,
+    )
+    start = chats.turns.begin(opening)
+    if start.lease is None:
+        return _read_result(context, run, start.session.id)
+    if start.new:
+        chats.turns.append(start.lease, messages[1:])
+    else:
+        _settle_calls(context, run, start)
+    agent_context = changed(context, actor=request.agent.slug, surface=SOURCE, reason="", origin="")
+    party = Party(
+        model,
+        lambda: _compose_system(context, request),
+        tuple(
+            Offer(tool.name, tool.description, tool.parameters)
+            for tool in tools_for(agent_context, request)
+        ),
+        lambda call: _run_call(agent_context, run, request, call),
+        run.settings.get("max_turns") or step_limit(context, request.agent),
+        should_stop=run.is_cancelled,
+    )
+    end: Ended | None = None
+    for event in TurnTaker(chats, start, start.lease, party).take():
+        if isinstance(event, Called):
+            run.report_progress(f"calls {event.tool}")
+        elif isinstance(event, Ended):
+            end = event
+    result = _read_result(context, run, start.session.id)
+    return changed(result, is_complete=end is not None and end.status == "completed")
+
+
+def pipeline_request(context: Context, run: StepRun) -> Request:
+    """Say whose prompt it is, with the slice of memory and the tools that the workflow selects."""
+    policy = run.pipeline.tool_policy
+    names = (*policy.get("tools", ()), *policy.get("categories", ()))
+    deny = (
+        *run.settings.get("disabled_tools", ()),
+        *(names if policy.get("mode") == "deny" else ()),
+    )
+    allow_only = run.settings.get("enabled_tools")
+    if policy.get("mode") == "allow":
+        allow_only = [name for name in allow_only or names if name in names]
+    uploads = context.parts.workflow_resources().uploads
+    context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
+    return build_request(
+        context.during("read"),
+        SOURCE,
+        where=Where(run.job.agent_id, run.job.user_id or None),
+        pipeline=pipeline_part(run.pipeline, run.step.id, context_files),
+        flow=flow_part(run.flow),
+        tool_deny=deny,
+        tool_allow_only=None if allow_only is None else tuple(allow_only),
+    )
+
+
+def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
+    return compose(
+        context.during("read"),
+        request.mode,
+        where=Where(request.agent.id, request.user),
+        pipeline=request.pipeline,
+        flow=request.flow,
+    ).messages
+
+
+def _run_call(context: Context, run: StepRun, request: Request, call: ToolCall) -> Result:
+    """Run a tool as the agent; its change of a page carries the key of the call."""
+    activity = Activity(JOB, _call_key(run, call))
+    return run_call(changed(context, activity=activity), request, call)
+
+
+def _call_key(run: StepRun, call: ToolCall) -> str:
+    plain = "".join(letter for letter in call.id if letter.isascii() and letter.isalnum())
+    return f"{run.effect_key}/{plain[:80]}"
+
+
+def _settle_calls(context: Context, run: StepRun, start: BegunTurn) -> None:
+    """Find calls of tools that a killed process made, and save the results it could not save.
+
+    A change of a page carries the key of its call in the history. Other calls are left without a
+    result, and the model is told that they were interrupted.
+    """
+    chats = context.parts.chats()
+    messages = [entry.message for entry in chats.sessions.messages(start.session.id)]
+    result_ids = {message.call for message in messages if message.role == "tool"}
+    calls = [call for message in messages for call in message.calls if call.id not in result_ids]
+    if not calls or start.lease is None:
+        return
+    keys = {_call_key(run, call): call for call in calls}
+    for scope in _changed_pages(context, run, since=start.turn.started):
+        for revision in context.parts.history.revisions(scope):
+            call = keys.pop(revision.activity_id, None)
+            if call is not None:
+                data = {"filename": scope.filename, "revision": revision.number, "changed": True}
+                envelope = {"success": True, "data": data, "tool_name": call.name}
+                text = json.dumps(envelope, ensure_ascii=False)
+                result = Message("tool", text, call=call.id, name=call.name)
+                chats.turns.append(start.lease, (result,))
+
+
+def _changed_pages(context: Context, run: StepRun, *, since: float) -> list[Scope]:
+    """List the pages of the agent and its user that changed since the turn began."""
+    pages = context.parts.pages
+    shelves = [context.parts.agents.resolve(run.job.agent_id).shelf]
+    if run.job.user_id:
+        shelves.append(Shelf("user", run.job.user_id))
+    return [
+        shelf.page(entry.filename)
+        for shelf in shelves
+        for entry in pages.list(shelf)
+        if entry.updated >= since - _CLOCK_STEP
+    ]
+
+
+def _read_result(context: Context, run: StepRun, session_id: str) -> TurnResult:
+    """Return the end of a turn as it was saved, whoever took it."""
+    chats = context.parts.chats()
+    messages = tuple(entry.message for entry in chats.sessions.messages(session_id))
+    turn = chats.turns.list(session_id)[-1]
+    answers = [message.text for message in messages if message.role == "assistant"]
+    results = {message.call: message for message in messages if message.role == "tool"}
+    tools = tuple(
+        _describe_call(context, run, call, results.get(call.id))
+        for message in messages
+        for call in message.calls
+    )
+    text = answers[-1] if answers else ""
+    return TurnResult(text, turn.model, turn.usage, tools, messages, True, session_id)
+
+
+def _describe_call(
+    context: Context, run: StepRun, call: ToolCall, result: Message | None
+) -> ToolExecution:
+    arguments = _read_json(call.arguments)
+    if result is None:
+        return ToolExecution(call.name, arguments, False, "It was interrupted.")
+    data = _read_json(result.text).get("data")
+    writes: tuple[MemoryWrite, ...] = ()
+    if not result.failed and isinstance(data, dict) and isinstance(data.get("revision"), int):
+        writes = _describe_write(context, run, call, data)
+    return ToolExecution(call.name, arguments, not result.failed, result.text, writes)
+
+
+def _describe_write(
+    context: Context, run: StepRun, call: ToolCall, data: dict[str, Any]
+) -> tuple[MemoryWrite, ...]:
+    file = data.get("filename") or data.get("file")
+    if not isinstance(file, str) or not data.get("changed", True):
+        return ()
+    layer = context.parts.pages.registry.layer_of(file)
+    user_id = run.job.user_id if layer == "user" else 0
+    agent_id = run.job.agent_id if layer == "agent" else 0
+    return (MemoryWrite(layer, user_id, agent_id, file, data["revision"], call.name),)
+
+
+def _read_json(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}

@@ -1,0 +1,246 @@
+"""Pipelines: reusable workflows of an agent, the memory they select, and files of them."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.workflow_access import (
+    agent_ids,
+    agent_slug,
+    find_pipeline,
+    require_version,
+)
+from looseleaf.errors import PipelineMissing
+from looseleaf.values import changed, value
+from looseleaf.workflows import documents
+from looseleaf.workflows.definition_checks import check_pipeline, number_steps
+from looseleaf.workflows.documents import PipelineDocument, StepFields
+from looseleaf.workflows.pipeline import Pipeline
+from looseleaf.workflows.uploads.file_store import FileFolder, limits_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+
+
+@value
+class PipelineRemoved:
+    """A pipeline that is gone with its flows; the jobs that ran keep what they recorded."""
+
+    id: int
+    slug: str
+    flows: tuple[str, ...]
+    context_files: int
+    flow_files: int
+
+
+@operation("looseleaf/list-pipelines", permission="read", categories=("flows",), read_only=True)
+def list_pipelines(context: Context, *, agent: str | int | None = None) -> list[PipelineDocument]:
+    """List the pipelines that one may see, by name.
+
+    Arguments:
+        agent: The agent whose pipelines are listed, by id or slug; without it, of every agent
+            that one may see.
+    """
+    definitions = context.parts.definitions()
+    pipelines, _ = definitions.pipelines.list(agents=agent_ids(context, agent))
+    flows, _ = definitions.flows.list(agents=agent_ids(context, agent))
+    counts: dict[int, int] = {}
+    for flow in flows:
+        counts[flow.pipeline_id] = counts.get(flow.pipeline_id, 0) + 1
+    return [
+        documents.describe_pipeline(
+            pipeline, agent_slug(context, pipeline.agent_id), counts.get(pipeline.id, 0)
+        )
+        for pipeline in pipelines
+    ]
+
+
+@operation("looseleaf/show-pipeline", permission="read", categories=("flows",), read_only=True)
+def show_pipeline(context: Context, pipeline: str | int) -> PipelineDocument:
+    """Show one pipeline: its steps, its memory files and its version.
+
+    Arguments:
+        pipeline: The pipeline to show, by id, slug, or agent/slug.
+    """
+    return describe(context, find_pipeline(context, pipeline))
+
+
+@operation("looseleaf/create-pipeline", permission="flows", categories=("flows",))
+def create_pipeline(
+    context: Context,
+    name: str,
+    *,
+    agent: str | int | None = None,
+    slug: str = "",
+    system_prompt: str = "",
+    memory_files: tuple[str, ...] = (),
+    tool_policy: Mapping[str, Any] | None = None,
+    steps: tuple[StepFields, ...] = (),
+) -> PipelineDocument:
+    """Create a pipeline of an agent, with its steps in order.
+
+    Arguments:
+        name: The name for people, such as Daily Music News.
+        agent: The agent that the pipeline runs as, by id or slug; without it, the token's or the
+            default agent.
+        slug: The short name that never changes; without it, one is made of the name.
+        system_prompt: The task of the pipeline, which its AI steps are given.
+        memory_files: Pages that its prompts get besides the core files, such as
+            content-strategy.md or contexts/x.md; core files are refused.
+        tool_policy: The tools of its AI steps, as in an agent's configuration; without it, the
+            agent's policy alone counts.
+        steps: The steps in order; a step without an id gets one.
+    """
+    record = agent_of(context, agent)
+    user = context.principal.user_id or record.owner
+    pipeline = Pipeline(
+        0,
+        slug,
+        name,
+        record.id,
+        user,
+        system_prompt,
+        tuple(memory_files),
+        tool_policy or {},
+        number_steps(documents.read_steps(steps)),
+    )
+    return add(context, pipeline)
+
+
+@operation(
+    "looseleaf/update-pipeline",
+    permission="flows",
+    categories=("flows",),
+    idempotent=True,
+    changes_page=True,
+)
+def update_pipeline(  # noqa: PLR0913 - one for each field that can change
+    context: Context,
+    pipeline: str | int,
+    *,
+    name: str | None = None,
+    slug: str | None = None,
+    system_prompt: str | None = None,
+    memory_files: tuple[str, ...] | None = None,
+    tool_policy: Mapping[str, Any] | None = None,
+    steps: tuple[StepFields, ...] | None = None,
+    if_match: str | None = None,
+) -> PipelineDocument:
+    """Change fields of a pipeline; fields that are not named stay.
+
+    Arguments:
+        pipeline: The pipeline to change, by id, slug, or agent/slug.
+        name: The new name; the slug stays.
+        slug: The new slug; exported files and bundles know the pipeline by it.
+        system_prompt: The new task of the pipeline; an empty text takes it away.
+        memory_files: The whole new list of pages besides the core files.
+        tool_policy: The new tool policy; {} takes it away.
+        steps: The whole new row of steps; a step that stays is named by its id.
+        if_match: The hash of the version that is replaced; without it, any version.
+    """
+    fields: dict[str, object] = {
+        field: new
+        for field, new in (
+            ("name", name),
+            ("slug", slug),
+            ("system_prompt", system_prompt),
+            ("tool_policy", tool_policy),
+            ("memory_files", None if memory_files is None else tuple(memory_files)),
+        )
+        if new is not None
+    }
+
+    def edit(current: Pipeline) -> Pipeline:
+        require_version(context, f"pipeline {current.slug}", current.version, if_match)
+        new = dict(fields)
+        if steps is not None:
+            new["steps"] = number_steps(documents.read_steps(steps), current.steps)
+        return check_rules(context, changed(current, **new))
+
+    return edit_pipeline(context, pipeline, edit)
+
+
+@operation(
+    "looseleaf/delete-pipeline",
+    permission="flows",
+    categories=("flows",),
+    destructive=True,
+    changes_page=True,
+)
+def delete_pipeline(
+    context: Context, pipeline: str | int, *, if_match: str | None = None
+) -> PipelineRemoved:
+    """Delete a pipeline with its flows and their files for good; jobs keep what they ran with.
+
+    Arguments:
+        pipeline: The pipeline to delete, by id, slug, or agent/slug.
+        if_match: The hash of the version that is deleted; without it, any version.
+    """
+    record = find_pipeline(context, pipeline)
+
+    def check(current: Pipeline) -> None:
+        require_version(context, f"pipeline {current.slug}", current.version, if_match)
+
+    flows = context.parts.definitions().pipelines.delete(record.id, check)
+    if flows is None:
+        raise PipelineMissing(pipeline)
+    files = context.parts.workflow_resources().uploads
+    flow_files = sum(files.remove_all(FileFolder(record.id, flow.id)) for flow in flows)
+    context_files = files.remove_all(FileFolder(record.id))
+    slugs = tuple(flow.slug for flow in flows)
+    return PipelineRemoved(record.id, record.slug, slugs, context_files, flow_files)
+
+
+@operation("looseleaf/copy-pipeline", permission="flows", categories=("flows",))
+def copy_pipeline(
+    context: Context, pipeline: str | int, *, name: str = "", agent: str | int | None = None
+) -> PipelineDocument:
+    """Copy a pipeline with its context files and without its flows, for the same or another agent.
+
+    Arguments:
+        pipeline: The pipeline to copy, by id, slug, or agent/slug.
+        name: The name of the copy; without it, the name of the original with "(copy)".
+        agent: The agent that the copy belongs to, by id or slug; without it, the same agent.
+    """
+    original = find_pipeline(context, pipeline)
+    owner = agent_of(context, original.agent_id if agent is None else agent)
+    fields = {"id": 0, "slug": "", "name": name or f"{original.name} (copy)"}
+    fields["user_id"] = context.principal.user_id or owner.owner
+    copy = add(context, changed(original, **fields, agent_id=owner.id))
+    files, limits = context.parts.workflow_resources().uploads, limits_of(context.settings)
+    for file in files.list(FileFolder(original.id)):
+        parts = files.read(FileFolder(original.id), file.name)
+        files.put(FileFolder(copy.id), file.name, parts, limits)
+    return copy
+
+
+def add(context: Context, pipeline: Pipeline) -> PipelineDocument:
+    """Store a new pipeline that keeps the rules."""
+    return describe(
+        context, context.parts.definitions().pipelines.add(check_rules(context, pipeline))
+    )
+
+
+def describe(context: Context, pipeline: Pipeline) -> PipelineDocument:
+    """Describe a pipeline as the operations give it."""
+    count = context.parts.definitions().flows.list(pipeline=pipeline.id, limit=1)[1]
+    return documents.describe_pipeline(pipeline, agent_slug(context, pipeline.agent_id), count)
+
+
+def check_rules(context: Context, pipeline: Pipeline) -> Pipeline:
+    """Give a pipeline back if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
+    return check_pipeline(pipeline, context.pages.registry, context.parts.step_types())
+
+
+def edit_pipeline(
+    context: Context, reference: str | int, edit: Callable[[Pipeline], Pipeline]
+) -> PipelineDocument:
+    record = find_pipeline(context, reference)
+    pipeline = context.parts.definitions().pipelines.change(record.id, edit)
+    if pipeline is None:
+        raise PipelineMissing(reference)
+    return describe(context, pipeline)

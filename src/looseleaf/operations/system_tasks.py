@@ -1,0 +1,273 @@
+"""System tasks: what runs by itself, how it fares, and running it now."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.errors import InvalidTaskParameters, Unavailable
+from looseleaf.memory.provenance import JOB
+from looseleaf.models.model import never
+from looseleaf.times import format_time
+from looseleaf.upkeep.system_tasks.condition import list_conditions
+from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
+from looseleaf.upkeep.system_tasks.runs import RunLog, RunRequest, check_run, run_task
+from looseleaf.upkeep.system_tasks.task import MANUAL
+from looseleaf.values import value
+from looseleaf.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.upkeep.system_tasks.condition import TaskCondition
+    from looseleaf.upkeep.system_tasks.runs import RunRecord
+    from looseleaf.upkeep.system_tasks.task import SystemTask
+
+# Other names of the agent, which the original's clients put among the parameters.
+_AGENT_PARAMETERS = ("agent", "agent_id", "agent_slug")
+_MOST_RUNS = 200
+
+
+@value
+class TaskInfo:
+    """A system task, and how it fares for one agent or for the workspace.
+
+    Fields:
+        task_type: The word by which the task is named.
+        label: The name for people.
+        description: What the task does, in one sentence.
+        setting_key: The setting that switches the task on; "" where it is always on.
+        enabled: Whether the task is on.
+        trigger: What starts the task, for people.
+        trigger_type: scheduled or manual.
+        supports_run: Whether people may run the task now.
+        params: The parameters that a run takes, each with what it means.
+        agent: The agent that the figures below are about; "" for the workspace.
+        last_run_at: The end of the last run, in UTC; "" before the first.
+        last_status: The status of the last run.
+        last_reason: The reason of that status.
+        run_count: The number of runs on record.
+        bad_runs: The number of runs in a row that ended badly.
+        needs_attention: Whether the task is overdue or failed repeatedly.
+    """
+
+    task_type: str
+    label: str
+    description: str
+    setting_key: str
+    enabled: bool
+    trigger: str
+    trigger_type: str
+    supports_run: bool
+    params: Mapping[str, str]
+    agent: str
+    last_run_at: str
+    last_status: str
+    last_reason: str
+    run_count: int
+    bad_runs: int
+    needs_attention: bool
+
+
+@value
+class RunInfo:
+    """One run of a system task.
+
+    Fields:
+        id: The id of the run.
+        task_type: The task.
+        agent: The agent that the run was for; "" for the workspace.
+        trigger: What started the run: schedule or manual.
+        start: The time of its beginning, in UTC.
+        end: The time of its end, in UTC.
+        status: The result, in one word of the task.
+        reason: The reason of the result.
+        is_failure: Whether the task did not do its work.
+        details: Figures and texts of the task.
+    """
+
+    id: str
+    task_type: str
+    agent: str
+    trigger: str
+    start: str
+    end: str
+    status: str
+    reason: str
+    is_failure: bool
+    details: Mapping[str, Any]
+
+
+@value
+class SystemStatus:
+    """The condition of the tasks in a few figures."""
+
+    version: str
+    tasks: int
+    enabled: int
+    needs_attention: tuple[str, ...]
+
+
+@operation(
+    "looseleaf/show-system-status", permission="settings", categories=("system",), read_only=True
+)
+def show_system_status(context: Context) -> SystemStatus:
+    """Say how many system tasks there are, and which of them people should look at."""
+    tasks = list_tasks(context)
+    types = {task.task_type for task in tasks}
+    enabled = {task.task_type for task in tasks if task.enabled}
+    attention = [
+        f"{task.task_type} ({task.agent})" if task.agent else task.task_type
+        for task in tasks
+        if task.needs_attention
+    ]
+    return SystemStatus(__version__, len(types), len(enabled), tuple(attention))
+
+
+@operation(
+    "looseleaf/list-system-tasks", permission="settings", categories=("system",), read_only=True
+)
+def list_tasks(context: Context) -> list[TaskInfo]:
+    """List every system task, for each agent that one may see, and how it fares."""
+    context.allow()
+    tasks = context.parts.system_tasks().all()
+    agents = visible_agents(context)
+    by_type = {task.type: task for task in tasks}
+    return [
+        _describe(by_type[condition.task_type], condition, context)
+        for condition in list_conditions(tasks, agents, context.settings, context.clock())
+    ]
+
+
+@operation("datamachine/run-task", permission="settings", categories=("system",))
+def run_now(
+    context: Context,
+    task_type: str,
+    *,
+    task_params: Mapping[str, Any] | None = None,
+    agent: str | int | None = None,
+) -> list[RunInfo]:
+    """Run a system task now, for one agent or for all active agents.
+
+    Arguments:
+        task_type: The task to run, as the list of tasks names it.
+        task_params: The parameters of the run, such as a date; none where the task needs none.
+        agent: The agent to run the task for, by id or slug; without it, every active agent.
+    """
+    context.allow()
+    task = context.parts.system_tasks().get(task_type)
+    params = dict(task_params or {})
+    for name in _AGENT_PARAMETERS:
+        agent = agent or params.pop(name, None)
+    is_job = context.activity.kind == JOB
+    trigger = params.pop("trigger", MANUAL) if is_job else MANUAL
+    check_run(task, params, trigger=trigger)
+    request = RunRequest(params, trigger, context.surface)
+    runs = [
+        run_once(context, task, record, request) for record in _agents_meant(context, task, agent)
+    ]
+    for run in runs:
+        if is_job and run.is_failure:
+            # The job fails with the run, or is tried again where the reason passes by itself.
+            raise Unavailable(f"The task {task.type}", run.reason)
+    return [describe_run(run) for run in runs]
+
+
+@operation(
+    "looseleaf/list-task-runs", permission="settings", categories=("system",), read_only=True
+)
+def list_runs(
+    context: Context,
+    *,
+    task_type: str = "",
+    agent: str | int | None = None,
+    limit: int = 20,
+) -> list[RunInfo]:
+    """List the newest runs of system tasks, newest first.
+
+    Arguments:
+        task_type: The task whose runs are listed; without it, all tasks.
+        agent: The agent whose runs are listed, by id or slug; without it, all agents and the
+            workspace.
+        limit: How many runs are listed for each agent, at most 200.
+    """
+    context.allow()
+    log = RunLog(context.settings.root)
+    ids = [0]
+    if agent is not None:
+        ids = [agent_of(context.during("read"), agent).id]
+    else:
+        ids += [record.id for record in visible_agents(context)]
+    count = max(1, min(limit, _MOST_RUNS))
+    runs = [run for id in ids for run in log.list(id, task_type=task_type, limit=count)]  # noqa: A001
+    runs.sort(key=lambda run: run.id, reverse=True)
+    return [describe_run(run) for run in runs]
+
+
+def run_once(
+    context: Context, task: SystemTask, agent: AgentRecord | None, request: RunRequest
+) -> RunRecord:
+    """Run a task for one agent, or for the workspace."""
+    prompts = TaskPrompts(context.settings.root)
+    return run_task(
+        task,
+        context.parts,
+        context.settings,
+        agent,
+        request,
+        prompt=lambda key: prompts.text(task, key),
+        is_cancelled=never,
+    )
+
+
+def describe_run(record: RunRecord) -> RunInfo:
+    """Describe a run for people and programs."""
+    return RunInfo(
+        record.id,
+        record.task_type,
+        record.agent,
+        record.trigger,
+        format_time(record.start),
+        format_time(record.end),
+        record.status,
+        record.reason,
+        record.is_failure,
+        record.details,
+    )
+
+
+def _agents_meant(
+    context: Context, task: SystemTask, agent: str | int | None
+) -> list[AgentRecord | None]:
+    if not task.per_agent:
+        if agent is not None:
+            raise InvalidTaskParameters(task.type, "it runs for the workspace, not for an agent")
+        return [None]
+    if agent is not None:
+        return [agent_of(context.during("read"), agent)]
+    return [record for record in visible_agents(context) if record.status == "active"]
+
+
+def _describe(task: SystemTask, condition: TaskCondition, context: Context) -> TaskInfo:
+    trigger = task.trigger or "Run by hand"
+    return TaskInfo(
+        task.type,
+        task.label,
+        task.description,
+        task.setting,
+        task.is_enabled(context.settings),
+        trigger,
+        "scheduled" if task.trigger else "manual",
+        task.supports_run,
+        dict(task.params),
+        condition.agent,
+        format_time(condition.last_run_at) if condition.last_run_at else "",
+        condition.last_status,
+        condition.last_reason,
+        condition.run_count,
+        condition.bad_runs,
+        condition.needs_attention,
+    )

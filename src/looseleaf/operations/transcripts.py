@@ -1,0 +1,143 @@
+"""What was said in a conversation: read it, or export it whole."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.session_access import own_session
+from looseleaf.chat.session import Turn
+from looseleaf.chat.transcript import as_markdown
+from looseleaf.models.model import Attachment, ToolCall
+from looseleaf.operations.sessions import SessionInfo, info
+from looseleaf.times import format_time
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal, NotRequired, TypedDict
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.chat.session import Entry
+else:
+    TypedDict = dict
+
+
+class MessageInfo(TypedDict):
+    """A message of a conversation; a field that does not apply to it is left out."""
+
+    number: int
+    turn: int
+    time: str
+    role: str
+    content: str
+    tool_calls: NotRequired[tuple[ToolCall, ...]]
+    attachments: NotRequired[tuple[Attachment, ...]]
+    tool_call_id: NotRequired[str]
+    name: NotRequired[str]
+    failed: NotRequired[bool]
+    native: NotRequired[str]  # only in an export: what else the provider said
+
+
+@value
+class SessionText:
+    """A conversation, whole or its end, with how each turn went."""
+
+    session: SessionInfo
+    messages: tuple[MessageInfo, ...]
+    turns: tuple[Turn, ...]
+
+
+@value
+class SessionMarkdown:
+    """A whole conversation as a Markdown page."""
+
+    session_id: str
+    content: str
+
+
+@value
+class SessionExport:
+    """A whole conversation with everything that is stored; `schema` is the version of its form."""
+
+    schema: int
+    session: SessionInfo
+    messages: tuple[MessageInfo, ...]
+    turns: tuple[Turn, ...]
+
+
+@operation(
+    "datamachine/get-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
+def show_session(context: Context, session: str, *, limit: int = 0) -> SessionText:
+    """Read a conversation, whole or its last messages, with how each turn went.
+
+    Arguments:
+        session: The id of the conversation, as the list of conversations gives it.
+        limit: How many of the last messages to give; 0 gives all.
+    """
+    chat_session = own_session(context, session)
+    chats = context.parts.chats()
+    entries = chats.sessions.messages(chat_session.id, last=max(limit, 0))
+    return SessionText(
+        info(context, chat_session),
+        tuple(map(message_info, entries)),
+        tuple(chats.turns.list(chat_session.id)),
+    )
+
+
+@operation(
+    "looseleaf/export-chat-session",
+    permission="chat",
+    categories=("chat", "sessions"),
+    read_only=True,
+)
+def export_session(
+    context: Context,
+    session: str,
+    *,
+    format: Literal["markdown", "json"] = "markdown",  # noqa: A002 - as everywhere
+) -> SessionMarkdown | SessionExport:
+    """Give a whole conversation as a Markdown page, or as JSON with everything that is stored.
+
+    Arguments:
+        session: The id of the conversation, as the list of conversations gives it.
+        format: markdown is a page for people; json has everything that is stored.
+    """
+    chat_session = own_session(context, session)
+    chats = context.parts.chats()
+    entries = chats.sessions.messages(chat_session.id)
+    session_info = info(context, chat_session)
+    if format == "markdown":
+        agent, day = session_info.agent_slug or "assistant", session_info.created_at[:10]
+        return SessionMarkdown(chat_session.id, as_markdown(chat_session, entries, agent, day))
+    messages = tuple(_export_message(entry) for entry in entries)
+    return SessionExport(1, session_info, messages, tuple(chats.turns.list(chat_session.id)))
+
+
+def message_info(entry: Entry) -> MessageInfo:
+    """Describe a message, without the fields that do not apply to it."""
+    message = entry.message
+    document = MessageInfo(
+        number=entry.number,
+        turn=entry.turn,
+        time=format_time(entry.time),
+        role=message.role,
+        content=message.text,
+    )
+    if message.calls:
+        document["tool_calls"] = message.calls
+    if message.attachments:
+        document["attachments"] = message.attachments
+    if message.role == "tool":
+        document["tool_call_id"] = message.call
+        document["name"] = message.name
+        document["failed"] = message.failed
+    return document
+
+
+def _export_message(entry: Entry) -> MessageInfo:
+    document = message_info(entry)
+    document["native"] = entry.message.native
+    return document

@@ -1,0 +1,157 @@
+"""The pages of the admin site: what one is made of, and the registry that plugins add theirs to.
+
+A page is a view over operations, a template and a test. Nothing here knows a web framework, so that
+a plugin's view is a plain function.
+"""
+
+from __future__ import annotations
+
+from looseleaf.catalog import dispatch
+from looseleaf.errors import InvalidName
+from looseleaf.memory.named_registry import NamedRegistry
+from looseleaf.memory.registry import OWNER, check_word
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.errors import LooseleafError
+
+    View = Callable[["Visit"], "Document | Redirect | Download"]
+
+AGENT, WORKSPACE = SECTIONS = ("agent", "workspace")
+BASE = "/admin"
+
+
+@value
+class Visit:
+    """One request for an admin page: who sends it, for what, and what a form says."""
+
+    context: Context
+    parameters: Mapping[str, str]  # the parts of the address, such as the agent
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+    base: str = ""  # the address of the server, as the browser has it
+    problem: LooseleafError | None = None  # why the form was refused; the view shows it again
+
+    def run(self, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - as the operation gives
+        """Run an operation as the one who is signed in; the admin site has no right of its own."""
+        json_arguments = {
+            name: argument for name, argument in arguments.items() if argument is not None
+        }
+        return dispatch.perform(self.context, operation, json_arguments)
+
+
+@value
+class Document:
+    """What a view answers with: a template, the title of the page and the data it shows."""
+
+    template: str
+    title: str
+    data: Mapping[str, Any]
+    status: int = 200
+
+
+@value
+class Redirect:
+    """Where a view leads on after a form was taken; the notice is shown there once."""
+
+    address: str
+    notice: str = ""
+
+
+@value
+class Download:
+    """A file that a view gives; a browser keeps it and shows nothing."""
+
+    name: str
+    media_type: str
+    text: str
+
+
+@value
+class AdminPage:
+    """One page: its address below /admin, the views that answer, and its place in the navigation.
+
+    An address of the section "agent" begins with `agents/{agent}`. A page without a label stands in
+    no navigation.
+    """
+
+    name: str
+    address: str
+    view: View
+    submit: View | None = None  # what takes its form
+    label: str = ""
+    section: str = WORKSPACE
+    priority: int = 50
+    parent: str = ""  # the page whose entry is marked while this one is shown
+    templates: str = ""  # the folder of its templates, which may extend "frame.html"
+    owner: str = ""
+
+    @property
+    def path(self) -> str:
+        """The address as a router takes it."""
+        return f"{BASE}/{self.address}" if self.address else BASE
+
+    def link(self, agent: str = "") -> str:
+        """Give the address of the page, for an agent where it has one."""
+        return self.path.replace("{agent}", agent)
+
+
+class AdminPages(NamedRegistry):
+    """The pages of one workspace's admin site, by name."""
+
+    noun, hook = "admin page", "register_admin_pages"
+
+    def register(  # noqa: PLR0913 - each is a field of the value; three are positional
+        self,
+        name: str,
+        address: str,
+        view: View,
+        *,
+        submit: View | None = None,
+        label: str = "",
+        section: str = WORKSPACE,
+        priority: int = 50,
+        parent: str = "",
+        templates: str = "",
+        owner: str = "",
+    ) -> AdminPage:
+        """Add a page, or refuse one whose name or address is taken."""
+        self._refuse_if_frozen(name)
+        check_word(name, "name of an admin page")
+        self._refuse_if_taken(name, address)
+        if section not in SECTIONS:
+            raise InvalidName(section, f"a section is one of {', '.join(SECTIONS)}")
+        if label and section == AGENT and not f"{address}/".startswith("agents/{agent}/"):
+            raise InvalidName(address, "an agent's page lies below agents/{agent}")
+        page = AdminPage(
+            name,
+            address,
+            view,
+            submit,
+            label,
+            section,
+            priority,
+            parent,
+            templates,
+            owner or OWNER,
+        )
+        self._entries[name] = page
+        return page
+
+    def all(self) -> tuple[AdminPage, ...]:
+        """Give every page, by priority, then by name."""
+        return self._by_priority()
+
+    def labelled(self, section: str) -> tuple[AdminPage, ...]:
+        """Give the pages that stand in a section of the navigation."""
+        return tuple(page for page in self.all() if page.label and page.section == section)
+
+    def _refuse_if_taken(self, name: str, address: str) -> None:
+        for page in self._entries.values():
+            if name == page.name or address == page.address:
+                raise InvalidName(name, f"{page.owner} has a page of that name or address")

@@ -1,0 +1,62 @@
+"""Building the chain of a workspace, with registries that plugins fill."""
+
+from __future__ import annotations
+
+from looseleaf.prompt.chain import Chain
+from looseleaf.prompt.directives.directive import Directives
+from looseleaf.prompt.directives.view import PromptParts
+from looseleaf.prompt.filters import Filters
+from looseleaf.prompt.token_count import tokenizer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.prompt.directives.page_sources import Sources
+    from looseleaf.settings import Settings
+
+SITE = ("name", "url", "language", "timezone")
+
+
+def open_chain(
+    settings: Settings,
+    registry: FileRegistry,
+    sources: Sources,
+    *,
+    fill: Callable[..., Any],
+    clock: Callable[[], float],
+) -> Chain:
+    """Make a chain; `fill` gives back a registry, filled by a hook."""
+    directives: Directives = fill("register_directives", directives=Directives())
+    content: Filters = fill(
+        "register_content_filters", filters=Filters("content filter", "register_content_filters")
+    )
+    files: Filters = fill(
+        "register_file_filters", filters=Filters("file filter", "register_file_filters")
+    )
+    scoped_files: Filters = fill(
+        "register_scoped_file_filters",
+        filters=Filters("scoped file filter", "register_scoped_file_filters"),
+    )
+    context: Filters = fill(
+        "register_site_context", filters=Filters("site context", "register_site_context")
+    )
+    site = {name: text for name in SITE if (text := getattr(settings, name))}
+    site_facts = site if settings.site_context else None
+    return Chain(
+        directives,
+        PromptParts(
+            registry,
+            sources,
+            content,
+            files,
+            scoped_files,
+            site_facts,
+            context,
+            settings.prompt_comments,
+        ),
+        clock=clock,
+        tokenizer=tokenizer(settings.tokenizer, settings.tokenizer_folder),
+    )

@@ -1,0 +1,1 @@
+"""Directives: the parts of a prompt, and what each one works with."""

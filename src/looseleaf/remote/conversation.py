@@ -1,0 +1,54 @@
+"""Talking to an agent through a server: every event of its answer, as it comes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, get_args
+
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.chat import events
+from looseleaf.errors import LooseleafError
+from looseleaf.remote.results import build_value
+from looseleaf.values import as_dict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.chat.events import Event
+    from looseleaf.chat.session import Saying
+    from looseleaf.memory.scope import Where
+    from looseleaf.remote.connection import Connection
+
+CHAT, CONTINUE = "/datamachine/v1/chat", "/datamachine/v1/chat/continue"
+CANCEL = "looseleaf/cancel-chat"
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Event)}
+
+
+def converse(connection: Connection, chat_input: Saying, where: Where) -> Iterator[Event]:
+    """Say something to an agent there, and give the events; closing the iterator cancels.
+
+    A connection that breaks does not: the answer is still given, and found in the session.
+    """
+    session = chat_input.session
+    try:
+        for document in connection.listen(*_build_request(chat_input, where)):
+            kind = _KINDS.get(document.get("event", ""))
+            if kind is None:
+                continue  # of a later version, which tells more
+            event = build_value(kind, document)
+            if isinstance(event, events.Began):
+                session = event.session
+            yield event
+    except (GeneratorExit, KeyboardInterrupt):
+        if session:
+            with suppress(LooseleafError):
+                connection.run(CANCEL, {"session": session})
+        raise
+
+
+def _build_request(chat_input: Saying, where: Where) -> tuple[str, dict[str, Any]]:
+    body = {name: to_json_value(field) for name, field in as_dict(chat_input).items() if field}
+    if chat_input.message is None:
+        return CONTINUE, {name: body[name] for name in ("session", "model") if name in body}
+    body["message"] = chat_input.message
+    return CHAT, body | {name: field for name, field in as_dict(where).items() if field is not None}

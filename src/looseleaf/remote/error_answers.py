@@ -1,0 +1,49 @@
+"""Errors in the answers of a server, as the errors that were raised there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from looseleaf.errors import (
+    Conflicted,
+    Invalid,
+    LooseleafError,
+    NotFound,
+    Refused,
+    Unavailable,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+# What a code that this version does not know comes to, by the status it came with.
+_BY_STATUS: dict[int, type[LooseleafError]] = {
+    **dict.fromkeys((400, 405, 406, 413, 415), Invalid),
+    **dict.fromkeys((401, 403, 428), Refused),
+    **dict.fromkeys((409, 412), Conflicted),
+    **dict.fromkeys((408, 429, 502, 503, 504, 507), Unavailable),
+    404: NotFound,
+}
+
+
+def _kinds(kind: type[LooseleafError]) -> Iterator[tuple[str, type[LooseleafError]]]:
+    if "code" in vars(kind):
+        yield kind.code, kind
+    for below in kind.__subclasses__():
+        yield from _kinds(below)
+
+
+_KINDS = dict(_kinds(LooseleafError))
+
+
+def failure(status: int, code: str, message: str, data: Mapping[str, object]) -> LooseleafError:
+    """Make the error that a server answers with: its class by its code, its own message."""
+    kind = _KINDS.get(code) or _BY_STATUS.get(status, LooseleafError)
+    # Its message is made already, so it must not be made again from what it was made of.
+    error = kind.__new__(kind, message)
+    if error.code != code:
+        error.code = code
+    for name, detail in data.items():
+        if name != "status" and name.isidentifier() and not hasattr(kind, name):
+            setattr(error, name, tuple(detail) if isinstance(detail, list) else detail)
+    return error

@@ -1,0 +1,128 @@
+"""Answers of a server as the values that operations give: the reverse of `to_json_value`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.catalog.schemas.declared_types import (
+    Items,
+    Record,
+    Row,
+    Table,
+    Union,
+    record_type,
+    result_type,
+)
+from looseleaf.errors import Unavailable
+from looseleaf.memory.page_text import PageText
+from looseleaf.memory.pages import decode_text
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    from looseleaf.catalog.schemas.declared_types import Type
+
+    Kind = TypeVar("Kind")
+
+
+_FORMS: dict[type, type] = {Items: list, Row: list, Table: dict}
+
+
+@value
+class PageRead:
+    """A page, or one section of it, as a server gave it; has all that `PageText` tells."""
+
+    file: str
+    layer: str
+    section: str | None
+    raw: bytes
+    hash: str
+    size: int
+    updated: float
+
+    @property
+    def content(self) -> str:
+        """The text that was asked for, exactly."""
+        return decode_text(self.file, self.raw)
+
+
+def build_result(run: Callable[..., Any], document: Any) -> Any:  # noqa: ANN401 - as declared
+    """Build what an operation declares as its result from the JSON of an answer."""
+    with _Understanding():
+        return _build(result_type(run), document)
+
+
+def build_value(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
+    """Build a value from its JSON."""
+    with _Understanding():
+        record: type = kind
+        instance: Kind = _build(record_type(record), document)
+        return instance
+
+
+def gives_page(run: Callable[..., Any]) -> bool:
+    """Say whether an operation gives a page, which need not be text that JSON can hold."""
+    declared_type = result_type(run)
+    return isinstance(declared_type, Record) and declared_type.kind is PageText
+
+
+class _Understanding:
+    """Report an answer that cannot be read as the answer of another version."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (KeyError, TypeError, AttributeError, ValueError)):
+            reason = "it answers as another version does; use the same version here and there"
+            raise Unavailable("The server's answer", reason) from error
+
+
+def _build(declared_type: Type, document: Any) -> Any:  # noqa: ANN401 - as declared
+    """Build a value of a declared type; texts, numbers and null stay as they are."""
+    match declared_type:
+        case Union(options):
+            return _build(_option(options, document), document)
+        case Items(of, container):
+            return container(_build(of, item) for item in _require_list(document))
+        case Row(parts):
+            pairs = zip(parts, _require_list(document), strict=True)
+            return tuple(_build(part, item) for part, item in pairs)
+        case Table(of):
+            return {name: _build(of, item) for name, item in document.items()}
+        case Record():
+            return _build_record(declared_type, document)
+    return document
+
+
+def _build_record(record: Record, document: Mapping[str, Any]) -> object:
+    fields = {
+        field.name: _build(field.type, document[field.name])
+        for field in record.fields
+        if field.name in document  # else what it is when nobody says
+    }
+    if record.kind is PageText:  # which leaves without the whole page of which it may be a part
+        raw = fields.pop("content").encode()
+        return PageRead(raw=raw, size=fields.pop("bytes"), **fields)
+    return fields if record.is_dictionary else record.kind(**fields)
+
+
+def _option(options: tuple[Type, ...], document: object) -> Type:
+    """Choose the type of several that a document is of, by its form."""
+    for option in options:
+        if isinstance(option, Record) and isinstance(document, dict):
+            if all(field.name in document for field in option.fields if field.required):
+                return option
+        elif isinstance(document, _FORMS.get(type(option), ())):
+            return option
+    return next(
+        option for option in options if not isinstance(option, Items | Record | Row | Table)
+    )
+
+
+def _require_list(document: object) -> list[Any]:
+    if not isinstance(document, list):
+        raise TypeError("this is no list")
+    return document

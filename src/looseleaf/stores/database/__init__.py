@@ -1,0 +1,1 @@
+"""Accounts, settings, the audit and conversations in SQLite or PostgreSQL."""

@@ -1,0 +1,74 @@
+"""The end of the audit, noted outside the database: a database that was set back is noticed by it.
+
+Only what is durable in the database is noted, so that no power cut makes the note run ahead. Most
+entries of the audit are not synced one by one; one of them is, each minute, to be noted here.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+from looseleaf.errors import Unavailable
+from looseleaf.files import atomic
+from looseleaf.files.folders import READ, OsErrorContext, read_all
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HOME = ".looseleaf"
+NAME = "audit-end"
+SECONDS = 60.0
+_WIDTH = 20  # digits of a number, so that the file always has the same length
+
+
+class AuditAnchor:
+    """The newest durable entry of the audit, in a file beside the database."""
+
+    def __init__(self, root: str) -> None:
+        self._folder = os.path.join(os.path.realpath(root), HOME)
+        self._next = -math.inf
+        self._is_trusted: bool | None = None  # whether the database has the entry that was noted
+
+    def is_due(self) -> bool:
+        """Say whether an entry is to be made durable and noted, though it need not be durable."""
+        return time.monotonic() >= self._next
+
+    def note(self, number: int, digest: str, find_hash: Callable[[int], str]) -> None:
+        """Note a durable entry, unless the database no longer has the one that was noted before.
+
+        `find_hash` gives the hash of an entry, "" where there is none. So the note neither goes
+        back nor covers up that the database did.
+        """
+        self._next = time.monotonic() + SECONDS
+        try:
+            noted_number, expected = self.read()
+        except Unavailable:
+            return  # the doctor reports it, and the damaged note stays
+        if self._is_trusted is None:
+            self._is_trusted = not noted_number or find_hash(noted_number) == expected
+        if noted_number >= number or not self._is_trusted:
+            return
+        with OsErrorContext("The end of the audit"):
+            folder = os.open(self._folder, atomic.FOLDER)
+            try:
+                line = f"{number:0{_WIDTH}d} {digest}\n".encode()
+                atomic.overwrite(folder, NAME, line)
+            finally:
+                os.close(folder)
+
+    def read(self) -> tuple[int, str]:
+        """Give number and hash of the entry that was noted; 0 where none was."""
+        try:
+            fd = os.open(os.path.join(self._folder, NAME), READ)
+        except FileNotFoundError:
+            return 0, ""
+        try:
+            number, _, digest = read_all(fd).decode("ascii", "replace").strip().partition(" ")
+        finally:
+            os.close(fd)
+        if number and not number.isdigit():
+            raise Unavailable("The end of the audit", f".looseleaf/{NAME} is damaged")
+        return (int(number), digest) if number else (0, "")

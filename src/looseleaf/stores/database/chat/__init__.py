@@ -1,0 +1,1 @@
+"""Conversations in the database: sessions, messages and turns."""

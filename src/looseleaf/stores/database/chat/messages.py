@@ -1,0 +1,88 @@
+"""Messages of conversations as rows, and back."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+
+from looseleaf.chat.session import Entry
+from looseleaf.models.model import Attachment, Message, ToolCall
+from looseleaf.stores.database.row_digests import digest_of
+from looseleaf.stores.database.tables import chat_messages
+from looseleaf.values import as_dict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MICRO = 1_000_000
+_ADD = chat_messages.insert()
+VERSION = 1  # of the JSON format of a message; older versions stay readable
+
+
+def message_row(message: Message) -> dict[str, Any]:
+    """Build the row of a message; fields that most messages lack are left out."""
+    details: dict[str, Any] = {}
+    if message.calls:
+        details["calls"] = [as_dict(call) for call in message.calls]
+    if message.attachments:
+        details["attachments"] = [as_dict(attachment) for attachment in message.attachments]
+    if message.role == "tool":
+        details |= {"call": message.call, "name": message.name, "failed": message.failed}
+    text = storable(message.text)
+    return {
+        "version": VERSION,
+        "role": message.role,
+        "text": text,
+        "folded": None if text.isascii() else text.casefold(),
+        "more": json.dumps(details) if details else "",
+        "native": message.native,
+    }
+
+
+def entry_of(row: Any) -> Entry:  # noqa: ANN401 - a row of the table
+    """Build an entry from a row: number, turn, time, role, text, more, native."""
+    number, turn, time, role, text, details_json, native = row
+    if not details_json:
+        return Entry(number, time / MICRO, turn, Message(role, text, native=native))
+    details = json.loads(details_json)
+    message = Message(
+        role,
+        text,
+        tuple(ToolCall(**call) for call in details.get("calls", ())),
+        details.get("call", ""),
+        details.get("name", ""),
+        details.get("failed", False),
+        tuple(Attachment(**attachment) for attachment in details.get("attachments", ())),
+        native,
+    )
+    return Entry(number, time / MICRO, turn, message)
+
+
+def storable(text: str) -> str:
+    """Return a text that every database can store: no NUL, and no lone surrogate."""
+    if "\0" in text:
+        text = text.replace("\0", "\u2400")
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def add_messages(
+    connection: sa.Connection, position: tuple[str, int, int], messages: Sequence[Message], now: int
+) -> None:
+    """Save messages of a session and turn, numbered from the first."""
+    session, turn, first_number = position
+    rows = [
+        {
+            "session": session,
+            "turn": turn,
+            "number": first_number + index,
+            "time": now,
+            **message_row(message),
+        }
+        for index, message in enumerate(messages)
+    ]
+    for row in rows:
+        row["digest"] = digest_of(chat_messages, row)
+    connection.execute(_ADD, rows)

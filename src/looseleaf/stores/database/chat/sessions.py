@@ -1,0 +1,192 @@
+"""Sessions in the database: find, list, search, read and delete."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import sqlalchemy as sa
+
+from looseleaf.chat.session import Hit, Session
+from looseleaf.errors import SessionBusy
+from looseleaf.stores.database.chat.lease_holder import is_gone
+from looseleaf.stores.database.chat.messages import MICRO, entry_of, storable
+from looseleaf.stores.database.row_digests import count_rows, seal_rows
+from looseleaf.stores.database.tables import chat_messages as messages
+from looseleaf.stores.database.tables import chat_sessions as sessions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from looseleaf.chat.session import Entry
+    from looseleaf.stores.database.database import Database
+
+_ENTRY_COLUMNS = ("number", "turn", "time", "role", "text", "more", "native")
+_ENTRY = [messages.c[name] for name in _ENTRY_COLUMNS]
+# Built once: building a statement takes longer than running it.
+_IN_SESSION = (messages.c.session == sa.bindparam("session")) & (
+    messages.c.number > sa.bindparam("after")
+)
+_SELECT_ALL = sa.select(*_ENTRY).where(_IN_SESSION).order_by(messages.c.number)
+_SELECT_LAST = (
+    _SELECT_ALL.order_by(None).order_by(messages.c.number.desc()).limit(sa.bindparam("last"))
+)
+_SESSION_FIELDS: list[str] = [name for name in Session.__match_args__ if name != "running"]
+_TIMES = ("created", "updated", "finished")
+_ESCAPE = "\\"
+_PREFIX = re.compile(r"[0-9a-f-]+")  # of an id
+
+
+class SqlSessions:
+    """The conversations of one database."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+
+    def find(self, session: str) -> Session | None:
+        """Find a session."""
+        if not session.isprintable():
+            return None
+        query = sa.select(sessions).where(sessions.c.id == session)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return session_of(row, self._now()) if row is not None else None
+
+    def find_by_prefix(
+        self, prefix: str, *, owner: int = 0, agents: Sequence[int] | None = None
+    ) -> Sequence[Session]:
+        """Find up to two sessions by the start of their id, of an owner and of agents."""
+        if not _PREFIX.fullmatch(prefix.lower()):
+            return []
+        has_prefix = sessions.c.id.startswith(prefix.lower())
+        query = sa.select(sessions).where(has_prefix, *_conditions(owner, agents, "")).limit(2)
+        with self._database.reading() as connection:
+            return [session_of(row, self._now()) for row in connection.execute(query)]
+
+    def list(
+        self,
+        *,
+        owner: int = 0,
+        agents: Sequence[int] | None = None,
+        mode: str = "",
+        limit: int = 20,
+        offset: int = 0,
+    ) -> tuple[list[Session], int]:
+        """List sessions, latest message first, and count all of them."""
+        conditions = _conditions(owner, agents, mode)
+        order = (sessions.c.updated.desc(), sessions.c.id)
+        query = sa.select(sessions).where(*conditions).order_by(*order).limit(limit).offset(offset)
+        count = sa.select(sa.func.count()).select_from(sessions).where(*conditions)
+        with self._database.reading() as connection:
+            page = [session_of(row, self._now()) for row in connection.execute(query)]
+            return page, connection.execute(count).scalar_one()
+
+    def search(
+        self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
+    ) -> Sequence[Hit]:
+        """Find messages that hold a text, newest first; a title is found by its first message."""
+        pattern = storable(query).casefold()
+        for sign in (_ESCAPE, "%", "_"):
+            pattern = pattern.replace(sign, _ESCAPE + sign)
+        like = f"%{pattern}%"
+        is_plain_match = messages.c.folded.is_(None) & sa.func.lower(messages.c.text).like(
+            like, escape=_ESCAPE
+        )
+        is_match = is_plain_match | messages.c.folded.like(like, escape=_ESCAPE)
+        order = (messages.c.time.desc(), messages.c.number.desc())
+        # Only short rows are sorted; the messages are fetched for the rows of the result.
+        best = (
+            sa.select(messages.c.session, messages.c.number)
+            .join(sessions, sessions.c.id == messages.c.session)
+            .where(is_match, messages.c.role != "tool", *_conditions(owner, agents, ""))
+            .order_by(*order)
+            .limit(limit)
+            .subquery()
+        )
+        is_best = (messages.c.session == best.c.session) & (messages.c.number == best.c.number)
+        matches = (
+            sa.select(*_ENTRY, sessions)
+            .join(best, is_best)
+            .join(sessions, sessions.c.id == messages.c.session)
+            .order_by(*order)
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(matches).all()
+        now = self._now()
+        return [Hit(session_of(row, now), entry_of(row[: len(_ENTRY_COLUMNS)])) for row in rows]
+
+    def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
+        """Return messages in order: the last few, those after a number, or all."""
+        parameters = {"session": session, "after": after}
+        query = _SELECT_ALL
+        if last:
+            query, parameters = _SELECT_LAST, {**parameters, "last": last}
+        with self._database.reading() as connection:
+            rows = connection.execute(query, parameters).all()
+        entries = [entry_of(row) for row in rows]
+        return entries[::-1] if last else entries
+
+    def change(self, session: str, **fields: str | float) -> None:
+        """Change fields of a session, but not the time of its last use."""
+        values: dict[str, Any] = {
+            name: storable(field) if isinstance(field, str) else field
+            for name, field in fields.items()
+        }
+        for name in values.keys() & set(_TIMES):
+            values[name] = round(values[name] * MICRO)
+        with self._database.writing() as connection:
+            is_session = sessions.c.id == session
+            connection.execute(sessions.update().where(is_session).values(**values))
+            seal_rows(connection, sessions, is_session)
+
+    def delete(self, session: str) -> bool:
+        """Delete a session with its messages; `SessionBusy` while a turn runs."""
+        idle_deletion = sessions.delete().where(sessions.c.id == session, self._idle())
+        with self._database.writing() as connection:
+            if connection.execute(idle_deletion).rowcount:
+                count_rows(connection, sessions, -1)
+                return True
+            is_session = sessions.c.id == session
+            row = connection.execute(sa.select(sessions.c.lease).where(is_session)).first()
+            if row is None:
+                return False
+            if not is_gone(row.lease):
+                raise SessionBusy(session)
+            deletion = sessions.delete().where(is_session, sessions.c.lease == row.lease)
+            count_rows(connection, sessions, -connection.execute(deletion).rowcount)
+            return True
+
+    def prune(self, *, said_before: float, empty_before: float) -> int:
+        """Delete sessions without recent messages; return their number."""
+        is_old = sessions.c.updated < round(said_before * MICRO)
+        is_empty = (sessions.c.messages == 0) & (sessions.c.created < round(empty_before * MICRO))
+        with self._database.writing() as connection:
+            result = connection.execute(sessions.delete().where(is_old | is_empty, self._idle()))
+            count_rows(connection, sessions, -result.rowcount)
+            return result.rowcount
+
+    def _idle(self) -> sa.ColumnElement[bool]:
+        return (sessions.c.lease == "") | (sessions.c.lease_until <= self._now())
+
+    def _now(self) -> int:
+        return round(self._clock() * MICRO)
+
+
+def _conditions(
+    owner: int, agents: Sequence[int] | None, mode: str
+) -> list[sa.ColumnElement[bool]]:
+    values = {"owner": owner, "mode": mode}
+    conditions = [sessions.c[name] == cell for name, cell in values.items() if cell]
+    return conditions if agents is None else [*conditions, sessions.c.agent.in_(agents)]
+
+
+def session_of(row: Any, now: int) -> Session:  # noqa: ANN401 - a row of the table
+    """Build a session from a row."""
+    fields: dict[str, Any] = {name: getattr(row, name) for name in _SESSION_FIELDS}
+    for name in _TIMES:
+        fields[name] /= MICRO
+    is_held = bool(row.lease) and row.lease_until > now
+    return Session(**fields, running=is_held and not is_gone(row.lease))

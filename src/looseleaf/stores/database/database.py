@@ -1,0 +1,228 @@
+"""The database: SQLite beside the pages, or PostgreSQL; opened, migrated, in transactions."""
+
+from __future__ import annotations
+
+import math
+import os
+import sqlite3
+import threading
+import time
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from looseleaf.errors import DiskFull, ExtraMissing, InvalidSetting, Unavailable
+from looseleaf.extras import POSTGRES, require_extra
+from looseleaf.files import atomic
+from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
+from looseleaf.stores.database import tables
+from looseleaf.stores.database.audit_anchor import AuditAnchor
+from looseleaf.stores.database.ledger import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
+from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from looseleaf.settings import Settings
+
+_NEWEST_ENTRY = "looseleaf.audit"  # of a connection: number and hash of the entry it has added
+_POLL_SECONDS = 0.5  # how late a change made by another server on PostgreSQL may be seen
+_MIGRATION_LOCK = 0x6C6F6F73656C6561  # "looselea", for PostgreSQL's advisory locks
+_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+class Database:
+    """One database, its tables up to date."""
+
+    def __init__(self, url: str, root: str = "", *, mode: int = 0o600) -> None:
+        self._file = "" if url else os.path.join(os.path.realpath(root), FILE)
+        if self._file:
+            _make_file(self._file, mode)
+        self.engine = _sqlite(self._file) if self._file else _postgres(url)
+        self._watch = VersionWatch(self._file) if self._file else None
+        self.anchor = AuditAnchor(root)
+        self._last_poll = (-math.inf, 0)
+        self._lock = threading.Lock()
+        try:
+            with _DatabaseErrorContext():
+                self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.engine.dispose()
+        if self._watch is not None:
+            self._watch.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Look at one state of the database."""
+        with _DatabaseErrorContext(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, *, is_relaxed: bool = False) -> Iterator[sa.Connection]:
+        """Change the database, all or nothing; a power cut may undo the last relaxed changes."""
+        is_relaxed = is_relaxed and not self.anchor.is_due()
+        options = {"writing": True, "is_relaxed": is_relaxed}
+        with (
+            _DatabaseErrorContext(),
+            self.engine.connect().execution_options(**options) as connection,
+        ):
+            connection.info.pop(_NEWEST_ENTRY, None)  # left by a transaction that was rolled back
+            with connection.begin():
+                if is_relaxed and not self._file:
+                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
+                yield connection
+            self._last_poll = (-math.inf, self._last_poll[1])
+            newest = connection.info.pop(_NEWEST_ENTRY, None)
+            if newest is not None and not is_relaxed:
+                number, digest = newest
+                self.anchor.note(number, digest, self._find_hash)
+
+    def _find_hash(self, number: int) -> str:
+        query = sa.select(tables.audit.c.hash).where(tables.audit.c.number == number)
+        with self.engine.connect() as connection:
+            return connection.execute(query).scalar() or ""
+
+    def note_audit(self, connection: sa.Connection, entry: tuple[int, str]) -> None:
+        """Have the newest entry of the audit noted outside, once its transaction is durable."""
+        connection.info[_NEWEST_ENTRY] = entry
+
+    def version(self) -> int:
+        """Give the number of changes of accounts so far, as cheaply as can be."""
+        with self._lock, _DatabaseErrorContext():
+            if self._watch is not None:
+                return self._watch.version()
+            poll_time, number = self._last_poll
+            now = time.monotonic()
+            if now - poll_time > _POLL_SECONDS:
+                with self.engine.connect() as connection:
+                    number = connection.execute(_VERSION).scalar_one()
+                self._last_poll = (now, number)
+            return number
+
+    def _migrate(self) -> None:
+        with self.engine.connect() as connection:
+            if _read_revision(connection) == HEAD:
+                return
+        # One transaction: other processes wait, and a killed one leaves the database as it was.
+        with self.writing() as connection:
+            if not self._file:
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            revision = _read_revision(connection)
+            if revision == HEAD:
+                return
+            if revision is not None and revision > HEAD:
+                raise Unavailable(SUBJECT, "a newer Looseleaf has made it; use that one")
+            _upgrade(connection)
+
+
+def open_database(settings: Settings) -> Database:
+    """Open the database of a workspace by its settings."""
+    file_mode = (GROUP if settings.group_writable else PRIVATE)[0]
+    return Database(settings.database_url, settings.root, mode=file_mode)
+
+
+_VERSION = sa.select(tables.state.c.number).where(tables.state.c.name == "version")
+
+
+class _DatabaseErrorContext:
+    """Turn a database's errors inside a `with` block into our own."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sa.exc.OperationalError | sqlite3.OperationalError):
+            message = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+            if "is full" in message:
+                raise DiskFull(SUBJECT) from error
+            raise Unavailable(SUBJECT, message) from error
+        is_database_error = isinstance(getattr(error, "orig", error), sqlite3.DatabaseError)
+        if isinstance(error, sa.exc.InterfaceError | sa.exc.TimeoutError) or (
+            is_database_error
+            and not isinstance(error, sa.exc.IntegrityError | sa.exc.ProgrammingError)
+        ):
+            raise Unavailable(SUBJECT, str(error).partition("\n")[0]) from error
+
+
+def _make_file(file: str, mode: int) -> None:
+    """Make an empty database with the right permissions; SQLite's own would be the umask's."""
+    check_plain(file, SUBJECT)
+    if os.path.lexists(file):
+        return
+    with OsErrorContext(SUBJECT):
+        folder = os.open(os.path.dirname(file), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            atomic.create_durably(folder, os.path.basename(file), b"", mode=mode)
+        except FileExistsError:
+            return  # another process was faster
+        finally:
+            os.close(folder)
+
+
+def _sqlite(file: str) -> sa.Engine:
+    address, _, mode = address_of(file).partition("?mode=")
+    query = {"mode": mode, "uri": "true"}
+    engine = sa.create_engine(sa.URL.create("sqlite", database=address, query=query))
+
+    def check(*_arguments: object) -> None:
+        check_plain(file, SUBJECT)
+
+    def prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
+        connection.isolation_level = None  # the driver would begin too late, and not for tables
+        for pragma in (
+            f"busy_timeout = {BUSY_SECONDS * 1000}",
+            "journal_mode = WAL",
+            "foreign_keys = ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    def begin(connection: sa.Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get("writing"):
+            durable = "NORMAL" if options.get("is_relaxed") else "FULL"
+            connection.exec_driver_sql(f"PRAGMA synchronous = {durable}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
+
+    event.listen(engine, "do_connect", check)
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", begin)
+    return engine
+
+
+def _postgres(url: str) -> sa.Engine:
+    scheme, colon, rest = url.partition("://")
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg") or not colon:
+        raise InvalidSetting("database_url", "it begins with postgresql://")
+    try:
+        with require_extra(POSTGRES, "PostgreSQL"):
+            # A server that went away and came back is noticed before a transaction, not in it.
+            return sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
+    except ExtraMissing:
+        raise  # it is a ValueError, too
+    except (sa.exc.ArgumentError, ValueError) as error:
+        raise InvalidSetting("database_url", "it is not an address of a database") from error
+
+
+def _read_revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.exec_driver_sql(
+        "SELECT version_num FROM alembic_version"
+    ).scalar()
+    return revision
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    from alembic import command, config
+
+    configuration = config.Config(attributes={"connection": connection})
+    configuration.set_main_option("script_location", _MIGRATIONS.replace("%", "%%"))
+    command.upgrade(configuration, "head")

@@ -1,0 +1,1 @@
+"""Jobs, their queue, the signs of life of workers, and schedules in SQLite or PostgreSQL."""

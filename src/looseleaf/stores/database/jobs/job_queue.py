@@ -1,0 +1,216 @@
+"""The queue of jobs in the database: workers claim, run and leave jobs under a hold."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+
+from looseleaf.errors import JobLost
+from looseleaf.models.model import Usage
+from looseleaf.stores.database import tables
+from looseleaf.stores.database.jobs.job_rows import read_outcome, to_micros, write_outcome
+from looseleaf.stores.database.jobs.jobs import read_state, select_job
+from looseleaf.values import as_dict
+from looseleaf.workflows.execution.queue import Hold
+from looseleaf.workflows.job import FINAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from looseleaf.stores.database.database import Database
+    from looseleaf.workflows.engine import JobState
+    from looseleaf.workflows.execution.queue import Limits, Release
+    from looseleaf.workflows.job import Job
+    from looseleaf.workflows.step import StepOutcome
+
+_CLAIM_LOCK = 0x6C6F6F73656A6F62  # "loosejob", for PostgreSQL's advisory locks
+_LONGEST_REASON = 2_000
+_LONGEST_PROGRESS = 200
+_JOBS, _STEPS = tables.jobs, tables.job_steps
+# The status of a step in the words of its outcome; a waiting step has not ended.
+_ENDED = ("completed", "no_items", "skipped", "failed")
+
+
+class SqlJobQueue:
+    """Jobs as workers take, run and leave them."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+
+    def claim(self, worker: str, limits: Limits) -> Hold | None:
+        """Take the oldest job that is due and within the limits."""
+        now = to_micros(self._clock())
+        due = (_JOBS.c.status == "pending") & (_JOBS.c.not_before <= now)
+        with self._database.reading() as connection:
+            if connection.execute(sa.select(_JOBS.c.id).where(due).limit(1)).first() is None:
+                return None  # the usual case, which takes no lock
+        with self._database.writing(is_relaxed=True) as connection:
+            if connection.dialect.name == "postgresql":
+                # Two workers that count at once would both find a place free.
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CLAIM_LOCK)))
+            due_and_allowed = due & _within(connection, limits)
+            query = sa.select(_JOBS.c.id, _JOBS.c.run, _JOBS.c.started_at).where(due_and_allowed)
+            row = connection.execute(query.order_by(_JOBS.c.id).limit(1)).first()
+            if row is None:
+                return None
+            values = {"status": "processing", "worker": worker, "run": row.run + 1, "reason": ""}
+            values["started_at"] = row.started_at or now
+            connection.execute(_JOBS.update().where(_JOBS.c.id == row.id).values(**values))
+            return Hold(row.id, worker, row.run + 1, _first_open_step(connection, row.id))
+
+    def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
+        """Begin or continue a job that was claimed or adopted, and return what it needs."""
+        condition = (_JOBS.c.id == job_id) & (_JOBS.c.status == "processing")
+        with self._database.writing(is_relaxed=True) as connection:
+            query = sa.select(_JOBS.c.run, _JOBS.c.worker).where(condition)
+            row = connection.execute(query).first()
+            if row is None:
+                raise JobLost(job_id)
+            if row.worker != worker:
+                connection.execute(_JOBS.update().where(condition).values(worker=worker))
+            hold = Hold(job_id, worker, row.run, _first_open_step(connection, job_id))
+            return hold, read_state(connection, job_id)
+
+    def begin_step(self, hold: Hold, step_id: str) -> int:
+        """Note that a step begins, and return the number of the attempt."""
+        condition = _step(hold.job_id, step_id)
+        with self._database.writing(is_relaxed=True) as connection:
+            _require_hold(connection, hold)
+            row = connection.execute(
+                sa.select(_STEPS.c.attempts, _STEPS.c.started_at).where(condition)
+            ).one()
+            now = to_micros(self._clock())
+            values = {"status": "processing", "attempts": row.attempts + 1, "progress": ""}
+            values["started_at"] = row.started_at or now
+            connection.execute(_STEPS.update().where(condition).values(**values))
+            return int(row.attempts) + 1
+
+    def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
+        """Record an outcome once; return the one that was recorded first."""
+        condition = _step(hold.job_id, step_id)
+        with self._database.writing() as connection:
+            _require_hold(connection, hold)
+            outcome_text = connection.execute(
+                sa.select(_STEPS.c.outcome).where(condition)
+            ).scalar_one()
+            if outcome_text is not None:
+                return read_outcome(outcome_text)
+            values: dict[str, object] = {"status": outcome.status, "reason": _short(outcome.reason)}
+            if outcome.status in _ENDED:
+                values |= {"outcome": write_outcome(outcome), "progress": ""}
+                values["ended_at"] = to_micros(self._clock())
+                _add_usage(connection, hold.job_id, outcome.usage)
+            else:
+                values["gate"] = outcome.gate
+            connection.execute(_STEPS.update().where(condition).values(**values))
+            return outcome
+
+    def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
+        """Note how far a step is."""
+        condition = _step(hold.job_id, step_id) & (_STEPS.c.status == "processing")
+        short = text[:_LONGEST_PROGRESS]
+        with self._database.writing(is_relaxed=True) as connection:
+            connection.execute(_STEPS.update().where(condition).values(progress=short))
+
+    def release(self, hold: Hold, release: Release) -> Job:
+        """Leave a job in a state that needs no worker, and return it."""
+        values: dict[str, object] = {
+            "status": release.status,
+            "reason": _short(release.reason),
+            "not_before": to_micros(release.not_before),
+            "worker": "",
+            "wish": "",
+        }
+        if release.status in FINAL:
+            values["completed_at"] = to_micros(self._clock())
+        if release.is_retry:
+            values["attempts"] = _JOBS.c.attempts + 1
+        with self._database.writing() as connection:
+            _require_hold(connection, hold)
+            condition = _JOBS.c.id == hold.job_id
+            connection.execute(_JOBS.update().where(condition).values(**values))
+            begun_steps = (_STEPS.c.job_id == hold.job_id) & (_STEPS.c.status == "processing")
+            step_values = {"status": "pending", "reason": _short(release.reason), "progress": ""}
+            connection.execute(_STEPS.update().where(begun_steps).values(**step_values))
+            return select_job(connection, hold.job_id)
+
+    def expire(self) -> int:
+        """Let jobs fail that waited too long for a call; return how many there were."""
+        now = to_micros(self._clock())
+        late = (_JOBS.c.status == "waiting") & (_JOBS.c.not_before > 0)
+        late &= _JOBS.c.not_before <= now
+        with self._database.reading() as connection:
+            if connection.execute(sa.select(_JOBS.c.id).where(late).limit(1)).first() is None:
+                return 0
+        failed_values = {"status": "failed", "reason": "no call came in time", "completed_at": now}
+        with self._database.writing() as connection:
+            return connection.execute(_JOBS.update().where(late).values(**failed_values)).rowcount
+
+    def wishes(self, worker: str) -> Mapping[int, str]:
+        """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""
+        condition = (_JOBS.c.worker == worker) & (_JOBS.c.status == "processing")
+        with self._database.reading() as connection:
+            rows = connection.execute(sa.select(_JOBS.c.id, _JOBS.c.wish).where(condition))
+            return {row.id: row.wish for row in rows}
+
+
+def _within(connection: sa.Connection, limits: Limits) -> sa.ColumnElement[bool]:
+    """Return the condition that leaves out agents and models which run enough jobs already."""
+    condition: sa.ColumnElement[bool] = sa.true()
+    for column, limit, empty_value in (
+        (_JOBS.c.agent_id, limits.per_agent, 0),
+        (_JOBS.c.model, limits.per_model, ""),
+    ):
+        if not limit:
+            continue
+        counts = (
+            sa.select(column)
+            .where((_JOBS.c.status == "processing") & (column != empty_value))
+            .group_by(column)
+            .having(sa.func.count() >= limit)
+        )
+        busy = list(connection.execute(counts).scalars())
+        if busy:
+            condition &= column.notin_(busy)
+    return condition
+
+
+def _first_open_step(connection: sa.Connection, job_id: int) -> int:
+    """Return the position of the first step without an outcome; the number of steps at the end."""
+    of_job = _STEPS.c.job_id == job_id
+    first = sa.select(sa.func.min(_STEPS.c.position)).where(of_job & _STEPS.c.outcome.is_(None))
+    position: int | None = connection.execute(first).scalar()
+    if position is not None:
+        return position
+    count = sa.select(sa.func.count()).select_from(_STEPS).where(of_job)
+    return int(connection.execute(count).scalar_one())
+
+
+def _require_hold(connection: sa.Connection, hold: Hold) -> None:
+    """Raise `JobLost` where another worker has the job by now."""
+    condition = (_JOBS.c.id == hold.job_id) & (_JOBS.c.worker == hold.worker)
+    condition &= (_JOBS.c.run == hold.run) & (_JOBS.c.status == "processing")
+    query = sa.select(_JOBS.c.id).where(condition).with_for_update()
+    if connection.execute(query).first() is None:
+        raise JobLost(hold.job_id)
+
+
+def _step(job_id: int, step_id: str) -> sa.ColumnElement[bool]:
+    return (_STEPS.c.job_id == job_id) & (_STEPS.c.step_id == step_id)
+
+
+def _add_usage(connection: sa.Connection, job_id: int, usage: Usage) -> None:
+    if usage == Usage():
+        return
+    condition = _JOBS.c.id == job_id
+    before = Usage(
+        **json.loads(connection.execute(sa.select(_JOBS.c.usage).where(condition)).scalar_one())
+    )
+    total = json.dumps(as_dict(before.plus(usage)))
+    connection.execute(_JOBS.update().where(condition).values(usage=total))
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"

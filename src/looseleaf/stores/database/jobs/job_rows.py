@@ -1,0 +1,110 @@
+"""Rows of jobs and their steps, and the values that users and workers see."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+
+from looseleaf.models.model import Usage
+from looseleaf.stores.database import tables
+from looseleaf.values import as_dict
+from looseleaf.workflows.job import Job, MemoryWrite, StepRecord
+from looseleaf.workflows.packet import Packet
+from looseleaf.workflows.step import StepOutcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MICRO = 1_000_000
+_TIMES = ("created_at", "started_at", "completed_at", "not_before")
+_JOB_FIELDS = tuple(
+    name for name in Job.__match_args__ if name not in {"steps", "usage", "idempotency_key"}
+)
+# A list of jobs reads no configuration, which is most of a row.
+JOB_COLUMNS = tuple(
+    column for column in tables.jobs.c if column.name not in {"snapshot", "wish", "worker", "run"}
+)
+
+
+def to_micros(seconds: float) -> int:
+    """Return a time as the tables hold it."""
+    return round(seconds * MICRO)
+
+
+def build_job(row: Any, steps: tuple[StepRecord, ...] = ()) -> Job:  # noqa: ANN401 - a row
+    """Build a job from a row, and from the records of its steps."""
+    fields: dict[str, Any] = {name: getattr(row, name) for name in _JOB_FIELDS}
+    for name in _TIMES:
+        fields[name] /= MICRO
+    return Job(
+        **fields,
+        idempotency_key=row.idempotency_key or "",
+        usage=Usage(**json.loads(row.usage)),
+        steps=steps,
+    )
+
+
+def build_step(row: Any) -> StepRecord:  # noqa: ANN401 - a row
+    """Build the record of a step from a row."""
+    outcome = read_outcome(row.outcome) if row.outcome else StepOutcome()
+    return StepRecord(
+        row.step_id,
+        row.type,
+        row.label,
+        row.status,
+        row.reason,
+        row.started_at / MICRO,
+        row.ended_at / MICRO,
+        row.attempts,
+        row.progress,
+        outcome.usage,
+        outcome.writes,
+        outcome.artifacts,
+        len(outcome.packets),
+    )
+
+
+def build_step_row(job_id: int, position: int, step: StepRecord) -> dict[str, Any]:
+    """Build the row of a step that has not begun."""
+    return {
+        "job_id": job_id,
+        "position": position,
+        "step_id": step.id,
+        "type": step.type,
+        "label": step.label,
+        "status": "pending",
+        "reason": "",
+        "started_at": 0,
+        "ended_at": 0,
+        "attempts": 0,
+        "progress": "",
+        "gate": "",
+    }
+
+
+def write_outcome(outcome: StepOutcome) -> str:
+    """Return an outcome as JSON."""
+    fields: dict[str, Any] = as_dict(outcome)
+    fields["packets"] = [packet.to_json() for packet in outcome.packets]
+    fields["usage"] = as_dict(outcome.usage)
+    fields["writes"] = [as_dict(write) for write in outcome.writes]
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def read_outcome(text: str) -> StepOutcome:
+    """Read an outcome from JSON."""
+    fields: dict[str, Any] = json.loads(text)
+    fields["packets"] = tuple(Packet(**packet) for packet in fields["packets"])
+    fields["usage"] = Usage(**fields["usage"])
+    fields["writes"] = tuple(MemoryWrite(**write) for write in fields["writes"])
+    fields["artifacts"] = tuple(fields["artifacts"])
+    return StepOutcome(**fields)
+
+
+def select_steps(connection: sa.Connection, job_id: int) -> list[Any]:
+    """Return the rows of the steps of a job, in their order."""
+    steps = tables.job_steps
+    query = sa.select(steps).where(steps.c.job_id == job_id).order_by(steps.c.position)
+    return list(connection.execute(query))

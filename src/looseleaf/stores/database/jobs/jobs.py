@@ -1,0 +1,249 @@
+"""Jobs in the database, as users see and direct them."""
+
+from __future__ import annotations
+
+import json
+from hmac import compare_digest
+
+import sqlalchemy as sa
+
+from looseleaf.errors import JobMissing, Refused
+from looseleaf.models.model import Usage
+from looseleaf.stores.database import tables
+from looseleaf.stores.database.jobs.job_rows import (
+    JOB_COLUMNS,
+    build_job,
+    build_step,
+    build_step_row,
+    read_outcome,
+    select_steps,
+    to_micros,
+)
+from looseleaf.values import as_dict
+from looseleaf.workflows.engine import JobState
+from looseleaf.workflows.execution.queue import CANCEL, PAUSE
+from looseleaf.workflows.job import FINAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from typing import Any
+
+    from looseleaf.stores.database.database import Database
+    from looseleaf.workflows.engine import JobFilter, JobRequest
+    from looseleaf.workflows.job import Job, NewJob
+
+_NO_USAGE = json.dumps(as_dict(Usage()))
+_LONGEST_LIST = 1_000
+
+
+class SqlJobs:
+    """The jobs of one database; listeners hear when there may be work for a worker."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
+        self._database, self._clock = database, clock
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_work(self, listener: Callable[[], None]) -> None:
+        """Call a function whenever this process gives workers something to do."""
+        self._listeners.append(listener)
+
+    def _tell(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def add(self, job: NewJob) -> tuple[Job, bool]:
+        """Add a pending job; with a key that another job has, return that one and False."""
+        row = {
+            name: field
+            for name, field in as_dict(job).items()
+            if name not in {"label", "snapshot", "steps", "idempotency_key"}
+        }
+        row |= {
+            "label": job.short_label,
+            "snapshot": json.dumps(job.snapshot, ensure_ascii=False),
+            "idempotency_key": job.idempotency_key or None,
+            "not_before": to_micros(job.not_before),
+            "created_at": to_micros(self._clock()),
+            "status": "pending",
+            "usage": _NO_USAGE,
+        }
+        row |= dict.fromkeys(("started_at", "completed_at", "attempts", "run"), 0)
+        row |= dict.fromkeys(("reason", "wish", "worker"), "")
+        with self._database.writing() as connection:
+            job_id = _insert(connection, row)
+            is_new = job_id is not None
+            if job_id is None:
+                same_key = tables.jobs.c.idempotency_key == job.idempotency_key
+                job_id = connection.execute(
+                    sa.select(tables.jobs.c.id).where(same_key)
+                ).scalar_one()
+            elif job.steps:
+                rows = [build_step_row(job_id, n, step) for n, step in enumerate(job.steps)]
+                connection.execute(tables.job_steps.insert(), rows)
+            new_job = select_job(connection, job_id)
+        if is_new:
+            self._tell()
+        return new_job, is_new
+
+    def find(self, job_id: int) -> Job:
+        """Return a job with its steps, or raise `JobMissing`."""
+        with self._database.reading() as connection:
+            return select_job(connection, job_id)
+
+    def state(self, job_id: int) -> JobState:
+        """Return a job with its configuration and the outcomes of its steps."""
+        with self._database.reading() as connection:
+            return read_state(connection, job_id)
+
+    def list(self, jobs: JobFilter, *, limit: int = 50, offset: int = 0) -> tuple[list[Job], int]:
+        """Return some jobs, newest first, and the number of all that fit."""
+        conditions = list(_conditions(jobs))
+        query = sa.select(*JOB_COLUMNS).where(*conditions).order_by(tables.jobs.c.id.desc())
+        query = query.limit(min(limit, _LONGEST_LIST)).offset(offset)
+        count = sa.select(sa.func.count()).select_from(tables.jobs).where(*conditions)
+        with self._database.reading() as connection:
+            total: int = connection.execute(count).scalar_one()
+            return [build_job(row) for row in connection.execute(query)], total
+
+    def request(self, job_id: int, act: JobRequest) -> Job:
+        """Ask for an act; `Refused` where the status of the job forbids it."""
+        with self._database.writing() as connection:
+            job = select_job(connection, job_id, for_update=True)
+            waits = act == "resume" and _waits(connection, job_id)
+            change = _requested_change(job, act, to_micros(self._clock()), waits=waits)
+            if change is None:
+                raise Refused(f"The job {job_id} is {job.status}; it cannot {act}.")
+            condition = tables.jobs.c.id == job_id
+            connection.execute(tables.jobs.update().where(condition).values(**change))
+            if act == "retry":
+                _reset_steps(connection, job_id)
+            job = select_job(connection, job_id)
+        self._tell()
+        return job
+
+    def signal(self, job_id: int, step_id: str, body: Mapping[str, Any], *, gate: str) -> Job:
+        """Wake a waiting job, once; `gate` is the digest of the secret that the call brought."""
+        steps = tables.job_steps
+        condition = (steps.c.job_id == job_id) & (steps.c.step_id == step_id)
+        with self._database.writing() as connection:
+            job = select_job(connection, job_id, for_update=True)
+            row = connection.execute(sa.select(steps).where(condition)).first()
+            if row is None or not gate or not compare_digest(row.gate, gate):
+                raise JobMissing(job_id)  # who knows no secret learns nothing
+            if row.status != "waiting" or row.signal is not None or job.is_final:
+                raise Refused(f"The job {job_id} no longer waits for a call.")
+            text = json.dumps(body, ensure_ascii=False)
+            connection.execute(steps.update().where(condition).values(signal=text))
+            if job.status == "waiting":
+                pending_values = {"status": "pending", "reason": "", "not_before": 0}
+                connection.execute(
+                    tables.jobs.update().where(tables.jobs.c.id == job_id).values(**pending_values)
+                )
+            job = select_job(connection, job_id)
+        self._tell()
+        return job
+
+    def delete(self, jobs: Collection[int]) -> int:
+        """Remove jobs that have ended; return how many there were."""
+        ended_jobs = tables.jobs.c.id.in_(list(jobs)) & tables.jobs.c.status.in_(FINAL)
+        with self._database.writing() as connection:
+            removed_ids = list(
+                connection.execute(sa.select(tables.jobs.c.id).where(ended_jobs)).scalars()
+            )
+            for job_id in removed_ids:
+                effects = tables.job_effects.c.key.startswith(f"job-{job_id}/", autoescape=True)
+                connection.execute(tables.job_effects.delete().where(effects))
+            of_jobs = tables.job_steps.c.job_id.in_(removed_ids)
+            connection.execute(tables.job_steps.delete().where(of_jobs))
+            connection.execute(tables.jobs.delete().where(tables.jobs.c.id.in_(removed_ids)))
+        return len(removed_ids)
+
+
+def _insert(connection: sa.Connection, row: dict[str, Any]) -> int | None:
+    """Insert a job and return its id; None where its key is another job's."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert
+    else:
+        from sqlalchemy.dialects.sqlite import insert  # type: ignore[assignment]
+    statement = insert(tables.jobs).values(**row).on_conflict_do_nothing()
+    return connection.execute(statement.returning(tables.jobs.c.id)).scalar()
+
+
+def select_job(connection: sa.Connection, job_id: int, *, for_update: bool = False) -> Job:
+    """Return a job with its steps, or raise `JobMissing`."""
+    query = sa.select(*JOB_COLUMNS).where(tables.jobs.c.id == job_id)
+    row = connection.execute(query.with_for_update() if for_update else query).first()
+    if row is None:
+        raise JobMissing(job_id)
+    return build_job(row, tuple(map(build_step, select_steps(connection, job_id))))
+
+
+def read_state(connection: sa.Connection, job_id: int) -> JobState:
+    """Return a job with all that its next step needs, or raise `JobMissing`."""
+    row = connection.execute(sa.select(tables.jobs).where(tables.jobs.c.id == job_id)).first()
+    if row is None:
+        raise JobMissing(job_id)
+    steps = select_steps(connection, job_id)
+    return JobState(
+        build_job(row, tuple(map(build_step, steps))),
+        json.loads(row.snapshot),
+        {step.step_id: read_outcome(step.outcome) for step in steps if step.outcome},
+        {step.step_id: json.loads(step.signal) for step in steps if step.signal is not None},
+    )
+
+
+def _conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
+    columns = tables.jobs.c
+    if jobs.statuses:
+        yield columns.status.in_(jobs.statuses)
+    if jobs.agent_ids is not None:
+        yield columns.agent_id.in_(jobs.agent_ids)
+    for name in ("pipeline_id", "flow_id"):
+        expected = getattr(jobs, name)
+        if expected is not None:
+            yield columns[name] == expected
+    for name in ("source", "task_type", "parent_id"):
+        if getattr(jobs, name):
+            yield columns[name] == getattr(jobs, name)
+    if jobs.created_from:
+        yield columns.created_at >= to_micros(jobs.created_from)
+    if jobs.created_until:
+        yield columns.created_at < to_micros(jobs.created_until)
+
+
+def _waits(connection: sa.Connection, job_id: int) -> bool:
+    """Say whether a step of a job waits for a call that has not come."""
+    steps = tables.job_steps.c
+    condition = (steps.job_id == job_id) & (steps.status == "waiting") & steps.signal.is_(None)
+    return connection.execute(sa.select(steps.position).where(condition)).first() is not None
+
+
+def _requested_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> dict[str, Any] | None:
+    """Return the columns that a request changes; None where the status forbids it."""
+    status = job.status
+    if act == CANCEL and not job.is_final:
+        if status == "processing":
+            return {"wish": CANCEL}
+        return {"status": "cancelled", "completed_at": now, "wish": "", "not_before": 0}
+    if act == PAUSE and status in {"pending", "waiting"}:
+        return {"status": "paused"}
+    if act == PAUSE and status == "processing":
+        return {"wish": PAUSE}
+    if act == "resume" and status == "processing":
+        return {"wish": ""}
+    if act == "resume" and status == "paused":
+        return {"status": "waiting" if waits else "pending", "wish": ""}
+    if act == "retry" and status in {"failed", "cancelled"}:
+        fresh = dict.fromkeys(("completed_at", "not_before", "attempts"), 0)
+        return fresh | {"status": "pending", "reason": "", "wish": ""}
+    return None
+
+
+def _reset_steps(connection: sa.Connection, job_id: int) -> None:
+    """Let the steps run again that did not end well."""
+    steps = tables.job_steps
+    open_steps = (steps.c.job_id == job_id) & (steps.c.status != "completed")
+    fresh = {"status": "pending", "reason": "", "ended_at": 0, "progress": ""}
+    fresh |= {"outcome": None, "gate": "", "signal": None}
+    connection.execute(steps.update().where(open_steps).values(**fresh))

@@ -1,0 +1,152 @@
+"""The ledger of an SQLite database: settings made while running, and the audit.
+
+`looseleaf mcp` starts with every session of a coding agent; importing SQLAlchemy would take longer
+than all else it does, and as much memory, so the ledger needs the driver alone. Accounts, tokens
+and conversations need the whole database (`stores/database/database.py`), which also makes and
+migrates it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from _thread import allocate_lock
+
+from looseleaf.errors import DiskFull, Unavailable
+from looseleaf.stores.database.audit_anchor import AuditAnchor
+from looseleaf.stores.database.audit_chain import append_entry
+from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.access.accounts import Event
+
+HEAD = "0007"  # the newest migration; a test compares it with the folder of migrations
+SUBJECT = "The database"
+BUSY_SECONDS = 30
+
+
+def open_ledger(root: str, *, clock: Callable[[], float]) -> SqliteLedger | None:
+    """Open the ledger of a workspace's database.
+
+    None where the database is not of this version, or no plain file: opening it whole mends or
+    refuses it.
+    """
+    file = os.path.join(root, FILE)
+    try:
+        status = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode) or not status.st_size:
+        return None
+    ledger = SqliteLedger(file, clock=clock)
+    if ledger.revision() == HEAD:
+        return ledger
+    ledger.close()
+    return None
+
+
+class VersionWatch:
+    """Tells cheaply whether anyone has changed accounts in an SQLite file since the last look."""
+
+    def __init__(self, file: str) -> None:
+        check_plain(file, SUBJECT)
+        self.sql = sqlite3.connect(
+            address_of(file),
+            timeout=BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        self._stamp, self._number = -1, 0
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.sql.close()
+
+    def version(self) -> int:
+        """Give the number of changes of accounts so far."""
+        # SQLite keeps this number in shared memory: it takes some microseconds, a query a hundred.
+        stamp = self.sql.execute("PRAGMA data_version").fetchone()[0]
+        if stamp != self._stamp:
+            query = "SELECT number FROM state WHERE name = 'version'"
+            self._number = self.sql.execute(query).fetchone()[0]
+            self._stamp = stamp
+        return self._number
+
+
+class SqliteLedger:
+    """Settings and audit in an SQLite file that `stores/database/database.py` has made."""
+
+    def __init__(self, file: str, *, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = allocate_lock()
+        with _DatabaseErrorContext():
+            self._watch = VersionWatch(file)
+            self._sql = self._watch.sql
+        self._anchor = AuditAnchor(os.path.dirname(os.path.dirname(file)))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._watch.close()
+
+    def revision(self) -> str:
+        """Give the number of the newest migration that the file has; "" for none."""
+        try:
+            row = self._sql.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.DatabaseError:
+            return ""
+        return str(row[0]) if row else ""
+
+    def version(self) -> int:
+        """Give a number that grows with every change of accounts or settings."""
+        with self._lock, _DatabaseErrorContext():
+            return self._watch.version()
+
+    def runtime_settings(self) -> Mapping[str, Any]:
+        """Give every setting made while running, by name."""
+        with self._lock, _DatabaseErrorContext():
+            rows = self._sql.execute("SELECT name, setting FROM settings ORDER BY name").fetchall()
+        return {name: json.loads(setting) for name, setting in rows}
+
+    def add_event(self, event: Event) -> None:
+        """Add an event that changed no account to the audit."""
+        with self._lock, _DatabaseErrorContext():
+            # As for every event of a page: the page has a history of its own, written durably.
+            is_durable = self._anchor.is_due()
+            self._sql.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
+            self._sql.execute("BEGIN IMMEDIATE")
+            try:
+                newest = append_entry(self._rows, event, self._clock())
+                self._sql.execute("COMMIT")
+            except BaseException:
+                if self._sql.in_transaction:
+                    self._sql.execute("ROLLBACK")
+                raise
+            if is_durable:
+                self._anchor.note(*newest, self._find_hash)
+
+    def _find_hash(self, number: int) -> str:
+        rows = self._rows("SELECT hash FROM audit WHERE number = ?", (number,))
+        return rows[0][0] if rows else ""
+
+    def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
+        return self._sql.execute(statement, parameters).fetchall()
+
+
+class _DatabaseErrorContext:
+    """Turn SQLite's errors inside a `with` block into our own."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            message = str(error).partition("\n")[0]
+            full = "is full" in message
+            raise (DiskFull(SUBJECT) if full else Unavailable(SUBJECT, message)) from error

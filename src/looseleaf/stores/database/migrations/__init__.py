@@ -1,0 +1,1 @@
+"""The migrations: changes of the tables, step by step."""

@@ -1,0 +1,145 @@
+"""The database of a workspace, opened as far as it is needed: not at all, in part, or whole.
+
+One object owns the connections. Accounts and conversations are groups of tables in it; a further
+group is one more method beside `chats`, and no other group knows of it.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+
+from looseleaf.stores.database.sqlite_file import FILE
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.access.accounts import Accounts, Event, Ledger
+    from looseleaf.chat.session import Chats
+    from looseleaf.settings import Settings
+    from looseleaf.stores.database.database import Database
+    from looseleaf.stores.database.jobs.job_store import SqlJobStore
+    from looseleaf.workflows.definitions import Definitions
+    from looseleaf.workflows.step_parts import ProcessedItems
+
+
+class OpenDatabase:
+    """Opens the database, or its light part (the ledger), and hands it to each group of tables."""
+
+    def __init__(self, settings: Settings, root: str, *, clock: Callable[[], float]) -> None:
+        self._settings, self._root, self._clock = settings, root, clock
+        self._lock = allocate_lock()
+        self._database: Database | None = None
+        self._accounts: Accounts | None = None
+        self._chats: Chats | None = None
+        self._definitions: Definitions | None = None
+        self._job_store: SqlJobStore | None = None
+        self._ledger: Ledger | None = None
+        self._effective = (-1, settings)  # the version of the accounts, and the settings then
+
+    def close(self) -> None:
+        """Let go of the database; asked again, it is opened again."""
+        with self._lock:
+            connections = (self._database, self._ledger)
+            self._database = self._accounts = self._chats = self._ledger = None
+            self._definitions = self._job_store = None
+        for connection in connections:
+            if connection is not None:
+                connection.close()
+
+    def exists(self) -> bool:
+        """Say whether there is a database already; asking makes none."""
+        return bool(self._settings.database_url) or os.path.exists(f"{self._root}/{FILE}")
+
+    def database(self) -> Database:
+        """Open the whole database, made and brought up to date when it is first needed."""
+        database = self._database
+        if database is None:
+            with self._lock:
+                database = self._open()
+        return database
+
+    def accounts(self) -> Accounts:
+        """Give the users, grants, credentials and settings."""
+        self.database()
+        return self._accounts or self.accounts()  # where another thread has closed it meanwhile
+
+    def chats(self) -> Chats:
+        """Give the conversations."""
+        if self._chats is None:
+            from looseleaf.stores.database.chat.chats import SqlChats
+
+            self._chats = SqlChats(self.database(), clock=self._clock)
+        return self._chats
+
+    def definitions(self) -> Definitions:
+        """Give the pipelines and flows."""
+        if self._definitions is None:
+            from looseleaf.stores.database.workflows.definitions import SqlDefinitions
+
+            self._definitions = SqlDefinitions(self.database(), clock=self._clock)
+        return self._definitions
+
+    def processed_items(self) -> ProcessedItems:
+        """Give the items that steps of flows have taken."""
+        from looseleaf.stores.database.workflows.processed_items import SqlProcessedItems
+
+        return SqlProcessedItems(self.database(), clock=self._clock)
+
+    def job_store(self) -> SqlJobStore:
+        """Give the jobs, their queue, workers and schedules."""
+        if self._job_store is None:
+            from looseleaf.stores.database.jobs.job_store import SqlJobStore
+
+            database = self.database()
+            with self._lock:
+                # One for all threads: its listeners hear of work that any of them adds.
+                if self._job_store is None:
+                    self._job_store = SqlJobStore(database, clock=self._clock)
+        return self._job_store
+
+    def settings(self) -> Settings:
+        """Give the settings with what was set while running."""
+        ledger = self._open_ledger()
+        if ledger is None:
+            return self._settings  # without a database nothing was set
+        version = ledger.version()
+        if self._effective[0] != version:
+            self._effective = (version, changed(self._settings, **ledger.runtime_settings()))
+        return self._effective[1]
+
+    def add_event(self, event: Event) -> None:
+        """Add an event to the audit; the database is made where there is none."""
+        (self._open_ledger() or self.accounts()).add_event(event)
+
+    def _open_ledger(self) -> Ledger | None:
+        """Give the accounts where they are open, else their light part; None without a database."""
+        if self._database is not None or self._settings.database_url:
+            return self.accounts()
+        if self._ledger is None and os.path.lexists(os.path.join(self._root, FILE)):
+            from looseleaf.stores.database.ledger import open_ledger
+
+            with self._lock:
+                if self._ledger is None:
+                    self._ledger = open_ledger(self._root, clock=self._clock)
+            # A database of another version, or no plain file, is opened whole or refused.
+            return self._ledger or self.accounts()
+        return self._ledger
+
+    def _open(self) -> Database:
+        """Open the database and start the accounts; the caller holds the lock."""
+        if self._database is None:
+            from looseleaf.stores.database.accounts import SqlAccounts
+            from looseleaf.stores.database.database import open_database
+
+            database = open_database(self._settings)
+            try:
+                accounts = SqlAccounts(database, clock=self._clock)
+                accounts.start(self._settings.default_user)
+            except BaseException:
+                database.close()
+                raise
+            self._database, self._accounts = database, accounts
+        return self._database

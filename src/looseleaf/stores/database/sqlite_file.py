@@ -1,0 +1,38 @@
+"""The files of SQLite, which follows links and makes what is missing: both are refused here."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from looseleaf.errors import Unsafe
+
+FILE = ".looseleaf/looseleaf.db"  # below the root of a workspace
+_BESIDE = ("", "-wal", "-shm", "-journal")
+
+
+def check_plain(file: str, subject: str) -> None:
+    """Raise `Unsafe` where a link, or anything but a file, stands for a database or beside it."""
+    folder = _mode_of(os.path.dirname(file))
+    if folder and not stat.S_ISDIR(folder):
+        raise Unsafe(subject, "a link or a file stands where its folder should be")
+    for ending in _BESIDE:
+        mode = _mode_of(file + ending)
+        if mode and not stat.S_ISREG(mode):
+            name = os.path.basename(file) + ending
+            raise Unsafe(
+                subject, f"{name} is a link or no ordinary file; put the file itself there"
+            )
+
+
+def address_of(file: str) -> str:
+    """Give the address by which SQLite opens a file that is there, and makes none."""
+    signs = {"%": "%25", "?": "%3f", "#": "%23"}
+    return f"file:{''.join(signs.get(sign, sign) for sign in file)}?mode=rw"
+
+
+def _mode_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_mode
+    except OSError:
+        return 0  # not there, which SQLite says itself

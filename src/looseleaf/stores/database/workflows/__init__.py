@@ -1,0 +1,1 @@
+"""Workflows in the database: pipelines, flows and the prompts that flows queue."""

@@ -1,0 +1,109 @@
+"""Rows of definitions: pipelines and flows as the tables hold them, and back."""
+
+from __future__ import annotations
+
+import json
+
+import sqlalchemy as sa
+
+from looseleaf.errors import SlugTaken
+from looseleaf.stores.database.row_digests import count_rows, digest_of
+from looseleaf.values import as_dict, changed
+from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
+from looseleaf.workflows.pipeline import Pipeline, Step
+from looseleaf.workflows.slug import make_slug
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeVar
+
+    Definition = TypeVar("Definition", Pipeline, Flow)
+
+MICRO = 1_000_000
+_TIMES = ("created", "updated")
+
+
+def pipeline_row(pipeline: Pipeline) -> dict[str, Any]:
+    """Build the row of a pipeline, but for its id and digest."""
+    steps = [as_dict(step) for step in pipeline.steps]
+    return _build_row(as_dict(pipeline) | {"steps": steps})
+
+
+def pipeline_of(row: Any) -> Pipeline:  # noqa: ANN401 - a row of the table
+    """Build a pipeline from a row."""
+    fields = _read_row(row, ("memory_files", "tool_policy", "steps"))
+    fields["steps"] = tuple(Step(**step) for step in fields["steps"])
+    return Pipeline(**fields)
+
+
+def flow_row(flow: Flow) -> dict[str, Any]:
+    """Build the row of a flow, but for its id and digest."""
+    queue = [as_dict(prompt) for prompt in flow.prompt_queue]
+    return _build_row(as_dict(flow) | {"prompt_queue": queue, "schedule": as_dict(flow.schedule)})
+
+
+def flow_of(row: Any) -> Flow:  # noqa: ANN401 - a row of the table
+    """Build a flow from a row."""
+    parts = ("memory_files", "step_settings", "prompt_queue", "schedule", "run_artifacts")
+    fields = _read_row(row, parts)
+    fields["prompt_queue"] = tuple(QueuedPrompt(**prompt) for prompt in fields["prompt_queue"])
+    fields["schedule"] = Schedule(**fields["schedule"])
+    return Flow(**fields)
+
+
+def choose_slug(
+    connection: sa.Connection, table: sa.Table, siblings: sa.ColumnElement[bool], new: Definition
+) -> Definition:
+    """Give a new definition a slug that no sibling has; one that was asked for is refused."""
+    noun = table.name.removesuffix("s")
+    slugs = set(connection.execute(sa.select(table.c.slug).where(siblings)).scalars())
+    if new.slug in slugs:
+        raise SlugTaken(noun, new.slug)
+    return changed(new, slug=new.slug or make_slug(new.name, fallback=noun, taken=slugs))
+
+
+def insert_row(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> int:
+    """Insert a row, seal it by its digest and give its id."""
+    identity = connection.execute(
+        table.insert().values(**row, digest="").returning(table.c.id)
+    ).scalar_one()
+    digest = digest_of(table, {**row, "id": identity})
+    connection.execute(table.update().where(table.c.id == identity).values(digest=digest))
+    count_rows(connection, table, 1)
+    return int(identity)
+
+
+def update_row(
+    connection: sa.Connection, table: sa.Table, identity: int, row: Mapping[str, Any]
+) -> None:
+    """Replace what a row says, with its digest."""
+    digest = digest_of(table, {**row, "id": identity})
+    try:
+        connection.execute(
+            table.update().where(table.c.id == identity).values(**row, digest=digest)
+        )
+    except sa.exc.IntegrityError as error:
+        raise SlugTaken(table.name.removesuffix("s"), row["slug"]) from error
+
+
+def _build_row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Write tuples and tables as JSON, and times as whole microseconds."""
+    row: dict[str, Any] = {}
+    for name, field in fields.items():
+        if name in _TIMES:
+            row[name] = round(field * MICRO)
+        elif name != "id":
+            is_plain = isinstance(field, str | int)
+            row[name] = field if is_plain else json.dumps(field, ensure_ascii=False)
+    return row
+
+
+def _read_row(row: Any, json_columns: tuple[str, ...]) -> dict[str, Any]:  # noqa: ANN401 - a row
+    fields = {name: cell for name, cell in row._mapping.items() if name != "digest"}  # noqa: SLF001
+    for name in json_columns:
+        fields[name] = json.loads(fields[name])
+    for name in _TIMES:
+        fields[name] /= MICRO
+    fields["memory_files"] = tuple(fields["memory_files"])
+    return fields

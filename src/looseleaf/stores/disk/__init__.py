@@ -1,0 +1,1 @@
+"""Pages, their history and agents as plain files below one root."""

@@ -1,0 +1,58 @@
+"""Making a folder a workspace, with a settings file that shows the usual settings."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from looseleaf import settings
+from looseleaf.files import atomic
+from looseleaf.files.folders import GROUP, PRIVATE, open_folder
+
+_SETTINGS = """\
+# Settings of this Looseleaf workspace. Every line is optional; the values shown are the defaults.
+{name}# what people call this workspace
+# default_agent = ""            # the agent that is meant when none is named
+# default_user = 1
+# group_writable = false        # files 0660 and folders 0770 instead of 0600 and 0700
+# retention_days = 90           # prior versions stay this long after they were replaced
+# retention_versions = 200      # and at most this many of them, once they are a day old
+{journal}# whether agents may write their journal
+# agents_md = false             # compose AGENTS.md for coding agents
+# agents_md_include = "inline"  # or "imports": @ lines instead of the text itself
+# project_folder = "."          # where AGENTS.md goes, seen from here
+# database_url = ""             # postgresql://… instead of SQLite inside .looseleaf
+# prompt_total_bytes = 0        # the most a prompt may take; 0 is no limit
+# allowed_hosts = []            # names the server answers to, needed where others can reach it
+# workers = 1                   # processes of the server
+# mcp_tools = "small"           # or "full": which tools the server offers over MCP
+# default_model = ""            # who answers: provider:model, or "echo" to try it out
+"""
+
+
+def settings_text(name: str, *, journal: bool = False) -> str:
+    """Give the text of a new settings file, with the journal switched on or as by default."""
+    set_name = f"name = {_quote_toml(name)}" if name else '# name = ""'
+    set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
+    text = _SETTINGS.replace("{journal}", f"{set_journal:<31} ")
+    return text.replace("{name}", f"{set_name:<31} ")
+
+
+def _quote_toml(text: str) -> str:
+    # A JSON string without surrogate escapes is a TOML string too.
+    return json.dumps(text, ensure_ascii=False)
+
+
+def make_home(folder: str, name: str, *, journal: bool = False) -> None:
+    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        is_new = settings.FILE not in os.listdir(root)
+        is_shared = not is_new and settings.load(folder).group_writable
+        os.close(open_folder(root, (".looseleaf",), create=(GROUP if is_shared else PRIVATE)[1]))
+        if is_new:
+            text = settings_text(name, journal=journal)
+            atomic.create_durably(root, settings.FILE, text.encode())
+    finally:
+        os.close(root)

@@ -1,0 +1,1 @@
+"""The prior versions of pages on disk, and the logs that list them."""

@@ -1,0 +1,80 @@
+"""A line of a page's log: JSON that ends with a checksum of all that stands before it."""
+
+from __future__ import annotations
+
+from looseleaf.memory.provenance import OUTSIDE, Provenance
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Line = dict[str, Any]
+
+CHECKSUM = "sum"
+_DISK = "disk"  # the surface of edits that another program makes
+CHANGED_OUTSIDE = Provenance("", OUTSIDE, _DISK, reason="changed outside Looseleaf")
+SAVED_OUTSIDE = Provenance("", OUTSIDE, _DISK, reason="saved while it was being replaced")
+_ACTOR_KIND, _ORIGIN, _ACTIVITY, _ACTIVITY_ID = "actor_kind", "origin", "activity", "activity_id"
+_SEPARATOR = b',"sum":"'
+
+
+def encode_line(entry: Line) -> bytes:
+    """Write an entry as a line."""
+    global _encode  # noqa: PLW0603 - loaded by the first write, so that no read pays for it
+    if _encode is None:
+        import json
+
+        _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    content = _encode(entry).encode()[:-1]
+    return content + _SEPARATOR + _checksum(content) + b'"}\n'
+
+
+_encode: Callable[[Line], str] | None = None
+
+
+def provenance_fields(provenance: Provenance) -> dict[str, str]:
+    """Give the fields of a line that tell a provenance; of the newer ones, those that say anything.
+
+    Lines of before there were kinds, origins and activities have only the first three.
+    """
+    fields = {
+        "actor": provenance.actor,
+        "surface": provenance.surface,
+        "reason": provenance.reason,
+    }
+    if provenance.actor_kind:
+        fields[_ACTOR_KIND] = provenance.actor_kind
+    if provenance.origin:
+        fields[_ORIGIN] = provenance.origin
+    activity = provenance.activity
+    if activity.kind:
+        fields[_ACTIVITY] = activity.kind
+        fields[_ACTIVITY_ID] = activity.id
+    return fields
+
+
+def read_provenance(line: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Give kind of actor, origin, activity and its id from a line; "" for what it lacks."""
+    kind = line.get(_ACTOR_KIND) or (OUTSIDE if line.get("operation") == OUTSIDE else "")
+    return kind, line.get(_ORIGIN, ""), line.get(_ACTIVITY, ""), line.get(_ACTIVITY_ID, "")
+
+
+def is_intact(line: bytes) -> bool:
+    """Say whether a line is what was written; a line of before there were checksums is."""
+    content, separator, end = line.rpartition(_SEPARATOR)
+    if not separator:
+        return not _ends_with_checksum(line)
+    return end == _checksum(content) + b'"}'
+
+
+def _checksum(content: bytes) -> bytes:
+    from binascii import crc32
+
+    return b"%08x" % crc32(content)
+
+
+def _ends_with_checksum(line: bytes) -> bool:
+    """Find a checksum whose name is damaged."""
+    digits = line[-10:-2]
+    return line.endswith(b'"}') and len(digits) == 8 and not digits.strip(b"0123456789abcdef")

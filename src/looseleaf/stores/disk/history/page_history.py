@@ -1,0 +1,237 @@
+"""Reading, purging and pruning the versions that the disk store keeps."""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.errors import RevisionMissing
+from looseleaf.files import atomic
+from looseleaf.files.folders import OsErrorContext
+from looseleaf.memory.history import Retention, Revision, ShownTime, outlived_revisions
+from looseleaf.memory.provenance import OUTSIDE
+from looseleaf.memory.store import Change, Found
+from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields
+from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
+from looseleaf.times import format_microseconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.memory.history import PageVerdict
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.stores.disk.history.revisions import PageLog
+    from looseleaf.stores.disk.locked_page import LockedPage
+    from looseleaf.stores.disk.store import DiskStore
+
+
+class DiskHistory:
+    """The prior versions of pages on a disk store."""
+
+    def __init__(self, store: DiskStore) -> None:
+        self.store = store
+
+    def revisions(self, scope: Scope) -> list[Revision]:
+        """List the revisions of a page, oldest first; the last one is its present state.
+
+        An outside edit that no write has come upon yet is the last one, under the number it
+        will get.
+        """
+        log = self.store.log(scope)
+        if log is None:
+            return self._with_present(scope, [])
+        try:
+            with OsErrorContext(f"The history of {scope.filename}"):
+                log_revisions = _revisions(log)
+                revisions = self._with_present(scope, log_revisions)
+                if (
+                    revisions is not log_revisions
+                ):  # changed outside, or by a write that has not logged it yet
+                    atomic.lock(log.folder, scope.filename)
+                    revisions = self._with_present(scope, _revisions(log))
+                return revisions
+        finally:
+            os.close(log.folder)
+
+    def latest(self, scope: Scope) -> Revision | None:
+        """Give the newest revision of a page; None where the page never existed."""
+        from looseleaf.stores.disk.history.revisions import revision_of
+
+        log = self.store.log(scope)
+        if log is None:
+            revisions = self._with_present(scope, [])
+            return revisions[-1] if revisions else None
+        try:
+            with OsErrorContext(f"The history of {scope.filename}"):
+                newest = log.newest()
+            log_revisions = [revision_of(newest, is_kept=True)] if newest else []
+            if self._with_present(scope, log_revisions) is log_revisions and log_revisions:
+                return log_revisions[-1]
+        finally:
+            os.close(log.folder)
+        revisions = self.revisions(scope)
+        return revisions[-1] if revisions else None
+
+    def _with_present(self, scope: Scope, log_revisions: list[Revision]) -> list[Revision]:
+        page = self.store.read(scope)
+        last = log_revisions[-1] if log_revisions else None
+        if (page.hash if isinstance(page, Found) else "") == (last.hash if last else ""):
+            return log_revisions
+        now = self.store.clock()
+        page_hash, size, updated = "", 0, now
+        if isinstance(page, Found):
+            page_hash, size, updated = page.hash, len(page.content), min(page.updated, now)
+        number = last.number + 1 if last else 1
+        earliest = last.time if last else 0.0
+        fields = (OUTSIDE, "", CHANGED_OUTSIDE.surface, CHANGED_OUTSIDE.reason, page_hash, size)
+        time = max(updated, earliest)
+        return [*log_revisions, Revision(number, time, *fields, actor_kind=OUTSIDE)]
+
+    def content(self, scope: Scope, number: int) -> bytes | None:
+        """Read the bytes of one revision; None where the page was deleted by it."""
+        revisions = self.revisions(scope)
+        revision = next((revision for revision in revisions if revision.number == number), None)
+        if revision is None:
+            raise RevisionMissing(scope.filename, number)
+        if not revision.hash:
+            return None
+        if revision is revisions[-1]:
+            page = self.store.read(scope)
+            if isinstance(page, Found) and page.hash == revision.hash:
+                return page.content
+        content = self._prior(scope, number)
+        if content is None:
+            reason = "its content was overwritten outside Looseleaf or is no longer kept"
+            raise RevisionMissing(scope.filename, number, revision.purged or reason)
+        return content
+
+    def _prior(self, scope: Scope, number: int) -> bytes | None:
+        log = self.store.log(scope)
+        if log is None:
+            return None
+        try:
+            with OsErrorContext(f"The history of {scope.filename}"):
+                lines = [line for line in log.lines() if line.get("revision") == number]
+                return log.version(lines[0]) if lines else None
+        finally:
+            os.close(log.folder)
+
+    def purge(self, scope: Scope, number: int, *, change: Change) -> None:
+        """Remove the content of one prior revision for good, and record that it happened."""
+        from looseleaf.stores.disk.history.revisions import make_self_contained
+
+        revisions = self.revisions(scope)
+        if all(revision.number != number for revision in revisions):
+            raise RevisionMissing(scope.filename, number)
+        if revisions[-1].number == number:
+            reason = "it is what the page says now; change the page first, then purge"
+            raise RevisionMissing(scope.filename, number, reason)
+
+        def attempt(page: LockedPage, current: Found | None) -> None:
+            newest = page.note(current)
+            lines = page.log.lines()
+            if current is not None and number == newest - 1:
+                make_self_contained(lines, current.content)
+            for line in lines:
+                if line.get("revision") == number:
+                    line.pop("redo", None)
+            atomic.remove(page.log.folder, str(number))
+            note = {
+                "purged": number,
+                "time": format_microseconds(self.store.clock()),
+                **provenance_fields(change.provenance),
+            }
+            page.log.rewrite([*lines, note], mode=page.file_mode)
+
+        self.store.run_locked(scope, attempt)
+
+    def prune(self, shelf: Shelf, retention: Retention) -> int:
+        """Drop the versions a retention no longer keeps; give how many went."""
+        histories = {name: self.revisions(shelf.page(name)) for name in self.pages(shelf)}
+        times = (revision.time for revisions in histories.values() for revision in revisions)
+        now = self.store.clock()
+        shown_time = ShownTime(times, now, retention)
+        return sum(
+            self._prune(shelf.page(name), retention, now, shown_time)
+            for name, revisions in histories.items()
+            if outlived_revisions(revisions, retention, now, shown_time)
+        )
+
+    def _prune(self, scope: Scope, retention: Retention, now: float, shown_time: ShownTime) -> int:
+        def choose(revisions: list[Revision]) -> list[Revision]:
+            return outlived_revisions(revisions, retention, now, shown_time)
+
+        def attempt(page: LockedPage, current: Found | None) -> int:
+            page.note(current)
+            present = current.content if current else b""
+            return page.log.prune(choose, present=present, mode=page.file_mode)
+
+        return self.store.run_locked(scope, attempt)
+
+    def pages(self, shelf: Shelf) -> list[str]:
+        """Name every page of a shelf that has a history, deleted ones too."""
+        folder = self.store.open_own(*HISTORY.split("/"), shelf.name)
+        if folder is None:
+            return []
+        try:
+            with OsErrorContext(f"The history of {shelf.name}"):
+                names = [name for name in os.listdir(folder) if _has_history(folder, name)]
+        finally:
+            os.close(folder)
+        scopes = (scope_of_staged(f"{shelf.name}:{name}") for name in names)
+        return sorted(scope.filename for scope in scopes if scope is not None)
+
+    def missing(self, shelf: Shelf) -> list[str]:
+        """Name the pages of a shelf that had a history and have none now."""
+        from looseleaf.stores.disk.history.verification import missing_histories
+
+        return missing_histories(self.store, shelf, set(self.pages(shelf)))
+
+    def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
+        """Compare a page and each of its versions with the hashes that were written."""
+        from looseleaf.stores.disk.history.verification import verify_page
+
+        return verify_page(self.store, scope, is_core=is_core)
+
+    def shelves(self) -> list[Shelf]:
+        """List every shelf that has a history."""
+        folder = self.store.open_own(*HISTORY.split("/"))
+        if folder is None:
+            return []
+        try:
+            with OsErrorContext("The history"):
+                names = sorted(os.listdir(folder))
+        finally:
+            os.close(folder)
+        shelves = (shelf_named(name) for name in names)
+        return [shelf for shelf in shelves if shelf is not None]
+
+
+def _has_history(folder: int, name: str) -> bool:
+    """Say whether anything is logged; a write that was refused leaves an empty log."""
+    try:
+        return os.lstat(f"{name}/{LOG}", dir_fd=folder).st_size > 0
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _revisions(log: PageLog) -> list[Revision]:
+    from looseleaf.stores.disk.history.revisions import revision_of
+    from looseleaf.stores.disk.splice import is_whole
+
+    lines = log.lines()
+    files = set(os.listdir(log.folder))
+    purge_notes = {
+        line["purged"]: f"purged by {line['actor'] or 'someone'} at {line['time']}: "
+        f"{line['reason']}"
+        for line in lines
+        if "purged" in line
+    }
+    changes = [line for line in lines if "revision" in line]
+    revisions = []
+    is_kept = False
+    for line in changes:
+        number = line["revision"]
+        # A version without a file can be redone from the version before, or from nothing.
+        can_redo = "redo" in line and (is_kept or is_whole(line["redo"], line["bytes"]))
+        is_kept = line is changes[-1] or not line["hash"] or str(number) in files or can_redo
+        revisions.append(revision_of(line, is_kept=is_kept, purge_note=purge_notes.get(number, "")))
+    return revisions

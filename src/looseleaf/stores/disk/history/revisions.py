@@ -1,0 +1,310 @@
+"""The history of one page on disk: a log of changes, and the prior versions as plain files.
+
+`.looseleaf/history/<shelf>/<page>/` holds `log`, one JSON line per change, and a file per prior
+version named by its number. A line also carries what the change put in (`redo`), so that a version
+which an outside program overwrites before we replace it can be redone from the one before.
+"""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.errors import Unavailable
+from looseleaf.files import atomic
+from looseleaf.files.folders import NO_FILE, READ, inode_of, read_all
+from looseleaf.memory.history import Revision
+from looseleaf.memory.store import content_hash
+from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line, read_provenance
+from looseleaf.stores.disk.history.notes import note_head, note_page
+from looseleaf.stores.disk.history_names import LOG
+from looseleaf.stores.disk.splice import is_whole, splice, unsplice
+from looseleaf.times import parse_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.stores.disk.history.log_line import Line
+    from looseleaf.stores.disk.recent_writes import Write
+
+    Choice = Callable[[list[Revision]], list[Revision]]
+
+_TAIL = 8_192
+_NAMES_EVERY = 16
+_CHANGE = {"revision", "time", "operation", "actor", "surface", "reason", "hash", "bytes"}
+
+
+class PageLog:
+    """The log and the prior versions of one page, in an open directory."""
+
+    __slots__ = ("_fd", "_last", "_size", "_staging", "filename", "folder")
+
+    def __init__(self, folder: int, filename: str) -> None:
+        self.folder = folder
+        self.filename = filename
+        self._fd = -1
+        self._size = 0  # while the log is open for writing; nobody else makes it longer then
+        self._last: Line | None = None  # the newest change, once it is known
+        self._staging: tuple[int, str] | None = None
+
+    def open(
+        self, *, mode: int, staging: tuple[int, str], recent: Write | None = None
+    ) -> os.stat_result:
+        """Open the log for writing and give its status; cut off a line left unfinished by a crash.
+
+        Files that replace others of the history are made ready at `staging`, a folder and a name.
+        Where the log is as a recent write of this process left it, it need not be read.
+        """
+        self._staging = staging
+        self._fd = atomic.open_log(self.folder, LOG, mode=mode)
+        status = self.status()
+        self._size = status.st_size
+        if recent is not None and recent.is_last(status):
+            self._last = recent.line
+        elif self._size:
+            line = self._last_line(self._size)
+            if line.endswith(b"\n"):
+                self._last = self._change_of(line)
+            else:
+                self.cut(self._size - len(line))
+        return status
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def status(self) -> os.stat_result:
+        """Look at the open log."""
+        return os.fstat(self._fd)
+
+    def size(self) -> int:
+        """Give the length of the log, to cut it back to."""
+        return self._size or self.status().st_size
+
+    def last(self) -> Line | None:
+        """Give the newest change; the log is open and locked."""
+        if self._last is None:
+            size = self.size()
+            self._last = self._change_of(self._last_line(size)) if size else None
+        return self._last
+
+    def _change_of(self, line: bytes) -> Line | None:
+        """Read the last line; a purge is noted in the log without being a change of the page."""
+        change = self.parse(line)
+        if "revision" in change:
+            return change
+        return next((entry for entry in reversed(self.lines()) if "revision" in entry), None)
+
+    def newest(self) -> Line | None:
+        """Give the newest change without the lock; None where a look at the end does not tell."""
+        try:
+            self._fd = os.open(LOG, READ, dir_fd=self.folder)
+        except FileNotFoundError:
+            return None
+        try:
+            size = self.size()
+            is_complete = size and os.pread(self._fd, 1, size - 1) == b"\n"
+            return self.last() if is_complete else None
+        finally:
+            self.close()
+
+    def first(self) -> int:
+        """Give the number of the oldest change, or 0 where that is not seen at a glance."""
+        line, newline, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
+        return int(self.parse(line).get("revision", 0)) if newline else 0
+
+    def add(self, entry: Line) -> None:
+        """Append a change durably."""
+        line = encode_line(entry)
+        if not self._size:
+            note_page(self.folder, self.filename)
+        atomic.append(self._fd, line, self._size)
+        self._size += len(line)
+        self._last = entry
+        if "revision" in entry:
+            note_head(self.folder, entry["revision"])
+
+    def cut(self, size: int) -> None:
+        """Cut the log back to this length."""
+        if self.status().st_size > size:
+            before = self._change_of(self._last_line(size)) if size else None
+            note_head(self.folder, before["revision"] if before else 0)  # first: never ahead
+            atomic.truncate(self._fd, size)
+        self._size, self._last = size, None
+
+    def rewrite(self, lines: list[Line], *, mode: int) -> None:
+        """Replace the whole log; the page is locked by its directory, not by this file."""
+        self.close()
+        self._last = None
+        atomic.sync(self.folder)  # versions that the new log cannot redo must have files
+        content = b"".join(map(encode_line, lines))
+        atomic.replace(self.folder, LOG, content, mode=mode, staging=self._staging)
+
+    def lines(self) -> list[Line]:
+        """Read every whole line, oldest first; works without the lock."""
+        return [self.parse(line) for line in self.raw_lines()]
+
+    def raw_lines(self) -> list[bytes]:
+        """Give every whole line as it was written, oldest first."""
+        try:
+            fd = os.open(LOG, READ, dir_fd=self.folder)
+        except FileNotFoundError:
+            return []
+        try:
+            content, _, _tail = read_all(fd).rpartition(b"\n")
+        finally:
+            os.close(fd)
+        return [line for line in content.split(b"\n") if line]
+
+    def prior(self, number: int) -> bytes | None:
+        """Read a prior version; None where it is not kept."""
+        try:
+            fd = os.open(str(number), READ, dir_fd=self.folder)
+        except FileNotFoundError:
+            return None
+        try:
+            return read_all(fd)
+        finally:
+            os.close(fd)
+
+    def keep(self, folder: int, name: str, number: int) -> None:
+        """Link a file into the history, in the place of what a crash left under that number."""
+        try:
+            atomic.link(folder, name, self.folder, str(number))
+        except FileExistsError:
+            atomic.remove(self.folder, str(number))
+            atomic.link(folder, name, self.folder, str(number))
+
+    def sync_names(self, number: int) -> None:
+        """Sync the names of prior versions, if it is time: `number` has just been given one.
+
+        The log makes up for a name that a power cut takes away, since it holds the change made to
+        the version before. So names are synced only now and then, and where the log cannot help.
+        """
+        last = self.last()
+        if number % _NAMES_EVERY == 0 or last is None or "redo" not in last:
+            atomic.sync(self.folder)
+
+    def version(self, line: Line) -> bytes | None:
+        """Give the bytes of a version: those of its file, or redone from the version before.
+
+        None where neither gives what was written, byte for byte.
+        """
+        content = self.prior(line["revision"])
+        if content is None or content_hash(content) != line["hash"]:
+            content = self._redo_changes(line)
+        return content if content is not None and content_hash(content) == line["hash"] else None
+
+    def _redo_changes(self, line: Line) -> bytes | None:
+        """Redo the changes since the newest version that has a file, or since the first one."""
+        redos = []
+        older: dict[int, Line] = {}
+        content = None
+        while content is None:
+            if "redo" not in line:
+                return None
+            number = line["revision"] - 1
+            redos.append(line["redo"])
+            content = b"" if is_whole(line["redo"], line["bytes"]) else self.prior(number)
+            if content is None:
+                older = older or {
+                    entry["revision"]: entry for entry in self.lines() if "hash" in entry
+                }
+                line = older.get(number, {})
+        for redo in reversed(redos):
+            content = unsplice(content, redo)
+        return content
+
+    def holds(self, inode: int) -> str | None:
+        """Name the prior version that is this very file, if there is one."""
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.inode() == inode:
+                    return entry.name
+        return None
+
+    def prune(self, choose: Choice, *, present: bytes, mode: int) -> int:
+        """Drop the versions that are chosen to go, and the copies in the log of those that lie as
+        files anyway; give how many versions went. `present` is what the page says now."""
+        lines = self.lines()
+        changes = [revision_of(line, is_kept=True) for line in lines if "revision" in line]
+        pruned_numbers = {revision.number for revision in choose(changes)}
+        newest = changes[-1].number if changes else 0
+        for line in lines:
+            if "redo" in line and line["revision"] != newest:
+                if inode_of(self.folder, str(line["revision"])) == NO_FILE:
+                    self.rescue(line, mode=mode)
+                del line["redo"]
+        if newest - 1 in pruned_numbers:
+            make_self_contained(lines, present)
+        # The lines go last: while they are there, a prune that was cut short is done again.
+        for number in pruned_numbers:
+            atomic.remove(self.folder, str(number))
+        remaining_lines = [
+            line for line in lines if line.get("revision", line.get("purged")) not in pruned_numbers
+        ]
+        self.rewrite(remaining_lines, mode=mode)
+        return len(pruned_numbers)
+
+    def rescue(self, line: Line, *, at_hand: bytes | None = None, mode: int) -> None:
+        """Keep a version that was overwritten from outside: as read before, or made again."""
+        content = at_hand
+        if content is None or content_hash(content) != line["hash"]:
+            content = self.version(line)
+        name = str(line["revision"])
+        if line["hash"] and content is not None and self.prior(line["revision"]) != content:
+            atomic.replace(self.folder, name, content, mode=mode, staging=self._staging)
+
+    def _last_line(self, size: int) -> bytes:
+        window = _TAIL
+        while True:
+            start = max(0, size - window)
+            tail = os.pread(self._fd, size - start, start)
+            newline = tail.rfind(b"\n", 0, len(tail) - 1)
+            if newline >= 0 or start == 0:
+                return tail[newline + 1 :]
+            window *= 8
+
+    def parse(self, line: bytes) -> Line:
+        """Read a line."""
+        import json
+
+        try:
+            entry = json.loads(line)
+        except ValueError as error:
+            raise self._damage_error(error) from error
+        if not isinstance(entry, dict) or not (entry.keys() >= _CHANGE or "purged" in entry):
+            raise self._damage_error("it tells of no change")
+        entry.pop(CHECKSUM, None)
+        return entry
+
+    def _damage_error(self, reason: object) -> Unavailable:
+        return Unavailable(
+            f"The history of {self.filename}", f"a line of its log is damaged ({reason})"
+        )
+
+
+def make_self_contained(lines: list[Line], present: bytes) -> None:
+    """Let the newest change hold all its bytes, since the version before it is removed."""
+    newest = [line for line in lines if "revision" in line][-1]
+    if "redo" in newest and content_hash(present) == newest["hash"]:
+        newest["redo"] = splice(b"", present)
+
+
+def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
+    """Build a revision from a line of the log."""
+    return Revision(
+        line["revision"],
+        parse_time(line["time"]),
+        line["operation"],
+        line["actor"],
+        line["surface"],
+        line["reason"],
+        line["hash"],
+        line["bytes"],
+        is_kept,
+        purge_note,
+        *read_provenance(line),
+    )

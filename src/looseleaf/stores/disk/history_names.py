@@ -1,0 +1,45 @@
+"""The places of a page's history and its staged files, and how their names are read back."""
+
+from __future__ import annotations
+
+from looseleaf.errors import LooseleafError
+from looseleaf.memory.scope import Shelf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.memory.scope import Scope
+
+HISTORY = ".looseleaf/history"
+STAGING = ".looseleaf/staging"
+MAKING = ":making"
+LOG = "log"
+
+
+def history_folder(scope: Scope) -> str:
+    """Give the folder of a page's history, below the root."""
+    return f"{HISTORY}/{scope.shelf_name}/{scope.filename.replace('/', ':')}"
+
+
+def staged_name(scope: Scope) -> str:
+    """Name the staged file of a page: `:` cannot be in a page's name, so it reads back."""
+    return f"{scope.shelf_name}:{scope.filename.replace('/', ':')}"
+
+
+def scope_of_staged(name: str) -> Scope | None:
+    """Read back the page that a name in staging or in a shelf's history stands for."""
+    shelf_name, _, rest = name.partition(":")
+    shelf = shelf_named(shelf_name)
+    try:
+        return shelf.page(rest.replace(":", "/")) if shelf is not None else None
+    except LooseleafError:
+        return None
+
+
+def shelf_named(name: str) -> Shelf | None:
+    """Read back the shelf that a name such as agent-3 stands for; None where it is no such name."""
+    layer, _, identity = name.partition("-")
+    number = int(identity) if identity.isascii() and identity.isdigit() else 0
+    try:
+        return Shelf(layer, number, number)  # type: ignore[arg-type]
+    except LooseleafError:
+        return None

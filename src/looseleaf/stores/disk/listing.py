@@ -1,0 +1,63 @@
+"""Listing the pages in a folder on disk, and nothing else that lies there."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from looseleaf.errors import LooseleafError
+from looseleaf.files.folders import open_folder
+from looseleaf.memory.scope import MAX_DEPTH, check_filename
+from looseleaf.memory.store import Entry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def pages_below(folder: int, prefix: str, *, deep: bool) -> list[Entry]:
+    """List the pages in an open directory by name, and close it; `deep` looks into its folders."""
+    return sorted(_entries(folder, prefix, deep=deep), key=_filename)
+
+
+def _filename(entry: Entry) -> str:
+    return entry.filename
+
+
+def _entries(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
+    """Walk an open directory, and close it: files that can be pages, links left aside."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                name = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if deep and name.count("/") < MAX_DEPTH - 1:
+                        yield from _inner(folder, entry.name, prefix)
+                elif entry.is_file(follow_symlinks=False) and _is_page(name):
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # deleted while we were listing
+                    yield Entry(name, status.st_size, status.st_mtime)
+    finally:
+        os.close(folder)
+
+
+def _inner(folder: int, name: str, prefix: str) -> Iterator[Entry]:
+    try:
+        inner = open_folder(folder, (name,))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            return  # deleted, or turned into a link, while we were listing
+        raise
+    yield from _entries(inner, f"{prefix}{name}/", deep=True)
+
+
+def _is_page(filename: str) -> bool:
+    try:
+        check_filename(filename)
+    except LooseleafError:
+        return False
+    return True

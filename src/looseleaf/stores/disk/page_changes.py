@@ -1,0 +1,261 @@
+"""Changing a locked page without losing anything: replace it, delete it, clear up after a crash.
+
+The order of a write (docs/store.md tells why): log what happened outside, make the new file, link
+the old one into the history, sync both, look whether the page is still what was read, swap the two
+in one step, sync the folder, look at what was swapped out, log. A crash at any point leaves the old
+page or the new one, and `tidy` clears up.
+"""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.errors import Unavailable, Unsafe
+from looseleaf.files import atomic
+from looseleaf.files.folders import NO_FILE, inode_of, refuse_twin
+from looseleaf.memory.history import outlived_revisions
+from looseleaf.memory.provenance import OUTSIDE
+from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
+from looseleaf.stores.disk.history.log_line import SAVED_OUTSIDE
+from looseleaf.stores.disk.splice import splice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.stores.disk.history.log_line import Line
+    from looseleaf.stores.disk.locked_page import LockedPage
+    from looseleaf.stores.disk.store_folder import StoreFolder
+
+
+# Versions that have outlived their time go whenever a page has been written this many times.
+_PRUNE_EVERY = 64
+
+
+class Retry(Exception):
+    """The page was changed from outside while it was being replaced."""
+
+
+def put(
+    store: StoreFolder, page: LockedPage, current: Found | None, content: bytes, change: Change
+) -> Written:
+    """Give a page new content, and drop the versions whose time is over."""
+    if current is not None and current.content == content:
+        page.sync()  # another process may have written it a moment ago, without a sync
+        return Written(current.hash, len(content), current.hash, changed=False)
+    result = replace(page, current, content, change)
+    if result.revision % _PRUNE_EVERY == 0:
+        _prune(store, page, content, result.revision)
+    return result
+
+
+def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) -> None:
+    try:
+        # The whole log is read and written anew: the longer it is, the rarer it is its turn.
+        turns = (newest - page.log.first()) // _PRUNE_EVERY
+        if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
+            return
+        now = store.clock()
+        page.log.prune(
+            lambda revisions: outlived_revisions(revisions, store.retention, now),
+            present=present,
+            mode=store.modes[0],
+        )
+    except (OSError, Unavailable):
+        return  # the write is done and durable; a later one prunes
+
+
+def replace(page: LockedPage, current: Found | None, content: bytes, change: Change) -> Written:
+    """Replace the bytes that were read by new ones; `Retry` where the page has changed."""
+    page.open_folder(create=True)
+    if current is None:
+        refuse_twin(page.folder, page.name)
+    number = page.note(current)
+    size = page.log.size()
+    new_state = Found(content, 0.0)
+    entry = page.entry(number + 1, change, new_state)
+    entry["redo"] = splice(current.content if current else b"", content)
+    new_file, new_inode = atomic.stage(
+        page.staging, page.unfinished_name, content, mode=page.file_mode
+    )
+    try:
+        try:
+            if current is not None:
+                _keep(page, number)
+            atomic.sync(new_file)
+        finally:
+            os.close(new_file)
+        if current is not None:
+            page.log.sync_names(number)
+        _install(page, current)
+        _commit(page, current, number, entry)
+    except BaseException:
+        page.log.cut(size)
+        try:
+            _undo_install(page, current, number, new_inode)
+        finally:
+            tidy(page, new_inode, content)
+        raise
+    page.remember(entry, content)
+    _clear(page, page.staged_name if current else page.unfinished_name)
+    return Written(new_state.hash, len(content), current.hash if current else "", number + 1)
+
+
+def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
+    """Delete the page; `Retry` where it has changed since it was read."""
+    number = page.note(current)
+    size = page.log.size()
+    try:
+        _keep(page, number)
+        atomic.sync(page.log.folder)
+        atomic.remove(
+            page.staging, page.unfinished_name
+        )  # a crash may have left it, and nothing else will
+        try:
+            atomic.move(page.folder, page.name, page.staging, page.staged_name)
+        except FileNotFoundError:
+            raise Retry from None
+        _commit(page, current, number, page.entry(number + 1, change, None))
+    except BaseException:
+        page.log.cut(size)
+        _give_back(page)
+        tidy(page)
+        raise
+    _clear(page, page.staged_name)
+    return Deleted(current.hash, number + 1)
+
+
+def _keep(page: LockedPage, number: int) -> None:
+    """Link the page's present file into the history, under its number."""
+    try:
+        page.log.keep(page.folder, page.name, number)
+    except FileNotFoundError:
+        raise Retry from None
+
+
+def _install(page: LockedPage, current: Found | None) -> None:
+    """Give the new file the page's name; `Retry` where someone took or removed it."""
+    try:
+        if current is None:
+            atomic.link(page.staging, page.unfinished_name, page.folder, page.name)
+            return
+        # Most outside edits are noticed here, before anyone has seen our bytes.
+        if not page.is_still():
+            _compare(page, current, page.read(page.folder, page.name))
+        atomic.move(page.staging, page.unfinished_name, page.staging, page.staged_name)
+        if not atomic.exchange(page.staging, page.staged_name, page.folder, page.name):
+            atomic.move(page.staging, page.staged_name, page.folder, page.name)
+    except (FileExistsError, FileNotFoundError):
+        raise Retry from None
+
+
+def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -> None:
+    """Make the change durable and log it, unless another file was swapped out.
+
+    The folder is synced first: where the system cannot tell that an editor is about to save in
+    place, it has most likely done so by then.
+    """
+    atomic.sync(page.folder)
+    if current is not None and not page.was_swapped_out(current):
+        try:
+            out = page.read(page.staging, page.staged_name)
+            out = out or page.read(page.log.folder, str(number))
+        except Unsafe:
+            raise Retry from None
+        _compare(page, current, out)
+    page.log.add(entry)
+
+
+def _compare(page: LockedPage, current: Found, now: Found | None) -> None:
+    """Raise `Retry` where a file no longer has the bytes that were read; remember what it has."""
+    if now is None or now.content != current.content:
+        page.states += [now] if now else []
+        raise Retry
+
+
+def _clear(page: LockedPage, name: str) -> None:
+    """Take away the second name of the file that was replaced, or made."""
+    try:
+        atomic.remove(page.staging, name)
+    except OSError:
+        return  # the change is done and durable; the next write clears up
+
+
+def _undo_install(page: LockedPage, current: Found | None, number: int, new_inode: int) -> None:
+    """Undo `_install`, if it was done: give the page's name back to the file that had it."""
+    if new_inode < 0 or inode_of(page.folder, page.name) != new_inode:
+        return
+    try:
+        if current is None:
+            atomic.move(page.folder, page.name, page.staging, page.staged_name)
+        elif inode_of(page.staging, page.staged_name) >= 0:
+            atomic.exchange(page.staging, page.staged_name, page.folder, page.name)
+            if (
+                inode_of(page.staging, page.staged_name) != new_inode
+            ):  # someone saved just now: it is newer
+                atomic.exchange(page.staging, page.staged_name, page.folder, page.name)
+        else:
+            atomic.link(page.log.folder, str(number), page.staging, page.staged_name)
+            atomic.move(page.staging, page.staged_name, page.folder, page.name)
+    except FileNotFoundError:
+        return  # someone deleted the page meanwhile; `tidy` keeps its version
+
+
+def _give_back(page: LockedPage) -> None:
+    """Undo a delete, if it was done: give the page its name again."""
+    try:
+        atomic.link(page.staging, page.staged_name, page.folder, page.name)
+    except (FileNotFoundError, FileExistsError):
+        return  # not moved yet, or someone saved another page: `tidy` handles both
+
+
+def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> None:
+    """Clear the files that a write left in staging; a possible edit of someone else is kept.
+
+    `new_inode` and `content` tell our own new file, where it is known; after a crash it is not.
+    """
+    atomic.remove(page.staging, page.unfinished_name)
+    staged_inode = inode_of(page.staging, page.staged_name)
+    if staged_inode < 0 and new_inode < 0:
+        return
+    last = page.log.last()
+    page_inode = inode_of(page.folder, page.name) if page.folder >= 0 else NO_FILE
+    history_inode = inode_of(page.log.folder, str(last["revision"])) if last else NO_FILE
+    was_swapped = (
+        history_inode != page_inode if history_inode >= 0 else _differs_from_log(page, last)
+    )
+    if (
+        last and history_inode >= 0 and not was_swapped
+    ):  # the page is still the file that was linked
+        atomic.remove(page.log.folder, str(last["revision"]))
+    if staged_inode not in {NO_FILE, page_inode} and (new_inode >= 0 or was_swapped):
+        _keep_stray(
+            page, last, known_hash=content_hash(content) if staged_inode == new_inode else ""
+        )
+    atomic.remove(page.staging, page.staged_name)
+
+
+def _differs_from_log(page: LockedPage, last: Line | None) -> bool:
+    """Say whether the page differs from the log, after a power cut took its name in the history."""
+    try:
+        now = page.read(page.folder, page.name) if page.folder >= 0 else None
+    except Unsafe:
+        return True
+    return (now.hash if now else "") != (last["hash"] if last else "")
+
+
+def _keep_stray(page: LockedPage, last: Line | None, *, known_hash: str) -> None:
+    """Make a version of its own of an outside edit that ended up in staging.
+
+    It is no edit if its bytes are known: our own new ones, or the version before them.
+    """
+    try:
+        stray = page.read(page.staging, page.staged_name)
+    except Unsafe:
+        return  # a link or a device holds no text of anyone's
+    if stray is None or stray.hash == known_hash or (last and stray.hash == last["hash"]):
+        return
+    number = last["revision"] + 1 if last else 1
+    outside = Change(OUTSIDE, SAVED_OUTSIDE)
+    page.log.keep(page.staging, page.staged_name, number)
+    page.log.add(page.entry(number, outside, stray))
+    if last is not None:  # if it was saved in place, the version it overwrote is redone
+        page.log.rescue(last, mode=page.file_mode)

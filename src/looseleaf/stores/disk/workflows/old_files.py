@@ -1,0 +1,155 @@
+"""Old files of workflows: uploads of flows, folders of jobs, artifacts; found and removed by age.
+
+Nothing else is touched: neither `pipeline-{id}/context/` nor any page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+
+from looseleaf.files import atomic
+from looseleaf.files.folders import OsErrorContext, open_folder
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from looseleaf.files.root_folder import RootFolder
+
+_PIPELINE = re.compile(r"pipeline-([0-9]{1,18}|direct)")
+_FLOW = re.compile(r"flow-([0-9]{1,18}|direct)")
+_JOB = re.compile(r"job-[0-9]{1,18}")
+_ARTIFACTS = (".looseleaf", "artifacts")
+
+
+@value
+class OldFileCount:
+    """How many files of flows, folders of jobs and folders of artifacts are old."""
+
+    flow_files: int = 0
+    job_folders: int = 0
+    artifact_folders: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.flow_files + self.job_folders + self.artifact_folders
+
+
+class OldFiles:
+    """The old files of workflows below one root."""
+
+    def __init__(self, root_folder: RootFolder) -> None:
+        self._root_folder = root_folder
+
+    def count(self, before: float) -> OldFileCount:
+        """Count what was last changed before a time."""
+        return self._walk(before, removes_flow_files=False, removes_folders=False)
+
+    def remove(self, before: float, *, flow_files: bool = True) -> OldFileCount:
+        """Remove what was last changed before a time; return what was removed.
+
+        A folder of a job goes where it has files and all of them are old. A file that is exactly as
+        old as the time stays.
+        """
+        counts = self._walk(before, removes_flow_files=flow_files, removes_folders=True)
+        removed_files = counts.flow_files if flow_files else 0
+        return OldFileCount(removed_files, counts.job_folders, counts.artifact_folders)
+
+    def _walk(
+        self, before: float, *, removes_flow_files: bool, removes_folders: bool
+    ) -> OldFileCount:
+        files = jobs = 0
+        for flow_path, flow in self._flow_folders():
+            files += self._old_files(
+                (*flow_path, f"{flow}-files"), before, removes=removes_flow_files
+            )
+            jobs += self._old_folders((*flow_path, "jobs"), before, removes=removes_folders)
+        artifacts = self._old_folders(_ARTIFACTS, before, removes=removes_folders)
+        return OldFileCount(files, jobs, artifacts)
+
+    def _flow_folders(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        for pipeline in self._names((), _PIPELINE):
+            for flow in self._names((pipeline,), _FLOW):
+                yield (pipeline, flow), flow
+
+    def _names(self, path: Sequence[str], shape: re.Pattern[str]) -> list[str]:
+        with self._opened(path) as folder:
+            if folder is None:
+                return []
+            with os.scandir(folder) as entries:
+                return sorted(
+                    entry.name
+                    for entry in entries
+                    if shape.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+                )
+
+    def _old_files(self, path: Sequence[str], before: float, *, removes: bool) -> int:
+        """Count the old files in a folder, and remove them; an emptied folder goes, too."""
+        with self._opened(path) as folder:
+            if folder is None:
+                return 0
+            old_names = [name for name, changed_at in _files_in(folder) if changed_at < before]
+            for name in old_names if removes else ():
+                atomic.remove(folder, name)
+            is_empty = removes and old_names and not os.listdir(folder)
+        if is_empty:
+            self._remove_folder(path)
+        return len(old_names)
+
+    def _old_folders(self, path: Sequence[str], before: float, *, removes: bool) -> int:
+        """Count the folders of jobs whose files are all old, and remove them."""
+        count = 0
+        for name in self._names(path, _JOB):
+            with self._opened((*path, name)) as folder:
+                times = [] if folder is None else [at for _, at in _files_in(folder)]
+            if not times or max(times) >= before:
+                continue
+            count += 1
+            if removes:
+                with self._opened(path) as parent:
+                    if parent is not None:
+                        atomic.remove_tree(parent, name)
+        if removes and count and not self._names(path, _JOB):
+            self._remove_folder(path)
+        return count
+
+    def _remove_folder(self, path: Sequence[str]) -> None:
+        *parents, name = path
+        with self._opened(parents) as folder:
+            if folder is None:
+                return
+            try:
+                atomic.remove_folder(folder, name)
+            except OSError:
+                return  # someone has put a file there meanwhile, or it is gone
+
+    @contextmanager
+    def _opened(self, segments: Sequence[str]) -> Iterator[int | None]:
+        """Open a folder below the root without following a link; None where it is not there."""
+        with OsErrorContext("/".join(segments) or "The workspace"):
+            root = self._root_folder.open()
+            try:
+                folder = open_folder(root, segments)
+            except (FileNotFoundError, NotADirectoryError):
+                folder = None
+            finally:
+                os.close(root)
+            try:
+                yield folder
+            finally:
+                if folder is not None:
+                    os.close(folder)
+
+
+def _files_in(folder: int) -> list[tuple[str, float]]:
+    """List the plain files of a folder, each with the time of its last change."""
+    with os.scandir(folder) as entries:
+        return [
+            (entry.name, entry.stat(follow_symlinks=False).st_mtime)
+            for entry in entries
+            if entry.is_file(follow_symlinks=False)
+        ]

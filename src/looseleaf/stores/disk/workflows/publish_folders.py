@@ -1,0 +1,79 @@
+"""The folders that the operator allows steps to publish to, and the files in them."""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.errors import InvalidArgument, InvalidSetting, Refused
+from looseleaf.files import atomic
+from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
+from looseleaf.memory.scope import check_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.settings import Settings
+
+_FILE_MODE, _FOLDER_MODE = 0o644, 0o755  # what is published is for others to read
+
+
+class DiskPublishFolders:
+    """The folders of the setting `publish_folders`, by name."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._root = os.path.realpath(settings.root)
+        self._folders = dict(settings.publish_folders)
+
+    def write(self, folder: str, name: str, content: bytes, *, replace: bool) -> str:
+        """Write a file below an allowed folder, atomically, and return its path in the folder."""
+        path = self._path_of(folder)
+        check_folder(name)
+        *parents, file = name.split("/")
+        with OsErrorContext(f"The folder {folder}"):
+            root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                place = open_folder(root, parents, create=_FOLDER_MODE)
+            finally:
+                os.close(root)
+            try:
+                _write_file(place, file, content, replace=replace)
+            finally:
+                os.close(place)
+        return name
+
+    def _path_of(self, folder: str) -> str:
+        """Return the path of an allowed folder that is not memory itself."""
+        if folder not in self._folders:
+            names = ", ".join(sorted(self._folders)) or "none"
+            raise InvalidArgument(
+                "folder",
+                f"the setting publish_folders of looseleaf.toml does not name {folder!r}; it "
+                f"names: {names}",
+            )
+        path = os.path.realpath(os.path.join(self._root, os.path.expanduser(self._folders[folder])))
+        if not os.path.isdir(path):
+            raise InvalidSetting("publish_folders", f"{folder} is no folder; create it first")
+        common = os.path.commonpath((path, self._root))
+        if common in (path, self._root):
+            reason = f"{folder} overlaps the workspace, whose files are memory; choose one outside"
+            raise InvalidSetting("publish_folders", reason)
+        return path
+
+
+def _write_file(folder: int, name: str, content: bytes, *, replace: bool) -> None:
+    try:
+        file = os.open(name, READ, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    else:
+        try:
+            present = read_all(file)
+        finally:
+            os.close(file)
+        if present == content:
+            return
+        if not replace:
+            raise Refused(
+                f"The file {name} is there with another text. Give the step another filename, such "
+                "as one with {{job}}, or set replace."
+            )
+    atomic.replace(folder, name, content, mode=_FILE_MODE)

@@ -1,0 +1,1 @@
+"""The durable engine of jobs: DBOS on SQLite or PostgreSQL, behind the contract of workflows."""

@@ -1,0 +1,166 @@
+"""The durable engine on DBOS: a run of a job is a workflow, and each of its steps a step of it.
+
+DBOS keeps one instance for each process, so that a process runs one engine at a time. Neither its
+telemetry nor its scheduler, messages and console are used: nothing is written to standard output,
+no port is opened and nobody is called. docs/why.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from dbos import DBOS, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos._utils import GlobalParams
+
+from looseleaf.errors import Unavailable
+from looseleaf.stores.engine.engine_database import SCHEMA, open_engine_database
+from looseleaf.workflows.engine import RunAbandoned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+    import sqlalchemy as sa
+    from dbos import DBOSConfig
+
+    RunJob = Callable[[str, int, int], None]
+    Report = Callable[[str, Exception], None]
+
+# Pending runs belong to the version that began them. Ours stays the same while any version of
+# Looseleaf can continue the runs of any other.
+APPLICATION_VERSION = "looseleaf-1"
+_OPEN_STATUSES = ("PENDING", "ENQUEUED", "DELAYED")
+_LONG_SECONDS = 3_600.0
+_guard = threading.Lock()
+_instance: DbosEngine | None = None
+
+
+class EngineFailed(Exception):
+    """A message that DBOS logged as an error."""
+
+
+class _ErrorHandler(logging.Handler):
+    """Tells the operator what DBOS logs as an error, and nothing else."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(logging.ERROR)
+        self._report = report
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._report("The engine of jobs", EngineFailed(record.getMessage()))
+
+
+class DbosEngine:
+    """The engine of one workspace in this process."""
+
+    def __init__(
+        self,
+        database_url: str,
+        root: str,
+        *,
+        executor_id: str,
+        report: Report,
+        file_mode: int = 0o600,
+    ) -> None:
+        self._place = (database_url, root, file_mode)
+        self._executor_id, self._report = executor_id, report
+        self._database: sa.Engine | None = None
+        self.run_job: RunJob = _refuse_job
+
+    def launch(self, run_job: RunJob) -> None:
+        """Begin; a thread calls `run_job` with a run, its job and the position of a first step."""
+        global _instance  # noqa: PLW0603 - DBOS itself has one instance for each process
+        with _guard:
+            if _instance is not None:
+                raise Unavailable("The engine of jobs", "another one runs in this process")
+            _instance = self
+        self.run_job = run_job
+        database_url, root, file_mode = self._place
+        try:
+            self._database = open_engine_database(database_url, root, file_mode=file_mode)
+            _silence_logger(self._report)
+            GlobalParams.dbos_cloud = False  # an environment variable of a machine decides nothing
+            DBOS(config=self._config(self._database))
+            DBOS.launch()
+        except BaseException as error:
+            self.close()
+            if isinstance(error, Exception):
+                raise Unavailable("The engine of jobs", str(error).partition("\n")[0]) from error
+            raise
+
+    def _config(self, database: sa.Engine) -> DBOSConfig:
+        return {
+            "name": "looseleaf",
+            "system_database_url": database.url.render_as_string(hide_password=False),
+            "system_database_engine": database,
+            "dbos_system_schema": SCHEMA,
+            "application_version": APPLICATION_VERSION,
+            "executor_id": self._executor_id,
+            "serializer": DBOSPortableJSONSerializer(),
+            "log_level": "ERROR",
+            "enable_otlp": False,
+            # Neither messages nor DBOS's own schedules are used.
+            "use_listen_notify": False,
+            "scheduler_polling_interval_sec": _LONG_SECONDS,
+        }
+
+    def start(self, run_id: str, job_id: int, position: int) -> None:
+        """Run a job in a thread; a second start with the same id does nothing."""
+        with SetWorkflowID(run_id):
+            DBOS.start_workflow(_run_workflow, job_id, position)
+
+    def record(self, name: str, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Within `run_job`: run a part and record its result, or return the recorded one."""
+
+        def run_part() -> dict[str, Any]:
+            try:
+                return part()
+            except Exception as error:
+                raise RunAbandoned(error) from error
+
+        try:
+            return DBOS.run_step({"name": name}, run_part)
+        except Exception as error:
+            raise RunAbandoned(error) from error
+
+    def adopt(self, run_id: str) -> None:
+        """Continue the run of a process that died, unless it has ended or never began."""
+        status = DBOS.get_workflow_status(run_id)
+        if status is not None and status.status in _OPEN_STATUSES:
+            DBOS.resume_workflow(run_id)
+
+    def discard(self, run_ids: Collection[str]) -> None:
+        """Forget runs that have ended."""
+        if run_ids:
+            DBOS.delete_workflows(list(run_ids))
+
+    def close(self) -> None:
+        """Take no more work, and let go of everything."""
+        global _instance  # noqa: PLW0603 - as in `launch`
+        if _instance is self:
+            DBOS.destroy()
+            _instance = None
+        if self._database is not None:
+            self._database.dispose()
+            self._database = None
+
+
+@DBOS.workflow(name="looseleaf_job")
+def _run_workflow(job_id: int, position: int) -> None:
+    """Run a job; DBOS calls this again in another process where the first one died."""
+    engine = _instance
+    if engine is not None:
+        engine.run_job(str(DBOS.workflow_id), job_id, position)
+
+
+def _refuse_job(_run_id: str, job_id: int, _position: int) -> None:
+    raise RunAbandoned(RuntimeError(f"job {job_id} came before the engine was launched"))
+
+
+def _silence_logger(report: Report) -> None:
+    """Take the console away from DBOS; it would write to standard error by itself."""
+    logger = logging.getLogger("dbos")
+    logger.handlers[:] = [_ErrorHandler(report)]
+    logger.propagate = False

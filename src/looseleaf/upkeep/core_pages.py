@@ -1,0 +1,46 @@
+"""The check of core pages: each can be read, and none is half merged or there twice."""
+
+from __future__ import annotations
+
+from looseleaf.agents.agent_list import readable_agents
+from looseleaf.memory.scope import Shelf
+from looseleaf.upkeep.finding import Finding
+from looseleaf.upkeep.page_problems import page_problems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.agents.agent_list import AgentList
+    from looseleaf.memory.pages import MemoryPages
+
+_FAULTS = ("unreadable", "not_text")
+
+
+def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -> Iterator[Finding]:
+    """Check that every core page can be read, and that none is half merged or there twice."""
+    count = 0
+    for shelf in shelves_to_check(agents, default_user):
+        owner = _owner(agents, shelf)
+        for problem in page_problems(pages, shelf):
+            count += 1
+            status = "fault" if problem.kind in _FAULTS else "warning"
+            detail = f"{owner}: {problem.detail}"
+            yield Finding("core pages", status, detail, problem.advice)  # type: ignore[arg-type]
+    if not count:
+        yield Finding("core pages", "ok", "every core page can be read")
+
+
+def shelves_to_check(agents: AgentList, default_user: int) -> Iterator[Shelf]:
+    """List the shelves of everyone whose agents can be used."""
+    records = list(readable_agents(agents))
+    yield from (Shelf("shared"), Shelf("network"))
+    users = {default_user, *(record.owner for record in records)}
+    yield from (Shelf("user", user) for user in sorted(users))
+    yield from (record.shelf for record in records)
+
+
+def _owner(agents: AgentList, shelf: Shelf) -> str:
+    if shelf.layer == "agent":
+        return f"agents/{agents.slug_of(shelf.agent_id)}"
+    return f"users/{shelf.user_id}" if shelf.layer == "user" else shelf.layer

@@ -1,0 +1,1 @@
+"""The task that keeps MEMORY.md within its budget and moves the rest to the journal, unchanged."""

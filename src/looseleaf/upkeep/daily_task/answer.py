@@ -1,0 +1,92 @@
+"""The two parts of a model's answer, found by their markers, whatever else contains a marker."""
+
+from __future__ import annotations
+
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PERSISTENT = "===PERSISTENT==="
+ARCHIVED = "===ARCHIVED==="
+_DECORATION = "#*_`> \t\r"
+
+
+@value
+class AnswerParts:
+    """The part that is to stay and the part that is to go; None where the answer lacks one."""
+
+    persistent: str | None
+    archive: str | None
+
+
+NO_PARTS = AnswerParts(None, None)
+
+
+def unescape_newlines(text: str) -> str:
+    """Turn a text whose line ends are escaped into lines; a text with a line end stays as it is."""
+    return text if "\n" in text.strip() or "\\n" not in text else text.replace("\\n", "\n")
+
+
+def parse_answer(text: str, page: str = "") -> AnswerParts | None:
+    """Split an answer about a page at its markers, which may come in either order.
+
+    The first marker is the model's. A later one can be a line of the page that the model copied,
+    and is then found between the same lines as in the page. None where more markers than one of
+    each kind are left, so that nobody can tell which part is which.
+    """
+    lines = text.split("\n")
+    starts, middles = _positions(lines, PERSISTENT), _positions(lines, ARCHIVED)
+    markers = sorted(starts + middles)
+    if not markers:
+        return NO_PARTS
+    places = _places(page.split("\n")) if page else frozenset()
+    markers_of_model = [markers[0]]
+    markers_of_model += [number for number in markers[1:] if _place(lines, number) not in places]
+    start = [number for number in markers_of_model if number in starts]
+    middle = [number for number in markers_of_model if number in middles]
+    if len(start) > 1 or len(middle) > 1:
+        return None
+    return _parts(lines, start[0] if start else None, middle[0] if middle else None)
+
+
+def _places(page: Sequence[str]) -> frozenset[tuple[str, str, str]]:
+    """Collect the markers of a page, each with the lines around it."""
+    numbers = _positions(page, PERSISTENT) + _positions(page, ARCHIVED)
+    return frozenset(_place(page, number) for number in numbers)
+
+
+def _place(lines: Sequence[str], number: int) -> tuple[str, str, str]:
+    above = next((line for line in reversed(lines[:number]) if line.strip()), "")
+    below = next((line for line in lines[number + 1 :] if line.strip()), "")
+    return above.rstrip(), lines[number].rstrip(), below.rstrip()
+
+
+def count_markers(text: str) -> tuple[int, int]:
+    """Count the lines of a text that are markers: of the persistent part, and of the other."""
+    lines = text.split("\n")
+    return len(_positions(lines, PERSISTENT)), len(_positions(lines, ARCHIVED))
+
+
+def _positions(lines: Sequence[str], marker: str) -> list[int]:
+    return [
+        number
+        for number, line in enumerate(lines)
+        if marker in line and line.strip(_DECORATION) == marker
+    ]
+
+
+def _parts(lines: Sequence[str], start: int | None, middle: int | None) -> AnswerParts:
+    if start is None:
+        return AnswerParts(None, None if middle is None else _joined(lines[middle + 1 :]))
+    if middle is None:
+        return AnswerParts(_joined(lines[start + 1 :]), None)
+    if start < middle:
+        return AnswerParts(_joined(lines[start + 1 : middle]), _joined(lines[middle + 1 :]))
+    return AnswerParts(_joined(lines[start + 1 :]), _joined(lines[middle + 1 : start]))
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """Join lines without the blank ones around them; the indentation of the first line stays."""
+    return "\n".join(lines).strip("\r\n").rstrip()

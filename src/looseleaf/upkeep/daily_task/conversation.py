@@ -1,0 +1,96 @@
+"""The conversation with the model: one prompt, and up to a few turns with measured feedback."""
+
+from __future__ import annotations
+
+from looseleaf.errors import ModelFailed
+from looseleaf.models.model import Answer, Delta, Message, Question, Usage
+from looseleaf.upkeep.daily_task.gates import Refusal, Sizes
+from looseleaf.upkeep.daily_task.lines import size_of
+from looseleaf.upkeep.daily_task.outcome import LONGEST_ANSWER, RefusedAnswer
+from looseleaf.upkeep.daily_task.review import Review, continuation, review_answer
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.models.model import Model
+    from looseleaf.upkeep.daily_task.archive import PageParts
+    from looseleaf.upkeep.daily_task.gates import Thresholds
+    from looseleaf.upkeep.daily_task.plan import Plan
+
+_SLACK = 16_384  # bytes that an answer may have beyond twice the page
+
+
+@value
+class Conversation:
+    """What the model came to: a plan that passed every gate, or the answers that did not."""
+
+    plan: Plan | None
+    turns: int
+    refusals: tuple[RefusedAnswer, ...]
+    rejected_answer: str
+    usage: Usage
+
+
+def ask_for_plan(
+    model: Model,
+    system: tuple[str, ...],
+    prompt: str,
+    page: PageParts,
+    *,
+    limits: Thresholds,
+    is_cancelled: Callable[[], bool],
+) -> Conversation:
+    """Ask a model until an answer passes every gate, at most as often as the limits say."""
+    messages = [Message("user", prompt)]
+    refusals: list[RefusedAnswer] = []
+    usage, text = Usage(), ""
+    for turn in range(1, limits.turns + 1):
+        answer, reason = _ask(model, Question(system, tuple(messages)), page, is_cancelled)
+        text = answer.message.text
+        usage = usage.plus(answer.usage)
+        review = review_answer(page, text, limits)
+        if reason:
+            review = Review(review.sizes, refusal=Refusal("length", reason))
+        if review.refusal is None:
+            return Conversation(review.plan, turn, tuple(refusals), "", usage)
+        refusals.append(_refused(turn, review.refusal, review.sizes))
+        messages += [
+            Message("assistant", text[:LONGEST_ANSWER] or "(nothing)"),
+            Message("user", continuation(review, limits)),
+        ]
+    return Conversation(None, limits.turns, tuple(refusals), text[:LONGEST_ANSWER], usage)
+
+
+def _ask(
+    model: Model, question: Question, page: PageParts, is_cancelled: Callable[[], bool]
+) -> tuple[Answer, str]:
+    """Ask once; give the answer, and why it cannot count where it was cut or has no end."""
+    limit = 2 * size_of(page.text) + _SLACK
+    parts: list[str] = []
+    size = 0
+    for event in model.ask(question, is_cancelled):
+        if isinstance(event, Answer):
+            return _bounded(event, limit)
+        if isinstance(event, Delta):
+            parts.append(event.text)
+            size += len(event.text)
+            if size > limit:
+                message = Message("assistant", "".join(parts))
+                return Answer(message, Usage(1), model.name), _too_long(limit)
+    raise ModelFailed(model.name, "it ended without an answer")
+
+
+def _bounded(answer: Answer, limit: int) -> tuple[Answer, str]:
+    if len(answer.message.text) > limit:
+        return answer, _too_long(limit)
+    return answer, answer.warning
+
+
+def _too_long(limit: int) -> str:
+    return f"the answer has more than {limit} characters"
+
+
+def _refused(turn: int, refusal: Refusal, sizes: Sizes) -> RefusedAnswer:
+    return RefusedAnswer(turn, refusal.gate, refusal.reason, sizes.persistent, sizes.archive)

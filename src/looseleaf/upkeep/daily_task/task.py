@@ -1,0 +1,241 @@
+"""The task `daily_memory_generation`: the lifecycle around one optional call of a model."""
+
+from __future__ import annotations
+
+from looseleaf.errors import LooseleafError, ModelFailed
+from looseleaf.memory.day import FOLDER, day_named
+from looseleaf.memory.pages import decode_text
+from looseleaf.memory.store import Missing
+from looseleaf.prompt.request import Request
+from looseleaf.times import DAY_SECONDS
+from looseleaf.upkeep.daily_task.archive import PageParts
+from looseleaf.upkeep.daily_task.compaction import MEMORY, Compactions, new_compaction
+from looseleaf.upkeep.daily_task.conversation import ask_for_plan
+from looseleaf.upkeep.daily_task.gates import refuse_loss, thresholds_of
+from looseleaf.upkeep.daily_task.lines import size_of
+from looseleaf.upkeep.daily_task.outcome import Outcome
+from looseleaf.upkeep.daily_task.overflow import plan_overflow
+from looseleaf.upkeep.daily_task.prompt_text import KEY, PROMPT, fill_prompt
+from looseleaf.upkeep.system_tasks.activity import activity_section, session_lines
+from looseleaf.upkeep.system_tasks.task import SCHEDULE, SystemTask, TaskResult
+from looseleaf.values import FrozenDict, changed, value
+from looseleaf.workflows.execution.retries import is_transient
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.upkeep.daily_task.compaction import Compaction
+    from looseleaf.upkeep.daily_task.conversation import Conversation
+    from looseleaf.upkeep.daily_task.gates import Thresholds
+    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.system_tasks.task import TaskRun
+
+TASK_TYPE = "daily_memory_generation"
+OVERFLOW_TITLE = "Archived from oversized MEMORY.md"
+TITLE = "Archived from MEMORY.md"
+# The page would be rewritten to fit an identity that the model was primed with.
+IDENTITY_PAGES = ("SOUL.md", "USER.md", "MEMORY.md", f"{FOLDER}/*")
+_MOST_STARTS = 3
+
+
+@value
+class Proposal:
+    """What a run would do: its outcome so far, and the plan where lines would move."""
+
+    outcome: Outcome
+    plan: Plan | None = None
+    before: str = ""
+    title: str = TITLE
+
+
+def run_daily_memory(run: TaskRun) -> TaskResult:
+    """Keep the page of one agent within its budget."""
+    outcome = _run(run)
+    is_failure = outcome.status == "failed" or (
+        outcome.status == "rejected" and outcome.original_size > thresholds_of(run.settings).budget
+    )
+    return TaskResult(
+        outcome.status, outcome.reason, is_failure, outcome.is_retryable, outcome.details()
+    )
+
+
+def _run(run: TaskRun) -> Outcome:
+    if not run.settings.daily_memory_enabled:
+        return Outcome("skipped", "daily_memory_enabled is off")
+    agent = _require_agent(run)
+    date = date_of(run)
+    compactions = compactions_of(run, agent)
+    try:
+        compactions.recover()
+        if compactions.is_closed(run.id):
+            return _resume(compactions.find(run.id), date)
+        for _start in range(_MOST_STARTS):
+            proposal = propose(run)
+            plan = proposal.plan
+            if plan is None:
+                return proposal.outcome
+            day_file = day_named(date, run.parts.clock()).filename
+            record = new_compaction(
+                run.id, agent.id, plan, before=proposal.before, day_file=day_file,
+                title=proposal.title,
+            )  # fmt: skip
+            record = changed(record, surface=run.surface, time=run.parts.clock())
+            if compactions.commit(record):
+                return changed(proposal.outcome, archive_file=day_file)
+        reason = f"{MEMORY} was edited during each of {_MOST_STARTS} attempts; the edits stay"
+        return Outcome("failed", reason, date, is_retryable=True)
+    except LooseleafError as error:
+        return Outcome("failed", str(error), date, is_retryable=is_transient(error))
+
+
+def _resume(record: Compaction, date: str) -> Outcome:
+    """Give the outcome of a run that was completed before, and is begun again after a crash."""
+    return Outcome(
+        "compacted",
+        "completed after an interruption",
+        date,
+        size_of(record.before),
+        size_of(record.after),
+        size_of(record.block),
+        archived_lines=sum(entry.lines for entry in record.ledger),
+        archive_file=record.day_file,
+    )
+
+
+def propose(run: TaskRun) -> Proposal:
+    """Find out what a run would do, and write nothing."""
+    agent, date = _require_agent(run), date_of(run)
+    limits = thresholds_of(run.settings)
+    page = run.parts.pages.read(agent.shelf.page(MEMORY))
+    text = "" if isinstance(page, Missing) else decode_text(MEMORY, page.content)
+    size = size_of(text)
+    base = Outcome("skipped", "", date, size, size)
+    overflow = _propose_overflow(text, base, limits)
+    if overflow is not None:
+        return overflow
+    model = run.parts.model_for(agent.id, "system") or ""
+    reason = ""
+    if not model:
+        reason = f"no model is set for agent {agent.id} ({agent.slug}) in system mode"
+    elif not text.strip():
+        reason = f"{MEMORY} is empty"
+    activity = "" if reason else _activity(run, agent, date)
+    if not reason and size <= limits.budget and not activity:
+        reason = "within budget, and no activity that day"
+    if reason:
+        return Proposal(changed(base, reason=reason))
+    return _propose_compaction(run, agent, changed(base, model=model), text, activity)
+
+
+def _propose_overflow(text: str, base: Outcome, limits: Thresholds) -> Proposal | None:
+    if not limits.overflow or base.original_size <= limits.overflow:
+        return None
+    plan = plan_overflow(text, limits.overflow_target, base.date)
+    if plan is None:
+        return None
+    refusal = refuse_loss(text, plan)
+    if refusal is not None:
+        return Proposal(changed(base, status="failed", reason=refusal.reason))
+    reason = f"{base.original_size} bytes are more than {limits.overflow}"
+    outcome = _with_plan(changed(base, status="overflow_split", reason=reason), plan)
+    return Proposal(outcome, plan, text, OVERFLOW_TITLE)
+
+
+def _propose_compaction(
+    run: TaskRun, agent: AgentRecord, base: Outcome, text: str, activity: str
+) -> Proposal:
+    limits = thresholds_of(run.settings)
+    variables = {
+        "memory_content": text,
+        "date": base.date,
+        "max_size": limits.budget_text,
+        "activity_section": activity,
+    }
+    request = Request(agent, "system", agent.owner, deny=IDENTITY_PAGES)
+    system = run.parts.chain().compose(request).messages
+    try:
+        conversation = ask_for_plan(
+            run.parts.models().open(base.model),
+            system,
+            fill_prompt(run.prompt(KEY), variables),
+            PageParts(text),
+            limits=limits,
+            is_cancelled=run.is_cancelled,
+        )
+    except ModelFailed as error:
+        return Proposal(
+            changed(base, status="failed", reason=str(error), is_retryable=is_transient(error))
+        )
+    return _judge(base, text, conversation)
+
+
+def _judge(base: Outcome, text: str, conversation: Conversation) -> Proposal:
+    outcome = changed(
+        base,
+        turns=conversation.turns,
+        refusals=conversation.refusals,
+        rejected_answer=conversation.rejected_answer,
+        input_tokens=conversation.usage.input_tokens,
+        output_tokens=conversation.usage.output_tokens,
+    )
+    plan = conversation.plan
+    if plan is None:
+        last = conversation.refusals[-1].reason
+        reason = f"no answer in {conversation.turns} turns passed the gates; the last: {last}"
+        return Proposal(changed(outcome, status="rejected", reason=reason))
+    if not plan.changes_page:
+        reason = "the model chose to keep every line"
+        return Proposal(changed(outcome, status="unchanged", reason=reason))
+    reason = f"{plan.archived_lines} lines went to the journal"
+    return Proposal(
+        _with_plan(changed(outcome, status="compacted", reason=reason), plan), plan, text
+    )
+
+
+def _with_plan(outcome: Outcome, plan: Plan) -> Outcome:
+    return changed(
+        outcome,
+        new_size=size_of(plan.text),
+        archived_size=size_of(plan.archive),
+        kept_lines=plan.kept_lines,
+        archived_lines=plan.archived_lines,
+    )
+
+
+def date_of(run: TaskRun) -> str:
+    """Return the day of a run: the one named, on a schedule the day that just closed, or today."""
+    now = run.parts.clock()
+    default = now - DAY_SECONDS if run.trigger == SCHEDULE else now
+    return str(day_named(run.params.get("date") or None, default))
+
+
+def compactions_of(run: TaskRun, agent: AgentRecord) -> Compactions:
+    """Return the compactions of an agent."""
+    return Compactions(run.settings.root, run.parts.pages, run.parts.history, agent.id)
+
+
+def _activity(run: TaskRun, agent: AgentRecord, date: str) -> str:
+    sessions: list[str] = []
+    if run.parts.has_accounts():
+        sessions = session_lines(run.parts.chats().sessions, agent.id, date)
+    return activity_section(date, (), sessions)
+
+
+def _require_agent(run: TaskRun) -> AgentRecord:
+    if run.agent is None:
+        raise ValueError(f"{TASK_TYPE} runs for one agent")
+    return run.agent
+
+
+DAILY_MEMORY = SystemTask(
+    TASK_TYPE,
+    "Daily Memory",
+    "Keeps MEMORY.md lean: moves what belongs to one day to the journal, line for line.",
+    run_daily_memory,
+    setting="daily_memory_enabled",
+    trigger="Daily at midnight UTC",
+    supports_run=True,
+    params=FrozenDict({"date": "the day of the archive, as YYYY-MM-DD in UTC"}),
+    prompts=(PROMPT,),
+    attention=("failed", "rejected"),
+)

@@ -1,0 +1,123 @@
+"""The text of a generated page, made from settings, agents and other pages."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from looseleaf.errors import AgentAmbiguous, AgentMissing
+from looseleaf.memory.composed import ComposeContext, Listed
+from looseleaf.memory.pages import decode_text
+from looseleaf.memory.policy import decide
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.store import Found, has_paths
+from looseleaf.times import format_date
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from looseleaf.agents.agent_list import AgentList
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.memory.composed import ComposedSections
+    from looseleaf.memory.pages import MemoryPages
+    from looseleaf.memory.registry import RegisteredFile
+    from looseleaf.memory.scope import Layer, Scope
+    from looseleaf.settings import Settings
+
+    # The page of a filename, for an agent by its id, on a layer or on the page's own.
+    FindPage = Callable[[str, int | None, Layer | None], Scope]
+
+
+@value
+class TextSources:
+    """The sources of generated pages, and the function that finds a page of an agent."""
+
+    settings: Settings
+    agents: AgentList
+    pages: MemoryPages
+    sections: Callable[[], ComposedSections]
+    clock: Callable[[], float]
+    find_page: FindPage
+
+
+def agent_for(
+    file: RegisteredFile, find: Callable[[], AgentRecord], *, is_named: bool = False
+) -> AgentRecord | None:
+    """Find the agent that a generated page is about; None for a page about the whole workspace."""
+    try:
+        return find()
+    except (AgentAmbiguous, AgentMissing):
+        if file.convention_path or is_named:
+            raise
+        return None
+
+
+def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
+    """Make the text of a generated page as it should be now; "" where no section says anything."""
+    folder = project_folder(sources.settings, file)
+    return sources.sections().generate(file.filename, _compose_context(sources, agent, folder))
+
+
+def project_folder(settings: Settings, file: RegisteredFile) -> str:
+    """Give the folder that the paths on a generated page start from."""
+    folder = settings.project_folder if file.convention_path else "."
+    return os.path.realpath(os.path.join(settings.root, folder))
+
+
+def _compose_context(
+    sources: TextSources, agent: AgentRecord | None, folder: str
+) -> ComposeContext:
+    def scope(filename: str) -> Scope | None:
+        # A composed page is one more way into a prompt, so the agent's policy holds here too.
+        if agent is None or not decide(filename, policy=agent.configuration.memory_policy).allowed:
+            return None
+        return sources.find_page(filename, agent.id, None)
+
+    def read(filename: str) -> str | None:
+        page_scope = scope(filename)
+        page = sources.pages.read(page_scope) if page_scope is not None else None
+        return decode_text(filename, page.content) if isinstance(page, Found) else None
+
+    def path(filename: str) -> str | None:
+        page_scope = scope(filename)
+        if page_scope is None or not sources.pages.exists(page_scope):
+            return None
+        store = sources.pages.store_for(page_scope)
+        return os.path.relpath(store.path(page_scope), folder) if has_paths(store) else None
+
+    def pages(layer: Layer) -> Sequence[Listed]:
+        registry = sources.pages.registry
+        return [
+            Listed(
+                entry.filename, file.description if (file := registry.get(entry.filename)) else ""
+            )
+            for entry in sources.pages.list(Shelf(layer))
+        ]
+
+    settings = sources.settings
+    return ComposeContext(
+        agent_slug=agent.slug if agent else "",
+        agent_name=agent.name if agent else "",
+        workspace_name=settings.name,
+        workspace_url=settings.url,
+        language=settings.language,
+        timezone=settings.timezone,
+        date=format_date(sources.clock()),
+        command=_command(settings, folder),
+        workspaces=(Listed(settings.name or os.path.basename(settings.root), settings.url),),
+        include="imports" if settings.agents_md_include == "imports" else "inline",
+        agents=tuple(Listed(record.slug, record.name) for record in sources.agents.records()),
+        pages=pages,
+        read=read,
+        path=path,
+    )
+
+
+def _command(settings: Settings, folder: str) -> str:
+    """Give the command as it must be typed where the composed file is read."""
+    root = os.path.realpath(settings.root)
+    if os.path.commonpath([root, folder]) == root:
+        return "looseleaf"
+    return f"looseleaf --root {shlex.quote(os.path.relpath(root, folder))}"

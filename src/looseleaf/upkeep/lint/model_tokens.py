@@ -1,0 +1,48 @@
+"""Text that a model left behind: special tokens, and sentences around an answer."""
+
+from __future__ import annotations
+
+import re
+
+from looseleaf.upkeep.lint.problem import Edit, LineChange, LintProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.upkeep.lint.page import LintPage
+
+_TOKEN = re.compile(
+    r"<\|[a-zA-Z_]{2,30}\|>|</?(?:think|thinking|tool_call|function_calls|assistant)>|"
+    r"\[/?INST\]|<</?SYS>>|</?s>(?=\s|$)|<(?:start|end)_of_turn>"
+)
+_CODE_SPAN = re.compile(r"`[^`]*`")
+_PHRASE = re.compile(
+    r"(?:As an AI language model\b.*|Sure[,!] here(?: is|'s) .*:|Here(?: is|'s) the updated .*:|"
+    r"I hope this helps[.!]?|\[(?:rest|remainder) unchanged\])",
+    re.IGNORECASE,
+)
+
+
+def find_model_tokens(page: LintPage) -> Iterator[LintProblem]:
+    """Find tokens and phrases of models outside of code; the edit takes them out."""
+    for number, text in page.prose:
+        phrase = _PHRASE.fullmatch(text)
+        bare = _CODE_SPAN.sub("", text) if "`" in text else text
+        if phrase is None and not ("<" in bare or "[" in bare):
+            continue
+        token = phrase or _TOKEN.search(bare)
+        if token is None:
+            continue
+        line = page.lines[number]
+        clean = "" if phrase else _TOKEN.sub("", line)
+        lines = (clean,) if clean.strip() else ()
+        yield LintProblem(
+            "model_token",
+            page.file,
+            page.layer,
+            number + 1,
+            f"has {token[0][:40]!r}, which a model left behind",
+            "Take it out.",
+            Edit((LineChange(number, number + 1, lines),)),
+        )

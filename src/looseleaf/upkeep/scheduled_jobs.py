@@ -1,0 +1,130 @@
+"""The jobs that schedules start: what flows and plugins want to run, and each run as a job."""
+
+from __future__ import annotations
+
+from looseleaf.agents.agent_list import readable_agents
+from looseleaf.errors import FlowMissing, InvalidSchedule
+from looseleaf.workflows.execution.plan import Plan, plan_flow_job, plan_task_job
+from looseleaf.workflows.schedules.schedule import FLOW, TASK, ScheduleEntry
+from looseleaf.workflows.schedules.timing import read_timing, stagger_seconds
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    from looseleaf.agents.agent_list import AgentList
+    from looseleaf.settings import Settings
+    from looseleaf.upkeep.schedules import Schedule, Schedules
+    from looseleaf.workflows.definitions import Definitions
+    from looseleaf.workflows.engine import Jobs
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.job import Job
+else:
+    Protocol = object
+
+
+class ScheduleParts(Protocol):
+    """The parts of a workspace that schedules need."""
+
+    @property
+    def agents(self) -> AgentList:
+        """The list of agents."""
+
+    def schedules(self) -> Schedules:
+        """Give the schedules that plugins registered."""
+
+    def definitions(self) -> Definitions:
+        """Give the pipelines and flows."""
+
+    def model_for(self, agent: str | int | None, mode: str) -> str | None:
+        """Choose the model that answers for an agent in a mode."""
+
+
+class ScheduledJobs:
+    """Lists what is to run when, and starts the jobs of a schedule."""
+
+    def __init__(
+        self, parts: ScheduleParts, jobs: Jobs, read_settings: Callable[[], Settings]
+    ) -> None:
+        self._parts, self._jobs, self._read_settings = parts, jobs, read_settings
+
+    def list_entries(self) -> Iterator[ScheduleEntry]:
+        """Return the schedules of all flows and plugins."""
+        settings = self._read_settings()
+        for schedule in self._parts.schedules().all():
+            yield _describe_task(schedule, settings)
+        flows, _ = self._parts.definitions().flows.list()
+        for flow in flows:
+            entry = _describe_flow(flow, settings.timezone)
+            if entry is not None:
+                yield entry
+
+    def start_jobs(self, entry: ScheduleEntry, due: float, key: str) -> Iterator[Job]:
+        """Start the jobs of a schedule; `key` makes a second start find the first jobs."""
+        if entry.flow_id:
+            yield self._start_flow(entry, key)
+            return
+        if not entry.per_agent:
+            job = plan_task_job(entry.task_type, entry.params, label=entry.label, key=key)
+            yield self._jobs.add(job)[0]
+            return
+        for agent in readable_agents(self._parts.agents):
+            if agent.status != "active":
+                continue
+            # All agents at once would ask the same provider at the same moment.
+            wait = stagger_seconds(agent.id, entry.timing.seconds or 3_600) if key else 0
+            job = plan_task_job(
+                entry.task_type,
+                entry.params,
+                label=entry.label,
+                agent_id=agent.id,
+                user_id=agent.owner,
+                key=f"{key}#{agent.id}" if key else "",
+                not_before=due + wait if wait else 0.0,
+            )
+            yield self._jobs.add(job)[0]
+
+    def _start_flow(self, entry: ScheduleEntry, key: str) -> Job:
+        definitions = self._parts.definitions()
+        flow = definitions.flows.find(entry.flow_id)
+        pipeline = definitions.pipelines.find(flow.pipeline_id) if flow else None
+        if flow is None or pipeline is None:
+            raise FlowMissing(entry.flow_id)
+        model = self._parts.model_for(flow.agent_id, "pipeline") or ""
+        return self._jobs.add(plan_flow_job(Plan(pipeline, flow), model=model, key=key))[0]
+
+
+def _describe_task(schedule: Schedule, settings: Settings) -> ScheduleEntry:
+    is_enabled = schedule.enabled
+    if schedule.setting:
+        is_enabled = bool(getattr(settings, schedule.setting))
+    return ScheduleEntry(
+        f"{TASK}:{schedule.name}",
+        schedule.label or schedule.name.replace("_", " ").replace("-", " ").capitalize(),
+        read_timing(schedule.when),
+        schedule.zone or settings.timezone,
+        task_type=schedule.task,
+        params=schedule.params,
+        per_agent=schedule.per_agent,
+        is_enabled=is_enabled,
+        owner=schedule.owner,
+    )
+
+
+def _describe_flow(flow: Flow, zone: str) -> ScheduleEntry | None:
+    """Describe the schedule of a flow; None where the flow has a plan that cannot be kept."""
+    schedule = flow.schedule
+    try:
+        timing = read_timing(schedule.interval, cron=schedule.cron, at=schedule.at)
+    except InvalidSchedule:
+        return None
+    return ScheduleEntry(
+        f"{FLOW}:{flow.id}",
+        flow.name,
+        timing,
+        zone,
+        flow_id=flow.id,
+        agent_id=flow.agent_id,
+        is_enabled=schedule.enabled,
+    )

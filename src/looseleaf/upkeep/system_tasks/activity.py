@@ -1,0 +1,49 @@
+"""The activity of a day: the agent's own jobs and conversations, as the prompt lists them."""
+
+from __future__ import annotations
+
+from looseleaf.memory.day import parse_date
+from looseleaf.times import DAY_SECONDS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from looseleaf.chat.session import Session, Sessions
+
+_PAGE = 100
+_MOST_SESSIONS = 500
+_LONGEST_TITLE = 120
+
+
+def activity_section(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> str:
+    """Write the section of the prompt; "" where nothing happened."""
+    parts = []
+    for title, lines in (
+        (f"## Jobs completed on {date}", list(jobs)),
+        (f"## Chat sessions on {date}", list(sessions)),
+    ):
+        if lines:
+            parts.append("\n".join((title, *lines)))
+    return "## Today's Activity\n\n" + "\n\n".join(parts) + "\n" if parts else ""
+
+
+def session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str]:
+    """List the conversations that an agent began on a day, oldest first."""
+    day = parse_date(date)
+    if day is None:
+        return []
+    start, end = day.timestamp, day.timestamp + DAY_SECONDS
+    selection: list[Session] = []
+    for offset in range(0, _MOST_SESSIONS, _PAGE):
+        page, _total = sessions.list(agents=[agent_id], limit=_PAGE, offset=offset)
+        selection += [session for session in page if start <= session.created < end]
+        # The list begins with what was last used, and nothing is used before it was created.
+        if len(page) < _PAGE or page[-1].updated < start:
+            break
+    selection.sort(key=lambda session: session.created)
+    return [f"- [{session.mode}] {_title(session.title)}" for session in selection]
+
+
+def _title(title: str) -> str:
+    return " ".join(title.split())[:_LONGEST_TITLE] or "Untitled session"

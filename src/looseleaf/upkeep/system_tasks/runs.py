@@ -1,0 +1,182 @@
+"""Runs of system tasks: each leaves a record that says how it ended, and is kept for a while."""
+
+from __future__ import annotations
+
+import secrets
+
+from looseleaf.errors import InvalidTaskParameters, LooseleafError, TaskNotRunnable, TaskRunMissing
+from looseleaf.memory.day import parse_date
+from looseleaf.times import format_microseconds
+from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.upkeep.system_tasks.task import MANUAL, TaskResult, TaskRun
+from looseleaf.values import FrozenDict, as_dict, value
+from looseleaf.workflows.execution.retries import is_transient
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.settings import Settings
+    from looseleaf.upkeep.system_tasks.task import SystemTask, TaskParts
+
+MOST_RUNS = 200
+WORKSPACE = "workspace"
+
+
+@value
+class RunRecord:
+    """One run of a system task, as it is kept.
+
+    Fields:
+        id: The id of the run; ids sort by time.
+        task_type: The task.
+        agent_id: The agent that the run was for; 0 for the workspace.
+        agent: The slug of the agent; "" for the workspace.
+        trigger: What started the run: schedule or manual.
+        surface: The way by which it was started.
+        start: The time of its beginning, in seconds since 1970.
+        end: The time of its end.
+        status: The result, in one word of the task.
+        reason: The reason of the result, in one sentence.
+        is_failure: True where the task did not do its work.
+        is_retryable: True for a failure that passes by itself.
+        details: Figures and texts of the task.
+    """
+
+    id: str
+    task_type: str
+    agent_id: int
+    agent: str
+    trigger: str
+    surface: str
+    start: float
+    end: float
+    status: str
+    reason: str
+    is_failure: bool = False
+    is_retryable: bool = False
+    details: Mapping[str, Any] = FrozenDict()
+
+
+class RunLog:
+    """The records of runs of one workspace, in one folder for each agent."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def add(self, record: RunRecord) -> None:
+        """Keep a record, and drop the oldest where there are too many."""
+        folder = self._folder(record.agent_id)
+        folder.write(record.id, as_dict(record))
+        for name in folder.names()[:-MOST_RUNS]:
+            folder.remove(name)
+
+    def list(self, agent_id: int, *, task_type: str = "", limit: int = 20) -> list[RunRecord]:
+        """List the newest runs for an agent (0 for the workspace), newest first."""
+        folder = self._folder(agent_id)
+        records: list[RunRecord] = []
+        for name in reversed(folder.names()):
+            if len(records) >= limit:
+                break
+            record = folder.read(name)
+            if record is not None and task_type in ("", record["task_type"]):
+                records.append(RunRecord(**record))
+        return records
+
+    def find(self, agent_id: int, run: str) -> RunRecord:
+        """Find a run by its id, or raise `TaskRunMissing`."""
+        folder = self._folder(agent_id)
+        record = folder.read(run) if run in folder.names() else None
+        if record is None:
+            raise TaskRunMissing(run, f"agent {agent_id}" if agent_id else "the workspace")
+        return RunRecord(**record)
+
+    def _folder(self, agent_id: int) -> RecordFolder:
+        return RecordFolder(self.root, "runs", f"agent-{agent_id}" if agent_id else WORKSPACE)
+
+
+@value
+class RunRequest:
+    """A run that someone or a schedule asks for."""
+
+    params: Mapping[str, Any] = FrozenDict()
+    trigger: str = MANUAL
+    surface: str = "library"
+    id: str = ""  # of a run that is begun again after a crash; "" for a new one
+
+
+def new_run_id(now: float) -> str:
+    """Return an id for a run that begins now."""
+    digits = "".join(character for character in format_microseconds(now) if character.isdigit())
+    return f"{digits[:8]}-{digits[8:]}-{secrets.token_hex(3)}"
+
+
+def job_run_id(created_at: float, job_id: int) -> str:
+    """Return the id of the run that a job makes; the same however often the job is continued."""
+    digits = "".join(sign for sign in format_microseconds(created_at) if sign.isdigit())
+    return f"{digits[:8]}-{digits[8:]}-{job_id:06x}"
+
+
+def check_run(task: SystemTask, params: Mapping[str, Any], *, trigger: str = MANUAL) -> None:
+    """Raise where the task cannot be run by hand, or does not take these parameters."""
+    if trigger == MANUAL and not task.supports_run:
+        raise TaskNotRunnable(task.type, "only its schedule runs it")
+    foreign_names = sorted(set(params) - set(task.params))
+    if foreign_names:
+        names = ", ".join(sorted(task.params)) or "none"
+        raise InvalidTaskParameters(
+            task.type, f"it does not take {', '.join(foreign_names)}; it takes {names}"
+        )
+    date = params.get("date")
+    if date and (not isinstance(date, str) or parse_date(date) is None):
+        raise InvalidTaskParameters(task.type, f"{date!r} is not a day, written YYYY-MM-DD")
+
+
+def run_task(
+    task: SystemTask,
+    parts: TaskParts,
+    settings: Settings,
+    agent: AgentRecord | None,
+    request: RunRequest,
+    *,
+    prompt: Callable[[str], str],
+    is_cancelled: Callable[[], bool],
+) -> RunRecord:
+    """Run a task once and keep the record of the run, however it ends."""
+    check_run(task, request.params, trigger=request.trigger)
+    start = parts.clock()
+    run_id = request.id or new_run_id(start)
+    run = TaskRun(
+        run_id,
+        parts,
+        settings,
+        agent,
+        request.params,
+        request.trigger,
+        request.surface,
+        prompt,
+        is_cancelled,
+    )
+    try:
+        result = task.run(run)
+    except LooseleafError as error:
+        result = TaskResult("failed", str(error), True, is_transient(error))
+    record = RunRecord(
+        run_id,
+        task.type,
+        agent.id if agent else 0,
+        agent.slug if agent else "",
+        request.trigger,
+        request.surface,
+        start,
+        parts.clock(),
+        result.status,
+        result.reason,
+        result.is_failure,
+        result.is_retryable,
+        result.details,
+    )
+    RunLog(settings.root).add(record)
+    return record

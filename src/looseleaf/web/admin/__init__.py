@@ -1,0 +1,1 @@
+"""The admin site: where people read, edit and curate what agents know."""

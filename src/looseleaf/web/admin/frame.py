@@ -1,0 +1,90 @@
+"""The frame around every page: the workspace, the one who is signed in, agents, navigation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from looseleaf.plugins.admin_pages import AGENT, WORKSPACE
+from looseleaf.values import value
+from looseleaf.version import __version__
+from looseleaf.web.admin import static_files
+
+if TYPE_CHECKING:
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.plugins.admin_pages import AdminPage, AdminPages, Visit
+
+MOST_AGENTS = 12  # at the side; the page of all agents has the others
+
+
+@value
+class Link:
+    """An entry of the navigation."""
+
+    label: str
+    address: str
+    is_here: bool
+
+
+@value
+class Frame:
+    """What every template may use besides its own data."""
+
+    workspace: str
+    user: str
+    agent: AgentRecord | None  # the one that the page is about
+    agents: tuple[AgentRecord, ...]  # those at the side
+    agent_count: int
+    agent_links: tuple[Link, ...]
+    workspace_links: tuple[Link, ...]
+    query: str  # in the search box
+    csrf: str
+    static: str
+    version: str
+
+
+def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: str) -> Frame:
+    """Put together the frame of a page; the agents are those that the one signed in may see."""
+    agents: list[AgentRecord] = visit.run("looseleaf/list-agents")
+    slug = visit.parameters.get("agent", "")
+    agent = next(
+        (record for record in agents if slug in (record.slug, str(record.id))),
+        None,
+    )
+    if agent is None and len(agents) == 1:
+        agent = agents[0]
+    return Frame(
+        visit.context.settings.name,
+        visit.context.principal.name,
+        agent,
+        _beside(agents, agent),
+        len(agents),
+        _links(pages, page, AGENT, agent.slug) if agent else (),
+        _links(pages, page, WORKSPACE, ""),
+        visit.query.get("q", "") if page is not None and page.name == "search" else "",
+        csrf,
+        f"/static/{static_files.version()}",
+        __version__,
+    )
+
+
+def _beside(agents: list[AgentRecord], agent: AgentRecord | None) -> tuple[AgentRecord, ...]:
+    """Choose the agents at the side: the first ones by slug, and the one that is looked at."""
+    active = [record for record in agents if record.status == "active"] or agents
+    side_agents = active[:MOST_AGENTS]
+    if agent is not None and agent not in side_agents:
+        side_agents = sorted(
+            [*side_agents[: MOST_AGENTS - 1], agent], key=lambda record: record.slug
+        )
+    return tuple(side_agents)
+
+
+def _links(pages: AdminPages, page: AdminPage | None, section: str, agent: str) -> tuple[Link, ...]:
+    return tuple(
+        Link(entry.label, entry.link(agent), page is not None and _is_part(page, entry))
+        for entry in pages.labelled(section)
+    )
+
+
+def _is_part(page: AdminPage, entry: AdminPage) -> bool:
+    """Say whether a page is an entry itself, or lies below it."""
+    return page is entry or page.parent == entry.name

@@ -1,0 +1,149 @@
+"""Pages as people read them: Markdown rendered, then sanitised, since memory is untrusted text.
+
+No image is loaded and every link says where it leads. HTML in a page is shown as the text it is,
+and characters that nobody would see are named.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from looseleaf.memory.text.hidden_characters import hidden_places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from markdown_it.rules_core import StateCore
+
+MOST_CHARACTERS = 500_000  # of a page that is rendered; a longer one is shown as plain text
+_SCHEMES = {"http", "https", "mailto"}
+_PAGE = re.compile(r"[\w-][\w .-]*(?:/[\w-][\w .-]*)*\.md(?:#[\w-]*)?", re.IGNORECASE)
+_TAGS = {"a", "blockquote", "br", "code", "del", "em", "hr", "li", "mark", "ol", "p", "pre", "s"}
+_TAGS |= {"h1", "h2", "h3", "h4", "h5", "h6", "span", "strong", "ul"}
+_TAGS |= {"table", "tbody", "td", "th", "thead", "tr"}
+_ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "h1": {"id"}, "h2": {"id"}, "h3": {"id"}}
+_CLASSES = {"p": {"comment"}, "span": {"destination"}, "mark": {"hidden-character"}}
+
+
+def render(text: str, page_link: Callable[[str], str]) -> str:
+    """Give a page as HTML that is safe to show; `page_link` gives the address of another page."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("destinations", lambda state: _show_destinations(state, page_link))
+    parser.core.ruler.push("anchors", _add_anchors)
+    parser.core.ruler.push("comments", _mark_comments)
+    # Every address becomes a link token; `_show_destinations` decides which of them stay links.
+    parser.validateLink = _accept_any  # type: ignore[method-assign]
+    html = parser.render(text)
+    return _name_hidden(
+        nh3.clean(
+            html,
+            tags=_TAGS,
+            attributes=_ATTRIBUTES,
+            allowed_classes=_CLASSES,
+            url_schemes=_SCHEMES,
+            link_rel="noopener noreferrer nofollow",
+        )
+    )
+
+
+def _accept_any(url: str) -> bool:
+    return url is not None
+
+
+def anchor(title: str, count: int) -> str:
+    """Give the id of a heading, by its place among all headings and its words."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
+    return f"section-{count}-{words}" if words else f"section-{count}"
+
+
+def _add_anchors(state: StateCore) -> None:
+    count = 0
+    for place, token in enumerate(state.tokens):
+        if token.type == "heading_open":
+            count += 1
+            if token.tag in ("h1", "h2", "h3"):
+                token.attrSet("id", anchor(state.tokens[place + 1].content, count))
+
+
+def _mark_comments(state: StateCore) -> None:
+    """Mark the notes that people leave for each other, which no prompt holds."""
+    for place, token in enumerate(state.tokens):
+        text = state.tokens[place + 1].content if token.type == "paragraph_open" else ""
+        if text.startswith("<!--") and text.endswith("-->"):
+            token.attrSet("class", "comment")
+
+
+def _show_destinations(state: StateCore, page_link: Callable[[str], str]) -> None:
+    for block in state.tokens:
+        if block.children:
+            block.children = _with_destinations(block.children, page_link)
+
+
+def _with_destinations(tokens: list[Token], page_link: Callable[[str], str]) -> list[Token]:
+    result: list[Token] = []
+    endings: list[list[Token]] = []
+    for token in tokens:
+        if token.type == "image":
+            result += _image(token)
+        elif token.type == "link_open":
+            opening, ending = _link(str(token.attrGet("href") or ""), page_link)
+            result += opening
+            endings.append(ending)
+        elif token.type == "link_close":
+            result += endings.pop()
+        else:
+            result.append(token)
+    return result
+
+
+def _link(address: str, page_link: Callable[[str], str]) -> tuple[list[Token], list[Token]]:
+    """Give what opens and what closes a link; one that must not be followed becomes text."""
+    if _PAGE.fullmatch(address):
+        return [_open(page_link(address))], [Token("link_close", "a", -1)]
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme in ("http", "https") and parts.hostname:
+        return [_open(address)], [Token("link_close", "a", -1), *_destination(parts.hostname)]
+    if parts.scheme == "mailto":
+        return [_open(address)], [Token("link_close", "a", -1), *_destination(parts.path)]
+    return [], _destination(address)
+
+
+def _image(token: Token) -> list[Token]:
+    """Name an image and where it lies; a request for it would tell its owner who reads."""
+    address = str(token.attrGet("src") or "")
+    return [_text(f"Image: {token.content or 'without a title'}"), *_destination(address)]
+
+
+def _open(address: str) -> Token:
+    return Token("link_open", "a", 1, attrs={"href": address})
+
+
+def _destination(address: str) -> list[Token]:
+    opening = Token("span_open", "span", 1, attrs={"class": "destination"})
+    return [opening, _text(f" ({address[:200]})"), Token("span_close", "span", -1)]
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+def _name_hidden(html: str) -> str:
+    """Show characters that nobody sees by their names; never drop one in silence."""
+    places = hidden_places(html)
+    if not places:
+        return html
+    parts, end = [], 0
+    for place in places:
+        name = f"U+{ord(html[place]):04X}"
+        parts += [html[end:place], f'<mark class="hidden-character">{name}</mark>']
+        end = place + 1
+    return "".join([*parts, html[end:]])

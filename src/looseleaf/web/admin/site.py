@@ -1,0 +1,218 @@
+"""The admin site of a server: its pages as routes, signed-in people only, errors as pages."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from looseleaf.errors import LooseleafError, Unauthenticated
+from looseleaf.plugins.admin_pages import BASE, AdminPages, Document, Download, Redirect, Visit
+from looseleaf.values import changed
+from looseleaf.web.admin import static_files
+from looseleaf.web.admin.content_policy import POLICY
+from looseleaf.web.admin.forms import SURFACE, read_form
+from looseleaf.web.admin.frame import build_frame
+from looseleaf.web.admin.registration import register_pages
+from looseleaf.web.admin.templating import open_templates, template_name
+from looseleaf.web.admin.views.memory import changes, preview
+from looseleaf.web.http.authentication import csrf_token, session_cookie
+from looseleaf.web.http.guard import OWN_POLICY
+from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.responses import status_of
+from looseleaf.web.metrics import ROUTE
+from looseleaf.web.rest.calls import authenticator_of, workers_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.plugins.admin_pages import AdminPage, View
+    from looseleaf.web.http.recent_requests import RecentRequests
+    from looseleaf.workspace import Workspace
+
+NOTICE_COOKIE = "looseleaf_notice"
+
+
+class AdminSite:
+    """The pages of one workspace, ours and those of plugins."""
+
+    def __init__(self, workspace: Workspace, recent: RecentRequests) -> None:
+        pages = AdminPages()
+        register_pages(pages, recent)
+        self.pages = workspace.registries.fill_admin_pages(pages)
+        self.templates = open_templates(self.pages, workspace.clock)
+
+    def routes(self) -> list[Route]:
+        """Give a route for every page; a page that takes the rest of an address comes last."""
+        order = sorted(self.pages.all(), key=lambda page: (":path}" in page.path, page.path))
+        fixed_routes = [
+            Route("/static/{version}/{name}", static_files.show_static_file),
+            Route("/static/{name}", static_files.show_static_file),
+            Route(preview.PATH, preview.show_preview, methods=["POST"]),
+            Route(changes.PATH, changes.show_changes),
+        ]
+        answers = [(page.path, partial(self._answer, page)) for page in order]
+        return [
+            *fixed_routes,
+            *(Route(path, view, methods=["GET", "POST"]) for path, view in answers),
+        ]
+
+    def bare_page(
+        self, request: Request, template: str, data: Mapping[str, Any], status: int = 200
+    ) -> Response:
+        """Give a page without the frame, for people who need not be signed in."""
+        request.scope[OWN_POLICY] = POLICY
+        static = f"/static/{static_files.version()}"
+        html = self.templates.get_template(template).render(data, static=static)
+        headers = {"content-security-policy": POLICY, "cross-origin-opener-policy": "same-origin"}
+        return HTMLResponse(html, status, headers)
+
+    async def _answer(self, page: AdminPage, request: Request) -> Response:
+        request.scope[ROUTE] = page.path
+        request.scope[OWN_POLICY] = POLICY
+        try:
+            if request.method == "POST":
+                return await self._take(page, request)
+            return await self._show(page, request)
+        except Unauthenticated:
+            return _to_login(request)
+        except (LooseleafError, Problem, HTTPException) as error:
+            return await self._explain(request, error)
+
+    async def _show(self, page: AdminPage, request: Request) -> Response:
+        visit = _visit(request, authenticator_of(request).context(request, SURFACE), {})
+        work = partial(self._render, page, page.view, visit, request)
+        return await workers_of(request).read(visit.context.principal.credential, work)
+
+    async def _take(self, page: AdminPage, request: Request) -> Response:
+        """Take a form; where it is refused, show it again with the reason and what was typed."""
+        if page.submit is None:
+            raise HTTPException(405, headers={"allow": "GET, HEAD"})
+        form = await read_form(request)
+        visit = _visit(request, authenticator_of(request).context(request, SURFACE), form)
+        workers = workers_of(request)
+        try:
+            return await workers.write(partial(self._render, page, page.submit, visit, request))
+        except Unauthenticated:
+            raise
+        except LooseleafError as error:
+            second_visit = changed(visit, problem=error)
+            response = await workers.write(
+                partial(self._render, page, page.view, second_visit, request)
+            )
+            response.status_code = status_of(error)
+            return response
+
+    def _render(self, page: AdminPage, view: View, visit: Visit, request: Request) -> Response:
+        result = view(visit)
+        if isinstance(result, Redirect):
+            response: Response = RedirectResponse(result.address, 303)
+            if result.notice:
+                _keep_notice(response, result.notice)
+        elif isinstance(result, Download):
+            response = Response(result.text, media_type=result.media_type)
+            disposition = f"attachment; filename*=utf-8''{quote(result.name, safe='')}"
+            response.headers["content-disposition"] = disposition
+        else:
+            response = self._document(page, result, visit, request)
+        response.headers["content-security-policy"] = POLICY
+        return response
+
+    def _document(
+        self, page: AdminPage | None, document: Document, visit: Visit, request: Request
+    ) -> Response:
+        frame = build_frame(self.pages, page, visit, csrf_token(session_cookie(request)))
+        notice = unquote(request.cookies.get(NOTICE_COOKIE, ""))
+        owner = page.owner if page is not None else "looseleaf"
+        html = self.templates.get_template(template_name(document, owner)).render(
+            document.data,
+            frame=frame,
+            title=document.title,
+            notice=notice,
+            problem=describe_error(visit.problem)[1] if visit.problem else "",
+            form=visit.form,
+        )
+        response = HTMLResponse(html, document.status)
+        if notice:
+            response.delete_cookie(NOTICE_COOKIE, path=BASE, httponly=True, samesite="strict")
+        return response
+
+    async def _explain(self, request: Request, error: Exception) -> Response:
+        """Answer with a page that says what is wrong, in the frame where someone is signed in."""
+        status, message = describe_error(error)
+        document = Document(
+            "error.html", TITLES.get(status, "Something is wrong"), {"message": message}, status
+        )
+        try:
+            context = authenticator_of(request).context(_reading(request), SURFACE)
+            work = partial(self._document, None, document, _visit(request, context, {}), request)
+            response = await workers_of(request).read(context.principal.credential, work)
+        except (LooseleafError, Problem):
+            raise error from None
+        response.headers["content-security-policy"] = POLICY
+        return response
+
+
+def site_of(request: Request) -> AdminSite:
+    """Give the admin site of the server that a request came to."""
+    site: AdminSite = request.app.state.admin
+    return site
+
+
+TITLES = {
+    403: "Not allowed",
+    404: "Not found",
+    409: "Changed elsewhere",
+    503: "Not available",
+}
+
+
+def describe_error(error: Exception) -> tuple[int, str]:
+    """Give the status of an error and the sentence that people read."""
+    if isinstance(error, LooseleafError):
+        status = status_of(error)
+        if status == 503:
+            sys.stderr.write(f"looseleaf: {error}\n")
+            return (
+                status,
+                "A part of this workspace is not available now. Its operator can see why.",
+            )
+        return status, str(error)
+    if isinstance(error, Problem):
+        return error.status, error.message
+    status = getattr(error, "status_code", 500)
+    return status, "There is no such page." if status == 404 else "This address takes no form."
+
+
+def _reading(request: Request) -> Request:
+    """Give the same request as one that changes nothing, to find out who sends it."""
+    return type(request)({**request.scope, "method": "GET"})
+
+
+def _visit(request: Request, context: Context, form: Mapping[str, str]) -> Visit:
+    parameters = {name: str(part) for name, part in request.path_params.items()}
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    return Visit(context, parameters, dict(request.query_params), form, base)
+
+
+def _to_login(request: Request) -> Response:
+    """Lead to the sign-in, and from there back to the same page."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    back = quote(request.url.path + query, safe="/") if request.method == "GET" else BASE
+    response = RedirectResponse(f"/login?next={back}", 303)
+    response.headers["content-security-policy"] = POLICY
+    return response
+
+
+def _keep_notice(response: Response, notice: str) -> None:
+    response.set_cookie(
+        NOTICE_COOKIE, quote(notice), max_age=60, path=BASE, httponly=True, samesite="strict"
+    )

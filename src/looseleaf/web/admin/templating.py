@@ -1,0 +1,103 @@
+"""Templates: where they lie, and how figures and times are written for people."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from looseleaf.memory.registry import OWNER
+from looseleaf.times import DAY_SECONDS, format_minute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.plugins.admin_pages import AdminPages, Document
+
+FOLDER = str(files("looseleaf.web.admin").joinpath("templates"))
+PLUGINS = "plugins"  # the folder under which the loader has the templates of plugins
+MARK = Markup("<mark>{}</mark>")
+_STEPS = (
+    (60, "second", 1),
+    (3600, "minute", 60),
+    (DAY_SECONDS, "hour", 3600),
+    (30 * DAY_SECONDS, "day", DAY_SECONDS),
+)
+
+
+def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment:
+    """Open our templates, and those of each plugin below `plugins/` and its name."""
+    plugins = PrefixLoader(
+        {page.owner: FileSystemLoader(page.templates) for page in pages.all() if page.templates}
+    )
+    environment = Environment(
+        loader=ChoiceLoader([FileSystemLoader(FOLDER), PrefixLoader({PLUGINS: plugins})]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "ago": lambda seconds: format_age(clock() - seconds),
+        "date": format_date,
+        "highlight": highlight,
+        "number": format_number,
+        "size": format_size,
+        "part": lambda text: quote(text, safe="/"),
+    }
+    environment.globals |= {"plural": plural}
+    return environment
+
+
+def template_name(document: Document, owner: str) -> str:
+    """Give the name of a document's template; a plugin's lies below its own folder."""
+    return document.template if owner == OWNER else f"{PLUGINS}/{owner}/{document.template}"
+
+
+def format_age(seconds: float) -> str:
+    """Say how long ago something was."""
+    if seconds < 5:
+        return "just now"
+    for limit, unit, length in _STEPS:
+        if seconds < limit:
+            return f"{plural(int(seconds // length), unit)} ago"
+    months = int(seconds // (30 * DAY_SECONDS))
+    return f"{plural(months, 'month')} ago" if months < 24 else f"{months // 12} years ago"
+
+
+def format_date(seconds: float) -> str:
+    """Write a time to the minute, in UTC."""
+    return f"{format_minute(seconds)} UTC"
+
+
+def highlight(text: str, words: str) -> Markup:
+    """Mark each place where a text holds the words, whatever their case."""
+    if not words:
+        return escape(text)
+    parts = re.split(f"({re.escape(words)})", text, flags=re.IGNORECASE)
+    pieces = [
+        escape(part) if place % 2 == 0 else MARK.format(part) for place, part in enumerate(parts)
+    ]
+    return Markup("").join(pieces)
+
+
+def format_number(number: float) -> str:
+    """Write a number with separators."""
+    return f"{number:,}"
+
+
+def format_size(size: int) -> str:
+    """Write a number of bytes briefly."""
+    if size < 1000:
+        return plural(size, "byte")
+    return f"{size / 1000:,.1f} KB" if size < 1_000_000 else f"{size / 1_000_000:,.1f} MB"
+
+
+def plural(count: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,1 @@
+"""Agents: the overview, the settings of an agent, access to it."""

@@ -1,0 +1,145 @@
+"""The form of an agent's configuration: its fields from the JSON, and the JSON from its fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
+from looseleaf.catalog.tools.names import tool_categories
+from looseleaf.errors import Invalid
+from looseleaf.values import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from looseleaf.agents.config import AgentConfig
+    from looseleaf.catalog.context import Context
+
+MODES = ("default", "chat", "pipeline", "system")
+ALL = "default"  # the choice that restricts nothing
+PAGE, TOOL, CATEGORY, MODEL = "page:", "tool:", "category:", "model:"
+
+
+@value
+class Choice:
+    """One checkbox of a list."""
+
+    name: str
+    is_chosen: bool
+
+
+@value
+class ConfigFields:
+    """What the form shows of a configuration."""
+
+    models: tuple[tuple[str, str], ...]  # mode and model
+    has_daily: bool
+    recent_days: int
+    memory_mode: str
+    pages: tuple[Choice, ...]
+    other_pages: tuple[str, ...]
+    binds_access: bool
+    tool_mode: str
+    tools: tuple[Choice, ...]
+    categories: tuple[Choice, ...]
+    other_tools: tuple[str, ...]
+    outside_tools: tuple[str, ...]
+
+
+def describe_config(context: Context, config: AgentConfig, pages: Iterable[str]) -> ConfigFields:
+    """Give the fields of a form that shows a configuration."""
+    memory, tools, daily = config.memory_policy, config.tool_policy, config.daily_memory
+    policy_pages = memory.deny or memory.allow_only
+    page_names = list(dict.fromkeys(pages))
+    models = {mode: config.models.get(mode, "") for mode in (*MODES, *config.models)}
+    return ConfigFields(
+        tuple(models.items()),
+        daily.enabled,
+        daily.recent_days,
+        memory.mode,
+        tuple(Choice(name, name in policy_pages) for name in page_names),
+        tuple(name for name in policy_pages if name not in page_names),
+        memory.binds == "access",
+        tools.mode if config.has_tool_policy else ALL,
+        tuple(Choice(name, name in tools.tools) for name in MODEL_TOOLS),
+        tuple(
+            Choice(name, name in tools.categories)
+            for name in tool_categories(context.parts.operations())
+        ),
+        tuple(name for name in tools.tools if name not in MODEL_TOOLS),
+        tools.outside_tools,
+    )
+
+
+def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str]) -> ConfigFields:
+    """Give the fields as they were sent, also where they could not be followed."""
+    models = {mode: form.get(MODEL + mode, "") for mode in MODES}
+    categories = tool_categories(context.parts.operations())
+    return ConfigFields(
+        tuple(models.items()),
+        "daily" in form,
+        int(days) if (days := form.get("recent-days", "")).isdecimal() and len(days) < 5 else 3,
+        form.get("memory-mode", ALL),
+        tuple(Choice(name, PAGE + name in form) for name in dict.fromkeys(pages)),
+        tuple(_lines(form, "other-pages")),
+        "binds" in form,
+        form.get("tool-mode", ALL),
+        tuple(Choice(name, TOOL + name in form) for name in MODEL_TOOLS),
+        tuple(Choice(name, CATEGORY + name in form) for name in categories),
+        tuple(_lines(form, "other-tools")),
+        tuple(_lines(form, "outside-tools")),
+    )
+
+
+def build_config(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any]:
+    """Give the keys of a configuration that a form sets; None takes a key out."""
+    return {
+        "models": _models(form, config),
+        "daily_memory": _daily(form),
+        "memory_policy": _memory_policy(form),
+        "tool_policy": _tool_policy(form),
+    }
+
+
+def _models(form: Mapping[str, str], config: AgentConfig) -> dict[str, str] | None:
+    models = dict(config.models)
+    for name, text in form.items():
+        if name.startswith(MODEL):
+            models[name.removeprefix(MODEL)] = text.strip()
+    return {mode: model for mode, model in models.items() if model} or None
+
+
+def _daily(form: Mapping[str, str]) -> dict[str, Any]:
+    days = form.get("recent-days", "").strip() or "3"
+    if not days.isdecimal() or len(days) > 4:
+        raise Invalid(f"The number of days is a whole number, not {days!r}.")
+    return {"enabled": "daily" in form, "recent_days": int(days)}
+
+
+def _memory_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
+    mode = form.get("memory-mode", ALL)
+    binds = {"binds": "access"} if "binds" in form else {}
+    if mode == ALL:
+        return {"mode": ALL, **binds} if binds else None
+    return {"mode": mode, mode: [*_checked(form, PAGE), *_lines(form, "other-pages")], **binds}
+
+
+def _tool_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
+    mode = form.get("tool-mode", ALL)
+    if mode == ALL:
+        return None
+    outside = _lines(form, "outside-tools")
+    return {
+        "mode": mode,
+        "tools": [*_checked(form, TOOL), *_lines(form, "other-tools")],
+        "categories": _checked(form, CATEGORY),
+        **({"outside_tools": outside} if outside else {}),
+    }
+
+
+def _checked(form: Mapping[str, str], prefix: str) -> list[str]:
+    return [name.removeprefix(prefix) for name in form if name.startswith(prefix)]
+
+
+def _lines(form: Mapping[str, str], name: str) -> list[str]:
+    return [line.strip() for line in form.get(name, "").splitlines() if line.strip()]

@@ -1,0 +1,1 @@
+"""Conversations: the list, one of them, and its transcript in words."""

@@ -1,0 +1,190 @@
+"""A conversation as people read it: messages, tool calls in words, and the pages they wrote."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.times import parse_time
+from looseleaf.values import value
+from looseleaf.web.admin.views.memory.page_header import page_link
+from looseleaf.web.admin.views.memory.pages import render_page
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from looseleaf.chat.session import Turn, Written
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.models.model import ToolCall
+    from looseleaf.operations.transcripts import MessageInfo, SessionText
+
+MOST_CHARACTERS = 4000  # of one argument or result that is shown
+_UNSHOWN = ("hash", "previous", "warnings")  # the link to the revision says more
+ENDINGS = {
+    "running": "The answer is being written.",
+    "failed": "The answer failed",
+    "cancelled": "Stopped.",
+    "limit": "Stopped: it took as many steps as one answer may take.",
+    "lost": "Interrupted: the process that was answering has ended.",
+}
+UNFINISHED = ("failed", "limit", "lost")  # what the agent may be asked to go on with
+
+
+@value
+class PageWrite:
+    """A page that a tool call changed, and the address of that revision."""
+
+    file: str
+    revision: int
+    link: str
+
+
+@value
+class ToolUse:
+    """One call of a tool: what it was asked, and what came of it, as names and texts."""
+
+    name: str
+    action: str
+    arguments: tuple[tuple[str, str], ...]
+    result: tuple[tuple[str, str], ...]
+    error: str
+    has_result: bool
+    writes: tuple[PageWrite, ...]
+
+
+@value
+class Part:
+    """One message; `ending` says how its turn ended where that was not as usual."""
+
+    number: int
+    is_person: bool
+    time: float
+    text: str
+    html: str
+    tools: tuple[ToolUse, ...]
+    attachments: tuple[str, ...]
+    ending: str
+    is_bad: bool
+
+
+def build_parts(text: SessionText, agent: str, registry: FileRegistry) -> list[Part]:
+    """Give the messages in order, each tool call beside its result."""
+    results = {
+        message["tool_call_id"]: message for message in text.messages if message["role"] == "tool"
+    }
+    writes = _writes(text.turns, agent, registry)
+    messages = [message for message in text.messages if message["role"] != "tool"]
+    last = {message["turn"]: message["number"] for message in messages}
+    endings = {last[turn.number]: turn for turn in text.turns if turn.number in last}
+    return [
+        _part(message, results, writes, endings.get(message["number"]), agent)
+        for message in messages
+        if message["content"] or message.get("tool_calls") or message["number"] in endings
+    ]
+
+
+def _writes(
+    turns: tuple[Turn, ...], agent: str, registry: FileRegistry
+) -> dict[tuple[int, str], tuple[PageWrite, ...]]:
+    """Give the pages that each call wrote; an id of a call counts within its turn alone."""
+    writes: dict[tuple[int, str], tuple[PageWrite, ...]] = {}
+    for turn in turns:
+        for write in turn.written:
+            key = (turn.number, write.call)
+            writes[key] = (*writes.get(key, ()), _page_write(write, agent, registry))
+    return writes
+
+
+def _page_write(write: Written, agent: str, registry: FileRegistry) -> PageWrite:
+    entry = registry.get(write.file)
+    layer = entry.layer if entry else "agent"
+    link = f"{page_link(agent, layer, write.file, 'history')}?revision={write.revision}"
+    return PageWrite(write.file, write.revision, link)
+
+
+def _part(
+    message: MessageInfo,
+    results: Mapping[str, MessageInfo],
+    writes: Mapping[tuple[int, str], tuple[PageWrite, ...]],
+    turn: Turn | None,
+    agent: str,
+) -> Part:
+    tools = tuple(
+        describe_call(call, results.get(call.id), writes.get((message["turn"], call.id), ()))
+        for call in message.get("tool_calls", ())
+    )
+    return Part(
+        message["number"],
+        message["role"] == "user",
+        parse_time(message["time"]),
+        message["content"],
+        render_page(message["content"], agent, "agent"),
+        tools,
+        tuple(attachment.name for attachment in message.get("attachments", ())),
+        _describe_ending(turn),
+        turn is not None and turn.status in UNFINISHED,
+    )
+
+
+def _describe_ending(turn: Turn | None) -> str:
+    if turn is None or turn.status == "completed":
+        return ""
+    sentence = ENDINGS[turn.status]
+    if turn.status == "failed":
+        return f"{sentence}: {turn.error}" if turn.error else f"{sentence}."
+    return sentence
+
+
+def describe_call(
+    call: ToolCall, result: MessageInfo | None, writes: tuple[PageWrite, ...] = ()
+) -> ToolUse:
+    """Say in words what a tool was asked and what it gave."""
+    arguments = _parse(call.arguments)
+    rows = _rows(arguments)
+    action = str(arguments.get("action", "")) if isinstance(arguments, dict) else ""
+    answer = _parse(result["content"]) if result is not None else {}
+    error = _error(answer, result)
+    data = answer.get("data", {}) if isinstance(answer, dict) and "success" in answer else answer
+    result_rows = (
+        () if error else tuple(row for row in _rows(data) if row[0] not in _UNSHOWN and row[1])
+    )
+    argument_rows = tuple(row for row in rows if row[0] != "action")
+    return ToolUse(call.name, action, argument_rows, result_rows, error, result is not None, writes)
+
+
+def _parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON can say, or the text itself
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _error(answer: object, result: MessageInfo | None) -> str:
+    if isinstance(answer, dict) and answer.get("success") is False:
+        return str(answer.get("error", "It failed."))
+    if result is not None and result.get("failed"):
+        return str(answer)
+    return ""
+
+
+def _rows(document: object) -> tuple[tuple[str, str], ...]:
+    if isinstance(document, dict):
+        return tuple(
+            (name.replace("_", " "), describe_value(item)[:MOST_CHARACTERS])
+            for name, item in document.items()
+        )
+    text = describe_value(document)[:MOST_CHARACTERS]
+    return (("text", text),) if text else ()
+
+
+def describe_value(document: object) -> str:
+    """Write a value of JSON as people write: a line per item, yes and no."""
+    if isinstance(document, bool):
+        return "yes" if document else "no"
+    if document is None:
+        return "nothing"
+    if isinstance(document, dict):
+        return "\n".join(f"{name}: {describe_value(item)}" for name, item in document.items())
+    if isinstance(document, list):
+        return "\n".join(describe_value(item) for item in document)
+    return str(document)

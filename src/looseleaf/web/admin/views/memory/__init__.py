@@ -1,0 +1,1 @@
+"""Memory: pages, the editor, history and the journal."""

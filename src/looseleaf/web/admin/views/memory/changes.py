@@ -1,0 +1,130 @@
+"""Telling a page that is open in a browser that it was changed elsewhere, by server-sent events.
+
+The page is looked at once in a while, as MCP does for its clients: that sees every change, also by
+an editor or git, on every store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.responses import StreamingResponse
+
+from looseleaf.catalog import dispatch
+from looseleaf.errors import LooseleafError, PageMissing
+from looseleaf.web.admin.forms import SURFACE
+from looseleaf.web.http.connection import STOPPING
+from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.responses import encode_json
+from looseleaf.web.rest.calls import authenticator_of, workers_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.memory.history import Revision
+
+PATH = "/admin/changes/{agent}/{layer}/{file:path}"
+EVENTS = "text/event-stream"
+SECONDS = 1.0  # between two looks
+LONGEST_SECONDS = 600.0  # of one stream; a browser then asks again by itself
+MOST_STREAMS = 200  # of one server
+MOST_OF_ONE = 10  # of one credential: a browser opens few, and a leak of streams ends here
+
+
+class OpenStreams:
+    """How many streams are open, in all and by credential."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+
+    def take(self, credential: str) -> None:
+        """Count a stream, or refuse it."""
+        count = self._count.get(credential, 0)
+        if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
+            message = "Too many pages are watched at once. Close some of them."
+            raise Problem(429, "too_many_streams", message, headers={"retry-after": "60"})
+        self._count[credential] = count + 1
+
+    def leave(self, credential: str) -> None:
+        """Count a stream no more."""
+        self._count[credential] -= 1
+        if not self._count[credential]:
+            del self._count[credential]
+
+
+async def show_changes(request: Request) -> Response:
+    """Tell once that a page is another version than the one that is open."""
+    context = authenticator_of(request).context(request, SURFACE)
+    place = {name: str(part) for name, part in request.path_params.items()}
+    version = request.query_params.get("version", "")
+    await _version(request, context, place)  # what may not be read is refused here
+    streams = _streams(request)
+    streams.take(context.principal.credential)
+    return StreamingResponse(_watch(request, context, place, version), media_type=EVENTS)
+
+
+def _streams(request: Request) -> OpenStreams:
+    state = request.app.state
+    if not hasattr(state, "admin_streams"):
+        state.admin_streams = OpenStreams()
+    streams: OpenStreams = state.admin_streams
+    return streams
+
+
+async def _watch(
+    request: Request, context: Context, place: dict[str, str], version: str
+) -> AsyncIterator[bytes]:
+    """Look at the page until it changes, the credential ends or the server stops."""
+    try:
+        yield b": open\n\n"
+        for count in range(int(LONGEST_SECONDS / SECONDS)):
+            if request.scope.get(STOPPING) or not context.is_current():
+                return
+            if await _version(request, context, place) != version:
+                revision = await _last_change(request, context, place)
+                yield b"event: changed\ndata: %s\n\n" % encode_json(_describe(place, revision))
+                return
+            if count % 15 == 14:
+                yield b": still here\n\n"
+            await asyncio.sleep(SECONDS)
+    except LooseleafError:
+        return  # the page may no longer be read; the browser asks again and is told so
+    finally:
+        _streams(request).leave(context.principal.credential)
+
+
+async def _version(request: Request, context: Context, place: dict[str, str]) -> str:
+    work = partial(dispatch.perform, context, "datamachine/get-agent-file", place)
+    try:
+        page = await workers_of(request).read(context.principal.credential, work)
+    except PageMissing:
+        return ""
+    return str(page.hash)  # type: ignore[attr-defined]
+
+
+async def _last_change(
+    request: Request, context: Context, place: dict[str, str]
+) -> Revision | None:
+    work = partial(dispatch.perform, context, "looseleaf/page-history", place)
+    try:
+        revisions = await workers_of(request).read(context.principal.credential, work)
+    except LooseleafError:
+        return None
+    last: Revision = revisions[-1]  # type: ignore[index]
+    return last
+
+
+def _describe(place: dict[str, str], revision: Revision | None) -> dict[str, str]:
+    address = (
+        f"/admin/agents/{quote(place['agent'])}/history/{place['layer']}/{quote(place['file'])}"
+    )
+    actor = (revision.actor if revision else "") or "Someone"
+    surface = f" through {revision.surface}" if revision and revision.surface else ""
+    return {"message": f"{actor} changed {place['file']}{surface} just now.", "address": address}

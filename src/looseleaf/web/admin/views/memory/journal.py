@@ -1,0 +1,147 @@
+"""The daily journal: a year as a heat map, a day as text, and a search over all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from looseleaf.errors import Forbidden, Invalid, LooseleafError
+from looseleaf.memory.day import day_of, parse_date
+from looseleaf.memory.text.hidden_characters import describe_hidden
+from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.times import format_date
+from looseleaf.values import value
+from looseleaf.web.admin.views.memory.heat_map import build_heat_map, name_day
+from looseleaf.web.admin.views.memory.page_header import page_link
+from looseleaf.web.admin.views.memory.pages import render_page
+
+if TYPE_CHECKING:
+    from looseleaf.memory.search.results import Results
+    from looseleaf.operations.daily import DayText
+    from looseleaf.plugins.admin_pages import Visit
+
+SWITCH_ON = "switch on"
+CONTEXT_LINES = 2  # before and after a match
+
+
+@value
+class Match:
+    """A place in the journal that holds the words, with the lines around it."""
+
+    date: str
+    title: str
+    line: int
+    section: str
+    text: str
+
+
+def show_journal(visit: Visit) -> Document | Redirect:
+    """Show the journal of an agent: a year, one day of it, and what a search finds."""
+    agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
+    status = visit.run("looseleaf/show-status", agent=agent.slug)
+    sizes = _sizes(visit, agent.slug)
+    today = format_date(visit.context.clock())
+    date = visit.query.get("day", "").strip() or _newest(sizes, visit.query.get("year")) or today
+    day: DayText = visit.run("datamachine/daily-memory-read", agent=agent.slug, date=date)
+    data = {
+        "agent": agent,
+        "is_open": status.journal,
+        "is_in_prompts": agent.configuration.daily_memory.enabled,
+        "may_switch": _may_switch(visit),
+        "count": len(sizes),
+        "map": build_heat_map(int(day.date[:4]), sizes, day.date),
+        "years": sorted({date[:4] for date in sizes} | {today[:4]}, reverse=True),
+        "today": today,
+        **_describe_day(day, agent.slug, sizes),
+        **_search(visit, agent.slug),
+    }
+    return Document("memory/journal.html", "Journal", data)
+
+
+def _sizes(visit: Visit, agent: str) -> dict[str, int]:
+    """Give the bytes of every day's page by its date, oldest first."""
+    files = visit.run("datamachine/list-agent-files", agent=agent, layer="agent", daily=True)
+    days = {str(day): file.bytes for file in files if (day := day_of(file.file)) is not None}
+    return dict(sorted(days.items()))
+
+
+def _newest(sizes: dict[str, int], year: str | None) -> str:
+    """Give the newest day with a page, of a year where one is named."""
+    days = [date for date in sizes if not year or date.startswith(f"{year}-")]
+    if not days and year and parse_date(f"{year}-01-01"):
+        return f"{year}-01-01"
+    return days[-1] if days else ""
+
+
+def _may_switch(visit: Visit) -> bool:
+    try:
+        visit.context.during("settings").allow()
+    except Forbidden:
+        return False
+    return True
+
+
+def _describe_day(day: DayText, agent: str, sizes: dict[str, int]) -> dict[str, object]:
+    days = list(sizes)
+    before = [date for date in days if date < day.date]
+    after = [date for date in days if date > day.date]
+    return {
+        "day": day,
+        "day_title": name_day(day.date),
+        "html": render_page(day.content, agent, "agent") if day.exists else "",
+        "hidden": describe_hidden(day.content),
+        "edit_link": page_link(agent, "agent", day.file, "edit"),
+        "history_link": page_link(agent, "agent", day.file, "history"),
+        "before": before[-1] if before else "",
+        "after": after[0] if after else "",
+    }
+
+
+def _search(visit: Visit, agent: str) -> dict[str, object]:
+    query = visit.query.get("q", "").strip()
+    since, until = (visit.query.get(name, "").strip() for name in ("since", "until"))
+    data = {"query": query, "since": since, "until": until, "matches": [], "total": 0}
+    data |= {"notice_text": "", "refusal": ""}
+    if not query:
+        return data
+    try:
+        results: Results = visit.run(
+            "datamachine/search-daily-memory",
+            query=query,
+            since=since or None,
+            until=until or None,
+            lines=CONTEXT_LINES,
+            agent=agent,
+        )
+    except LooseleafError as error:
+        return data | {"refusal": str(error)}
+    matches = [
+        Match(
+            str(day), name_day(str(day)), match.line, match.section, match.context or match.content
+        )
+        for match in results.matches
+        if (day := day_of(match.filename)) is not None
+    ]
+    return data | {"matches": matches, "total": results.total, "notice_text": results.notice}
+
+
+def change_journal(visit: Visit) -> Document | Redirect:
+    """Add to a day, or open the journal to agents."""
+    agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
+    address = f"/admin/agents/{agent.slug}/journal"
+    if visit.form.get("action") == SWITCH_ON:
+        visit.run("looseleaf/set-setting", name="daily_memory_enabled", setting=True)
+        return Redirect(address, "The journal is on: agents and people may write it.")
+    text = visit.form.get("content", "").replace("\r\n", "\n").strip()
+    if not text:
+        raise Invalid("Write a line that the journal should have.")
+    result = visit.run(
+        "datamachine/daily-memory-write",
+        content=text,
+        date=visit.form.get("day", ""),
+        mode="append",
+        agent=agent.slug,
+    )
+    day = str(day_of(result.filename))
+    notice = " ".join([f"Added to {name_day(day)}, revision {result.revision}.", *result.warnings])
+    return Redirect(f"{address}?{urlencode({'day': day})}", notice)

@@ -1,0 +1,122 @@
+"""What every view of one page shows: its rules, its size against its budget, its last change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from looseleaf.catalog.resolution import scope_of
+from looseleaf.errors import Forbidden, LooseleafError, PageMissing
+from looseleaf.memory.registry import EVERY_MODE
+from looseleaf.memory.scope import Where
+from looseleaf.values import value
+from looseleaf.web.admin.views.memory.gauge import Gauge, measure
+
+if TYPE_CHECKING:
+    from looseleaf.memory.history import Revision
+    from looseleaf.memory.page_text import PageText
+    from looseleaf.memory.registry import RegisteredFile
+    from looseleaf.plugins.admin_pages import Visit
+
+LAYER_NAMES = {
+    "shared": "Shared with all agents",
+    "agent": "This agent",
+    "user": "About you",
+    "network": "Network",
+}
+
+
+@value
+class PageHeader:
+    """A page as the head of its views shows it; one that is not there yet has no revisions."""
+
+    agent: str
+    layer: str
+    file: str
+    label: str
+    layer_name: str
+    modes: str  # in which requests it is injected
+    text: str
+    hash: str  # "" where the page is not there
+    gauge: Gauge
+    revisions: tuple[Revision, ...]  # oldest first
+    reason: str  # why it cannot be edited; "" where it can
+    is_protected: bool
+    is_generated: bool
+
+    @property
+    def latest(self) -> Revision | None:
+        """The last change."""
+        return self.revisions[-1] if self.revisions else None
+
+    def link(self, kind: str) -> str:
+        """Give the address of one of its views: pages, edit or history."""
+        return page_link(self.agent, self.layer, self.file, kind)
+
+
+def page_link(agent: str, layer: str, file: str, kind: str = "pages") -> str:
+    """Give the address of a page."""
+    return f"/admin/agents/{quote(agent)}/{kind}/{layer}/{quote(file)}"
+
+
+def read_header(visit: Visit, *, is_new_allowed: bool = False) -> PageHeader:
+    """Read the page that an address means, and what is known about it."""
+    agent, layer, file = (visit.parameters[name] for name in ("agent", "layer", "file"))
+    place = {"file": file, "agent": agent, "layer": layer}
+    page: PageText | None = None
+    try:
+        page = visit.run("datamachine/get-agent-file", **place)
+    except PageMissing:
+        if not is_new_allowed:
+            raise
+    entry = visit.context.pages.registry.get(file)
+    if entry is not None and entry.layer != layer:
+        entry = None
+    text = page.content if page is not None else ""
+    return PageHeader(
+        agent,
+        layer,
+        file,
+        entry.label if entry else file,
+        LAYER_NAMES.get(layer, layer),
+        _modes(entry),
+        text,
+        page.hash if page is not None else "",
+        measure(visit.context, file, text),
+        _revisions(visit, place),
+        _why_not(visit, entry, place),
+        entry is not None and entry.protected,
+        entry is not None and entry.composable,
+    )
+
+
+def _revisions(visit: Visit, place: dict[str, str]) -> tuple[Revision, ...]:
+    try:
+        return tuple(visit.run("looseleaf/page-history", **place))
+    except LooseleafError:
+        return ()  # a new page, a store without a history, or one that may not be read
+
+
+def _modes(entry: RegisteredFile | None) -> str:
+    if entry is None:
+        return "not injected by itself"
+    if EVERY_MODE in entry.modes:
+        return "injected in every mode"
+    return f"injected in {', '.join(entry.modes)}" if entry.modes else "never injected"
+
+
+def _why_not(visit: Visit, entry: RegisteredFile | None, place: dict[str, str]) -> str:
+    """Say why the one who is signed in cannot edit the page."""
+    if entry is not None and entry.editable is False:
+        return (
+            "Looseleaf writes this page from others and from the settings. An edit would be "
+            "overwritten, so change what it is made from."
+        )
+    try:
+        location = Where(place["agent"], None, place["layer"])
+        scope_of(visit.context.during("write"), place["file"], location)
+    except Forbidden as error:
+        return f"You may read this page, not change it. {error}"
+    except LooseleafError as error:
+        return str(error)
+    return ""

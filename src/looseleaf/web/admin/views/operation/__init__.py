@@ -1,0 +1,1 @@
+"""Operation: people, settings, the audit, health and requests."""

@@ -1,0 +1,1 @@
+"""What an agent sees: its prompt as blocks, and two prompts compared."""

@@ -1,0 +1,147 @@
+"""Two prompts side by side: two modes, agents or times, and where a provider's cache breaks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from looseleaf.errors import LooseleafError
+from looseleaf.memory.text.word_diff import diff_words
+from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.times import DAY_SECONDS, format_date
+from looseleaf.values import value
+from looseleaf.web.admin.prompt_rules import INJECTED, NAMES, ORDINARY, describe_rule
+from looseleaf.web.admin.views.prompt.blocks import MODES, prompt_mode
+
+if TYPE_CHECKING:
+    from looseleaf.memory.text.word_diff import WordDiff
+    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.prompt.documents import PromptDocument
+    from looseleaf.prompt.reports import CandidateDifference, Comparison
+
+MOST_AGENTS = 100  # that the field offers; any other can be typed
+MOST_LINES = 60  # of one block that are compared word by word on the page
+KINDS = {"same": "the same", "changed": "changed", "added": "only right", "removed": "only left"}
+
+
+@value
+class Side:
+    """One side as the form has it."""
+
+    agent: str
+    mode: str
+    as_of: str
+
+    @property
+    def title(self) -> str:
+        """The side in words."""
+        return f"{self.agent}, {self.mode}, {self.as_of or 'now'}"
+
+    def place(self) -> dict[str, str]:
+        """Give the side as arguments of an operation."""
+        return {"agent": self.agent, "mode": self.mode, "as_of": self.as_of}
+
+
+@value
+class Row:
+    """One candidate on both sides, with the words that differ."""
+
+    name: str
+    kind: str
+    sizes: tuple[int, int]
+    reasons: tuple[str, str]
+    diff: WordDiff | None
+
+
+def compare_prompts(visit: Visit) -> Document | Redirect:
+    """Compare two prompts; without a choice, now and yesterday."""
+    agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
+    first, second = _sides(visit, agent.slug)
+    agents = visit.run("looseleaf/list-agents")[:MOST_AGENTS]
+    data: dict[str, object] = {
+        "agent": agent,
+        "left": first,
+        "right": second,
+        "modes": MODES,
+        "agents": [record.slug for record in agents],
+        "refusal": "",
+        "most_lines": MOST_LINES,
+    }
+    try:
+        data |= _compare(visit, first, second)
+    except LooseleafError as error:
+        data["refusal"] = str(error)
+    return Document("prompt/comparison.html", "Compare prompts", data)
+
+
+def _sides(visit: Visit, agent: str) -> tuple[Side, Side]:
+    query = visit.query
+    mode = prompt_mode(query.get("mode", ""))
+    yesterday = format_date(visit.context.clock() - DAY_SECONDS)
+    is_fresh = not {"as_of", "other_mode", "other_agent", "other_as_of"} & set(query)
+    first = Side(
+        query.get("agent", "").strip() or agent,
+        mode,
+        yesterday if is_fresh else query.get("as_of", "").strip(),
+    )
+    second = Side(
+        query.get("other_agent", "").strip() or first.agent,
+        query.get("other_mode", "").strip() or mode,
+        query.get("other_as_of", "").strip(),
+    )
+    return first, second
+
+
+def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
+    comparison: Comparison = visit.run(
+        "looseleaf/diff-prompts", **first.place(), other=second.place()
+    )
+    texts = tuple(_texts(visit, side) for side in (first, second))
+    rows = [_row(side, texts) for side in comparison.differences if _is_worth_a_row(side)]
+    largest = max(*comparison.bytes, 1)
+    return {
+        "comparison": comparison,
+        "rows": rows,
+        "widths": tuple(round(100 * size / largest, 2) for size in comparison.bytes),
+        "common_width": round(100 * comparison.common.bytes / largest, 2),
+        "percent": round(100 * comparison.common.bytes / max(1, comparison.bytes[1])),
+        "where": NAMES.get(_directive_at(comparison), comparison.name),
+    }
+
+
+def _texts(visit: Visit, side: Side) -> dict[tuple[str, str], str]:
+    document: PromptDocument = visit.run("looseleaf/compose-prompt", **side.place())
+    return {
+        (message["directive"], message["name"]): message["content"]
+        for message in document["messages"]
+    }
+
+
+def _is_worth_a_row(difference: CandidateDifference) -> bool:
+    return any(difference.bytes) or (
+        difference.rule[0] != difference.rule[1] and not ORDINARY.issuperset(difference.rule)
+    )
+
+
+def _row(difference: CandidateDifference, texts: tuple[dict[tuple[str, str], str], ...]) -> Row:
+    key = (difference.directive, difference.name)
+    diff = None
+    if difference.kind == "changed" and key in texts[0] and key in texts[1]:
+        diff = diff_words(texts[0][key], texts[1][key], context=1)
+    name = difference.name if difference.layer else NAMES.get(difference.directive, difference.name)
+    before, after = (_reason(rule) for rule in difference.rule)
+    return Row(name, KINDS[difference.kind], difference.bytes, (before, after), diff)
+
+
+def _reason(rule: str) -> str:
+    return "" if rule in ("", INJECTED) else describe_rule(rule)
+
+
+def _directive_at(comparison: Comparison) -> str:
+    return next(
+        (
+            difference.directive
+            for difference in comparison.differences
+            if difference.name == comparison.name
+        ),
+        "",
+    )

@@ -1,0 +1,110 @@
+"""A flow: when it runs, what it remembers besides its pipeline, and the prompts it queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from looseleaf.errors import Invalid
+from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.web.admin.views.workflows.pipelines import (
+    MOST,
+    describe_slice,
+    format_json,
+    may_change,
+    memory_choices,
+    pipeline_address,
+    read_choices,
+    read_json,
+)
+from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, QUEUE_MODES
+from looseleaf.workflows.schedules.timing import INTERVALS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.workflows.documents import FlowDocument
+
+BETWEEN = "---"  # a line between two prompts of the queue
+CHOICES = (MANUAL, *INTERVALS, CRON, ONE_TIME)
+
+
+def show_flow(visit: Visit) -> Document | Redirect:
+    """Show a flow with its forms, and the prompt that follows from it."""
+    agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
+    flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
+    pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
+    data = {
+        "agent": agent,
+        "flow": flow,
+        "pipeline": pipeline,
+        "intervals": CHOICES,
+        "queue_modes": QUEUE_MODES,
+        "queue": f"\n{BETWEEN}\n".join(flow.prompt_queue),
+        "settings": {
+            step.id: format_json(flow.step_settings.get(step.id, {})) for step in pipeline.steps
+        },
+        "choices": memory_choices(visit, agent.slug, flow.memory_files),
+        "files": visit.run("datamachine/list-flow-files", flow=flow.id)[:MOST],
+        "slice": describe_slice(visit, flow=flow.id),
+        "may_change": may_change(visit, agent),
+    }
+    return Document("workflows/flow.html", flow.name, data)
+
+
+def change_flow(visit: Visit) -> Document | Redirect:
+    """Take one of the forms of a flow's page."""
+    agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
+    flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
+    form, address = visit.form, f"/admin/agents/{quote(agent.slug)}/flows/{flow.id}"
+    action = form.get("action", "")
+    update = {"flow": flow.id, "if_match": form.get("version") or None}
+    if action == "schedule":
+        fields = {"name": form.get("name", "").strip(), "schedule": read_schedule(form)}
+        visit.run("looseleaf/update-flow", **update, **fields)
+        return Redirect(address, "The flow is saved.")
+    if action == "memory":
+        visit.run("looseleaf/update-flow", **update, memory_files=read_choices(form))
+        return Redirect(address, "The memory is saved. The prompt beside it follows from it.")
+    if action == "queue":
+        prompts = split_prompts(form.get("queue", ""))
+        mode = form.get("queue_mode") or None
+        visit.run("looseleaf/update-flow", **update, prompt_queue=prompts, queue_mode=mode)
+        return Redirect(address, "The queue is saved.")
+    if action == "steps":
+        pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
+        typed = {step.id: form.get(f"settings:{step.id}", "") for step in pipeline.steps}
+        settings = {key: read_json(text, key) for key, text in typed.items() if text.strip()}
+        visit.run("looseleaf/update-flow", **update, step_settings=settings)
+        return Redirect(address, "The settings are saved.")
+    if action == "delete-file":
+        name = form.get("name", "")
+        visit.run("datamachine/delete-flow-file", flow=flow.id, file=name)
+        return Redirect(address, f"{name} is deleted.")
+    if action == "delete":
+        visit.run("looseleaf/delete-flow", **update)
+        return Redirect(pipeline_address(agent.slug, flow.pipeline_id), f"{flow.name} is deleted.")
+    raise Invalid("The form does not say what to do. Press one of its buttons.")
+
+
+def split_prompts(text: str) -> list[str]:
+    """Split the text of a queue into its prompts, each of any number of lines."""
+    prompts: list[list[str]] = [[]]
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if line.strip() == BETWEEN:
+            prompts.append([])
+        else:
+            prompts[-1].append(line)
+    return [prompt for lines in prompts if (prompt := "\n".join(lines).strip("\n")).strip()]
+
+
+def read_schedule(form: Mapping[str, str]) -> dict[str, Any]:
+    """Read a schedule as it is typed."""
+    return {
+        "interval": form.get("interval", "manual"),
+        "cron": form.get("cron", "").strip(),
+        "at": form.get("at", "").strip(),
+        "enabled": not form.get("paused"),
+    }

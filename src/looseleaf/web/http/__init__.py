@@ -1,0 +1,1 @@
+"""HTTP under every route: bodies, limits, authentication, preconditions, answers."""

@@ -1,0 +1,181 @@
+"""Bodies of requests: read within limits of size and time, parsed as JSON or as a page.
+
+Large bodies are read only while the memory budget allows, and parsed in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from anyio.to_thread import run_sync
+from starlette.requests import ClientDisconnect
+
+from looseleaf.values import value
+from looseleaf.web.http.body_budget import SMALL, too_many_bodies
+from looseleaf.web.http.request_errors import Problem, too_large
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from looseleaf.web.http.body_budget import BodyBudget
+
+_MOST_NUMBER = 2**53 - 1  # larger whole numbers are not exact in every program
+FORM = "application/x-www-form-urlencoded"
+_UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
+
+
+@value
+class Limits:
+    """The largest size and time of a body, and its sender."""
+
+    size: int
+    seconds: float
+    sender: str = ""
+
+
+async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> bytes:
+    """Read the body; refuse it as soon as it is too large or too slow."""
+    length = request.headers.get("content-length", "")
+    declared_size = int(length[:20]) if length.isascii() and length.isdigit() else None
+    if declared_size is not None and declared_size > limits.size:
+        raise too_large(limits.size)
+    expected = limits.size if declared_size is None else declared_size
+    has_room = expected <= SMALL
+    try:
+        async with asyncio.timeout(limits.seconds):
+            if has_room:
+                return await _read_stream(request, limits.size)
+            async with budget.reserve(limits.sender, expected):
+                has_room = True
+                return await _read_stream(request, limits.size)
+    except TimeoutError:
+        if not has_room:
+            raise too_many_bodies(limits.seconds) from None
+        seconds = limits.seconds
+        message = f"The request did not arrive within {seconds:g} seconds."
+        raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
+    except ClientDisconnect:
+        raise Problem(400, "disconnected", "The request ended too early.") from None
+
+
+async def _read_stream(request: Request, limit: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def media_type(request: Request) -> str:
+    """Return the media type of the body in lower case; refuse encodings other than UTF-8."""
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    kind = kind.strip()
+    if kind.startswith("multipart/"):
+        raise _form_refusal()
+    for parameter in parameters.split(";"):
+        name, _, charset = parameter.partition("=")
+        if name.strip() == "charset" and charset.strip().strip('"') not in _UTF_8:
+            raise Problem(415, "unsupported_media_type", "Pages are UTF-8; send UTF-8.")
+    return kind
+
+
+def _form_refusal() -> Problem:
+    message = (
+        "Forms are not accepted. Send the text itself (Content-Type: text/markdown or text/plain) "
+        "or JSON (Content-Type: application/json)."
+    )
+    return Problem(415, "unsupported_media_type", message)
+
+
+def is_json(kind: str) -> bool:
+    """Say whether a media type is JSON."""
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - whatever JSON can say
+    """Parse strict JSON: UTF-8, each key once, no NaN, numbers within bounds."""
+    try:
+        return json.loads(
+            raw.decode(),
+            parse_constant=_refuse_constant,
+            parse_int=_parse_int,
+            parse_float=_parse_float,
+            object_pairs_hook=_unique_members,
+        )
+    except (ValueError, RecursionError) as error:
+        reason = "too deep" if isinstance(error, RecursionError) else str(error)
+        raise Problem(400, "invalid_json", f"The body is not JSON: {reason}.") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > 17 or abs(number := int(digits)) > _MOST_NUMBER:
+        raise ValueError("a whole number is beyond 2^53")
+    return number
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key is given twice")
+    return members
+
+
+async def parse_object(raw: bytes) -> dict[str, Any]:
+    """Parse a body that is a JSON object; a large one in a thread."""
+    return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
+
+
+async def parse_page(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+    """Parse the text of a page from a body, like `page_content`; a large one in a thread."""
+    if len(raw) <= SMALL:
+        return page_content(raw, kind)
+    return await run_sync(page_content, raw, kind)
+
+
+def as_object(raw: bytes) -> dict[str, Any]:
+    """Parse a body that is a JSON object; an empty body is an empty object."""
+    if not raw.strip():
+        return {}
+    document = parse_json(raw)
+    if not isinstance(document, dict):
+        raise Problem(400, "invalid_json", "The body must be a JSON object.")
+    return document
+
+
+def page_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+    """Return the text of a page, raw or from JSON `content`, and the other JSON fields."""
+    if kind == FORM:
+        raise _form_refusal()
+    if is_json(kind):
+        fields = as_object(raw)
+        content = fields.pop("content", None)
+        if not isinstance(content, str):
+            message = 'The body needs "content", a string: {"content": "…"}.'
+            raise Problem(400, "missing_content", message)
+        return content, fields
+    if not raw:
+        message = (
+            "There is no content. Send the text of the page as the body. To empty a page, send "
+            '{"content": ""} as application/json.'
+        )
+        raise Problem(400, "missing_content", message)
+    try:
+        return raw.decode(), {}
+    except UnicodeDecodeError as error:
+        message = f"The body is not UTF-8 text (byte {error.start})."
+        raise Problem(400, "not_text", message) from None

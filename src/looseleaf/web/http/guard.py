@@ -1,0 +1,183 @@
+"""The outermost middleware: checks of host, origin and encoding, and the headers of responses."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+from looseleaf.web.http import request_log
+from looseleaf.web.http.authentication import SAFE_METHODS
+from looseleaf.web.http.request_id import HEADER, RequestIds
+from looseleaf.web.http.responses import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from looseleaf.web.http.recent_requests import RecentRequests
+    from looseleaf.web.metrics import Metrics
+
+# A host name of its own keeps our cookies apart from those of other programs at 127.0.0.1.
+OWN_NAME = "looseleaf.localhost"
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]", OWN_NAME)
+ABSOLUTE_TARGET = (
+    "looseleaf.absolute_target"  # set where a request has an absolute target, as for a proxy
+)
+PREFIX = "/wp-json"
+POLICY = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+_NO_STORE = (b"cache-control", b"no-store")
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    _NO_STORE,
+)
+_KEPT_HEADERS = tuple(header for header in HEADERS if header is not _NO_STORE)
+_POLICY = (b"content-security-policy", POLICY)
+EVERY_HEADER = (*HEADERS, _POLICY)
+OWN_POLICY = "looseleaf.policy"  # set where a response has its own Content-Security-Policy
+OWN_CACHING = "looseleaf.caching"  # set where an answer says itself how long it may be kept
+HEADERS_BY_NAME = "looseleaf.headers"  # the headers of a request by name, for the fast path
+_CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
+_NO_BODY = frozenset((None, b"0"))
+_OWN_SITES = (b"same-origin", b"none")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
+_MOST_PORT = 65_535
+_MAX_CACHED = 64
+
+
+class Guard:
+    """Refuses unsafe requests, and adds the same headers to every response."""
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: Iterable[str], metrics: Metrics, recent: RecentRequests
+    ) -> None:
+        self.app = app
+        self.hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
+        self.metrics, self.recent = metrics, recent
+        self._allowed_hosts: set[str] = set()  # Host headers that were checked
+        self._request_ids = RequestIds()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request, and pass it on."""
+        if scope["type"] != "http":
+            await self._pass_other(scope, receive, send)
+            return
+        start_time, status = time.perf_counter(), 0
+        refusal_response = self._refuse(scope)
+        request_id = (HEADER, self._request_ids.identify(scope, scope[HEADERS_BY_NAME]))
+        is_sending = not _NO_BODY.issuperset(
+            (scope[HEADERS_BY_NAME].get(b"content-length"), scope[HEADERS_BY_NAME].get(_CHUNKED))
+        )
+
+        async def receive_and_track() -> Message:
+            nonlocal is_sending
+            message = await receive()
+            is_sending = bool(message.get("more_body"))
+            return message
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                common = HEADERS if scope.get(OWN_CACHING) is None else _KEPT_HEADERS
+                headers = message["headers"] = [
+                    *message.get("headers", ()),
+                    *common,
+                    request_id,
+                ]
+                if scope.get(OWN_POLICY) is None:
+                    headers.append(_POLICY)
+                if is_sending:
+                    # The response does not wait for the rest of the body, which nobody reads.
+                    headers.append(_CLOSE)
+            await send(message)
+
+        try:
+            receive_body = receive_and_track if is_sending else receive
+            await (refusal_response or self.app)(
+                _without_prefix(scope), receive_body, send_with_headers
+            )
+        finally:
+            seconds = time.perf_counter() - start_time
+            self.metrics.count(scope, status, seconds)
+            self.recent.add(scope, status, seconds)
+            request_log.write(scope, status, seconds)
+
+    def _is_allowed(self, host: str) -> bool:
+        """Say whether a Host header is well formed and names this server."""
+        parts = _HOST.fullmatch(host)
+        if parts is None or int(parts[2] or 0) > _MOST_PORT or parts[1] not in self.hosts:
+            return False
+        if len(self._allowed_hosts) < _MAX_CACHED:
+            self._allowed_hosts.add(host)
+        return True
+
+    async def _pass_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        headers: dict[bytes, bytes] = {}
+        scope[HEADERS_BY_NAME] = headers
+        for name, content in scope["headers"]:
+            if name == b"host" and b"host" in headers:
+                return refusal(
+                    400, "host_not_allowed", "The request has more than one Host header."
+                )
+            headers[name] = content
+        if ABSOLUTE_TARGET in scope:
+            message = (
+                "The target of a request is a path, such as /health: this server is not a proxy."
+            )
+            return refusal(400, "invalid_request", message)
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if host not in self._allowed_hosts and not self._is_allowed(host):
+            message = "This server does not answer to that name. Its operator can allow it."
+            return refusal(400, "host_not_allowed", message)
+        if "\ufffd" in scope["path"] and not _is_utf8(scope):
+            return refusal(400, "invalid_name", "The address is not UTF-8.")
+        if scope["method"] in SAFE_METHODS:
+            return None
+        if _is_foreign(headers, host):
+            message = "A page of another site sent this request; only our own may."
+            return refusal(403, "cross_site", message)
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding not in (b"identity", b""):
+            message = "Send the body as it is: no Content-Encoding is understood."
+            return refusal(415, "unsupported_encoding", message)
+        return None
+
+
+def _is_foreign(headers: dict[bytes, bytes], host: str) -> bool:
+    """Say whether a request comes from another site's page, according to the browser."""
+    site = headers.get(b"sec-fetch-site")
+    if site is not None and site not in _OWN_SITES:
+        return True
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    return origin.decode("latin-1").lower().partition("://")[2] != host
+
+
+def _is_utf8(scope: Scope) -> bool:
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _without_prefix(scope: Scope) -> Scope:
+    """Treat `/wp-json/…` like `/…`."""
+    path = scope["path"]
+    if path.startswith(PREFIX + "/"):
+        scope["path"] = path[len(PREFIX) :]
+    return scope

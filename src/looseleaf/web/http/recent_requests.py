@@ -1,0 +1,50 @@
+"""The last requests of this process, kept in memory for the admin site; their number is bounded."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from looseleaf.times import now
+from looseleaf.web.http.request_id import request_id_of
+from looseleaf.web.http.request_log import path_for_people
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+MOST_PATH = 200  # characters of an address that are kept
+
+
+class RecentRequest(NamedTuple):
+    """One request that was answered; status 0 is one that was given up."""
+
+    time: float
+    method: str
+    path: str  # without the query, which may hold what was searched for
+    status: int
+    seconds: float
+    request_id: str
+
+
+class RecentRequests:
+    """A ring of the newest requests; the oldest one makes room."""
+
+    def __init__(self, capacity: int = 500) -> None:
+        self.capacity = capacity
+        self._entries: deque[RecentRequest] = deque(maxlen=capacity)
+
+    def add(self, scope: Scope, status: int, seconds: float) -> None:
+        """Keep one request."""
+        entry = RecentRequest(
+            now(),
+            scope["method"],
+            path_for_people(scope)[:MOST_PATH],
+            status,
+            seconds,
+            request_id_of(scope),
+        )
+        self._entries.append(entry)
+
+    def newest_first(self) -> list[RecentRequest]:
+        """List what is kept."""
+        return list(reversed(self._entries.copy()))

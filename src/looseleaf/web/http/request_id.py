@@ -1,0 +1,44 @@
+"""The id of a request: the one that its client has chosen, or one that the server gives."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from typing import TYPE_CHECKING
+
+from looseleaf.memory.provenance import REQUEST, Activity, is_activity_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import Scope
+
+HEADER = b"x-request-id"
+_REQUEST_ID = "looseleaf.request_id"  # where a scope has it
+
+
+class RequestIds:
+    """Gives ids to the requests of one process; no two processes give the same ones."""
+
+    def __init__(self) -> None:
+        self._prefix, self._numbers = os.urandom(8).hex(), count(1)
+
+    def identify(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bytes:
+        """Note the id of a request in its scope, and give it as the answer's header has it."""
+        header = headers.get(HEADER)
+        text = header.decode("latin-1") if header is not None else ""
+        if not is_activity_id(text):
+            text = f"{self._prefix}-{next(self._numbers)}"
+        scope[_REQUEST_ID] = text
+        return text.encode("ascii")
+
+
+def request_id_of(scope: Scope) -> str:
+    """Give the id of a request."""
+    identity: str = scope[_REQUEST_ID]
+    return identity
+
+
+def activity_of(scope: Scope) -> Activity:
+    """Give a request as the activity that its changes belong to."""
+    return Activity(REQUEST, request_id_of(scope))

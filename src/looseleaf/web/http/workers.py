@@ -1,0 +1,120 @@
+"""Worker threads, divided so that no kind of work, token or page can occupy all of them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from looseleaf.errors import TooBusy, TookTooLong
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Hashable, Mapping
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+
+Outcome = TypeVar("Outcome")
+# Computing threads delay the event loop, each for a few milliseconds in turn.
+MOST_READING, MOST_READING_OF_ONE = 4, 2
+MOST_WRITING = 40
+MOST_PASSWORDS = 2  # each takes 32 MB and most of a processor
+MOST_WAITING = 200  # for one page, one token, or the hashing of a password
+READ_SECONDS = 60.0
+_PAGE_ARGUMENTS = (
+    "agent",
+    "agent_id",
+    "agent_slug",
+    "user",
+    "user_id",
+    "layer",
+    "file",
+    "filename",
+    "date",
+)
+
+
+class Workers:
+    """The threads of one server."""
+
+    def __init__(self) -> None:
+        self._read_limiter = CapacityLimiter(MOST_READING)
+        self._write_limiter = CapacityLimiter(MOST_WRITING)
+        self._password_limiter = CapacityLimiter(MOST_PASSWORDS)
+        self._readers = Queues("Reading by one credential", MOST_READING_OF_ONE)
+        self._pages = Queues("The page", 1)
+        self._password_queues = Queues("Signing in", MOST_PASSWORDS)
+
+    async def run(
+        self,
+        context: Context,
+        operation: Operation | None,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Outcome],
+    ) -> Outcome:
+        """Run an operation, or, without one, work that only reads."""
+        if operation is None or operation.read_only:
+            return await self.read(context.principal.credential, work)
+        page = page_key(context, operation, arguments)
+        if page is None:
+            return await run_sync(work, limiter=self._write_limiter)
+        # A request that waits for a page waits here, without a thread.
+        async with self._pages.turn(page):
+            return await run_sync(work, limiter=self._write_limiter)
+
+    async def read(self, credential: str, work: Callable[[], Outcome]) -> Outcome:
+        """Run work that only reads, with a limit in total and for each credential."""
+        try:
+            async with asyncio.timeout(READ_SECONDS), self._readers.turn(credential):
+                return await run_sync(work, limiter=self._read_limiter)
+        except TimeoutError:
+            raise TookTooLong(READ_SECONDS) from None
+
+    async def write(self, work: Callable[[], Outcome]) -> Outcome:
+        """Run what changes something, of which the arguments do not name the page."""
+        return await run_sync(work, limiter=self._write_limiter)
+
+    async def hash_password(self, work: Callable[[], Outcome]) -> Outcome:
+        """Run the hashing of a password, at most two at once."""
+        async with self._password_queues.turn(""):
+            return await run_sync(work, limiter=self._password_limiter)
+
+
+class Queues:
+    """Queues by key: a few turns of one key at once, the others in order, up to a limit."""
+
+    def __init__(self, subject: str, limit: int) -> None:
+        self._subject, self._limit = subject, limit
+        self._turns: dict[Hashable, asyncio.Semaphore] = {}
+        self._waiting_counts: dict[Hashable, int] = {}
+
+    @asynccontextmanager
+    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+        """Wait for a turn, or refuse where too many wait already."""
+        if self._waiting_counts.get(key, 0) >= MOST_WAITING:
+            raise TooBusy(self._subject)
+        turns = self._turns.setdefault(key, asyncio.Semaphore(self._limit))
+        self._waiting_counts[key] = self._waiting_counts.get(key, 0) + 1
+        try:
+            async with turns:
+                yield
+        finally:
+            self._waiting_counts[key] -= 1
+            if not self._waiting_counts[key]:
+                del self._waiting_counts[key], self._turns[key]
+
+
+def page_key(
+    context: Context, operation: Operation, arguments: Mapping[str, Any]
+) -> Hashable | None:
+    """Return a key of the page that an operation changes, from its arguments; None without a page.
+
+    Two names of one page are two keys: then the lock of the page decides, as between processes.
+    """
+    if not operation.changes_page:
+        return None
+    page_arguments = tuple(str(arguments.get(name) or "") for name in _PAGE_ARGUMENTS)
+    return (context.principal.agent_id, *page_arguments)

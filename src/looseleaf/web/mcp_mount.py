@@ -1,0 +1,67 @@
+"""The MCP server at `/mcp`, loaded while the web server already answers.
+
+The official SDK takes longer to import than everything else of the server together. A request to
+`/mcp` that comes before it is loaded waits for it; no other request does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from starlette.types import Receive, Scope, Send
+
+    from looseleaf.mcp_server.http import HttpServer
+
+
+class McpMount:
+    """An ASGI application that stands for the MCP server, built in a thread of its own."""
+
+    def __init__(self, build: Callable[[], HttpServer]) -> None:
+        self._build = build
+        self._server: asyncio.Future[HttpServer] | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Load the MCP server and let it serve during the block."""
+        server = self._server = asyncio.get_running_loop().create_future()
+        is_over = asyncio.Event()
+        # One task enters and leaves the server, as its groups of tasks demand.
+        task = asyncio.create_task(self._serve(server, is_over))
+        try:
+            yield
+        finally:
+            is_over.set()
+            await task
+            if not server.done():
+                server.cancel()
+
+    async def _serve(self, ready: asyncio.Future[HttpServer], is_over: asyncio.Event) -> None:
+        try:
+            server = await asyncio.to_thread(self._load)
+        except Exception as error:  # noqa: BLE001 - every request to /mcp is told
+            ready.set_exception(error)
+            ready.exception()  # seen, also where no request comes
+            return
+        async with server.running():
+            ready.set_result(server)
+            await is_over.wait()
+
+    def _load(self) -> HttpServer:
+        server = self._build()
+        # The objects of the SDK stay for good; collecting them as garbage would only take time.
+        gc.collect()
+        gc.freeze()
+        return server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, once the MCP server is loaded."""
+        if self._server is None:
+            raise RuntimeError("the MCP server is called outside `running`")
+        server = await asyncio.shield(self._server)
+        await server(scope, receive, send)

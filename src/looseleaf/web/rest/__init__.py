@@ -1,0 +1,1 @@
+"""The REST routes: tables that name operations, and the OpenAPI document."""

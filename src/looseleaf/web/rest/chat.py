@@ -1,0 +1,203 @@
+"""Chat over REST: an answer as a whole, or as server-sent events while it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.responses import StreamingResponse
+
+from looseleaf.catalog import dispatch
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.schemas.arguments import arguments
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.chat.events import event_document
+from looseleaf.errors import Forbidden, LooseleafError, Unauthenticated, Unavailable
+from looseleaf.operations import chat
+from looseleaf.web.http.bodies import media_type, parse_object
+from looseleaf.web.http.responses import answer, encode_json, of_error
+from looseleaf.web.rest.arguments import combine, from_query
+from looseleaf.web.rest.calls import authenticator_of, body_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.chat.events import Event
+
+SEND, CONTINUE = "datamachine/send-message", "looseleaf/continue-chat"
+EVENTS = "text/event-stream"
+# Turns at once; each waits in a thread of its own, apart from the threads of other requests. The
+# start of a turn takes processor time, and many busy threads would delay other requests.
+MAX_TURNS, MAX_STARTS = 256, 4
+_ALIVE_SECONDS = 15.0
+_CHECK_SECONDS = 0.5  # between two checks whether the credential of a stream is still valid
+_ALIVE = b": still there\n\n"
+
+
+async def send(request: Request) -> Response:
+    """Send a message to an agent; `X-Request-Id` makes it safe to repeat."""
+    return await _talk(request, SEND)
+
+
+async def continue_chat(request: Request) -> Response:
+    """Let an agent answer the last unanswered message."""
+    return await _talk(request, CONTINUE)
+
+
+CHAT_HANDLERS = {SEND: send, CONTINUE: continue_chat}
+
+
+async def _talk(request: Request, name: str) -> Response:
+    context = authenticator_of(request).context(request)
+    operation = find_operation(context, name)
+    dispatch.require_precondition_kept(context, operation)
+    query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
+    media_type(request)
+    body = await parse_object(await body_of(request, operation))
+    streams = _wants_stream(request, body.pop("stream", None))
+    header = request.headers.get("x-request-id")
+    resend = {"request": header} if header and name == SEND else {}
+    fields = combine(from_query(operation, query), body, resend)
+    call_arguments = arguments(operation, fields)
+    threads = _threads(request)
+    events = await run_sync(
+        lambda: _start_turn(context, operation, call_arguments), limiter=threads.start_limiter
+    )
+    if not streams:
+        reply = await run_sync(
+            lambda: chat.collect_reply(context, events), limiter=threads.turn_limiter
+        )
+        return answer(to_json_value(reply))
+    return StreamingResponse(
+        _stream_events(request, context, events),
+        media_type=EVENTS,
+        headers={"cache-control": "no-store"},
+    )
+
+
+def _wants_stream(request: Request, body_flag: object) -> bool:
+    query_flag = request.query_params.get("stream", "")
+    return (
+        body_flag is True
+        or query_flag in ("1", "true")
+        or EVENTS in request.headers.get("accept", "")
+    )
+
+
+def _start_turn(
+    context: Context, operation: Operation, call_arguments: dict[str, Any]
+) -> Iterator[Event]:
+    """Start a turn, or raise its error before anything is sent."""
+    page_owner = call_arguments.pop("where", None)
+    try:
+        events = chat.begin_turn(context, call_arguments, page_owner)
+    except Forbidden as refusal:
+        dispatch.record(context, operation, call_arguments, refusal)
+        raise
+    dispatch.record(context, operation, call_arguments)
+    return events
+
+
+async def _stream_events(
+    request: Request, context: Context, events: Iterator[Event]
+) -> AsyncIterator[bytes]:
+    """Send each event as it comes; the turn goes on when its reader disconnects.
+
+    A credential that is revoked ends the stream at once, and the turn before its next step.
+    """
+    inbox = _run_turn(request, events)
+    silent = 0.0
+    while True:
+        try:
+            part = await asyncio.wait_for(inbox.get(), _CHECK_SECONDS)
+        except TimeoutError:
+            part, silent = b"", silent + _CHECK_SECONDS
+        if part is None:
+            return
+        if not _is_current(context):
+            yield _encode_error(
+                request, Unauthenticated("The credential of this stream was revoked")
+            )
+            return
+        if silent >= _ALIVE_SECONDS:
+            part = _ALIVE
+        if part:
+            silent = 0.0
+            yield part
+
+
+def _run_turn(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes | None]:
+    """Run the turn in a thread, with or without a reader; None in the queue is its end."""
+    loop, inbox = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+
+    def put(part: bytes | None) -> None:
+        with suppress(RuntimeError):  # the server is closing; the turn still ends normally
+            loop.call_soon_threadsafe(inbox.put_nowait, part)
+
+    def pull() -> None:
+        try:
+            for event in events:
+                put(_encode_event(event_document(event)))
+        except LooseleafError as error:
+            put(_encode_error(request, error))
+        except Exception as error:  # noqa: BLE001 - the headers are sent, so the error is an event
+            sys.stderr.write(f"looseleaf: a turn failed: {type(error).__name__}: {error}\n")
+            put(
+                _encode_event(
+                    {"event": "error", "code": "internal_error", "message": "Look at the log."}
+                )
+            )
+        finally:
+            put(None)
+
+    threads = _threads(request)
+    turn_future = asyncio.ensure_future(run_sync(pull, limiter=threads.turn_limiter))
+    threads.turns.add(turn_future)
+    turn_future.add_done_callback(threads.turns.discard)
+    return inbox
+
+
+def _is_current(context: Context) -> bool:
+    try:
+        return context.is_current()
+    except Unavailable:
+        return True  # the next check asks the database again; a turn needs it as well
+
+
+def _encode_event(document: dict[str, Any]) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (
+        document["event"].encode(),
+        encode_json(to_json_value(document)),
+    )
+
+
+def _encode_error(request: Request, error: LooseleafError) -> bytes:
+    body = of_error(request, error).body
+    return b"event: error\ndata: %s\n\n" % bytes(body)
+
+
+class Threads:
+    """The threads of conversations, and the turns that run in them."""
+
+    def __init__(self) -> None:
+        self.turn_limiter = CapacityLimiter(MAX_TURNS)
+        self.start_limiter = CapacityLimiter(MAX_STARTS)
+        self.turns: set[asyncio.Future[None]] = set()  # a reference, or they would be garbage
+
+
+def _threads(request: Request) -> Threads:
+    """Return the threads of this server, created in the loop that uses them."""
+    state = request.app.state
+    if not hasattr(state, "chat_threads"):
+        state.chat_threads = Threads()
+    threads: Threads = state.chat_threads
+    return threads

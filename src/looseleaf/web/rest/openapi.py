@@ -1,0 +1,197 @@
+"""The OpenAPI document, derived from the catalog and the table of endpoints."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.web.rest.abilities import ABILITIES, all_operations
+from looseleaf.web.rest.answer_schemas import endpoint_schema, name_schemas, run_schema
+from looseleaf.web.rest.arguments import accepted_schema
+from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
+from looseleaf.web.rest.openapi_paths import CONDITIONS, own_paths, page_paths
+from looseleaf.web.rest.paging import PARAMETERS
+from looseleaf.web.rest.statuses import failures, success
+from looseleaf.web.uploads import UPLOAD
+
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.web.rest.endpoints import Endpoint
+
+    Document = dict[str, Any]
+
+ABOUT = (
+    "Persistent memory for AI agents, kept as Markdown pages. Every path is there a second time "
+    "under /wp-json."
+)
+SECURITY: Document = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A token."},
+    "basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "A login and an application password.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "looseleaf_session_8765",
+        "description": "A person who signed in; changes also need the header X-CSRF-Token. The "
+        "name ends with the port of the server, and begins with __Host- over HTTPS.",
+    },
+}
+
+
+def document(context: Context) -> Document:
+    """Describe everything that the server answers."""
+    paths: Document = {}
+    for endpoint in ENDPOINTS:
+        operation = find_operation(context, endpoint.operation)
+        description = _endpoint(endpoint, operation)
+        paths.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method.lower()] = description
+    for path, methods in {**page_paths(context), **own_paths()}.items():
+        paths.setdefault(path, {}).update(methods)
+    for operation in all_operations(context):
+        paths[f"{ABILITIES}/{operation.name}/run"] = _ability(operation)
+    schemas: Document = {"Error": ERROR}
+    paths = name_schemas(paths, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Looseleaf", "version": version("looseleaf"), "description": ABOUT},
+        "paths": paths,
+        "components": {"securitySchemes": SECURITY, "schemas": schemas},
+        "security": [{name: []} for name in SECURITY],
+    }
+
+
+UPLOAD_FORM: Document = {
+    "multipart/form-data": {
+        "schema": {
+            "type": "object",
+            "required": ["file"],
+            "properties": {
+                "file": {"type": "string", "format": "binary"},
+                "flow_step_id": {"type": "string"},
+                "flow_id": {"type": "string"},
+                "pipeline_id": {"type": "string"},
+            },
+        }
+    }
+}
+ERROR: Document = {
+    "type": "object",
+    "required": ["code", "message", "data"],
+    "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "data": {
+            "type": "object",
+            "required": ["status"],
+            "properties": {"status": {"type": "integer"}},
+        },
+    },
+}
+
+
+def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
+    shape = accepted_schema(operation)
+    error_statuses = (502,) if operation.permission == "chat" else ()
+    in_path = {part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")}
+    fixed_names = {name for name, _ in endpoint.fixed_arguments}
+    rest = {
+        name: property_schema
+        for name, property_schema in shape["properties"].items()
+        if name not in in_path and name not in fixed_names
+    }
+    required = [name for name in shape["required"] if name in rest]
+    parameters = [_path_parameter(name, shape["properties"]) for name in sorted(in_path)]
+    description: Document = {
+        "operationId": _identity(endpoint.method, endpoint.path),
+        "summary": operation.summary,
+        "description": f"The operation `{operation.name}`; it takes `{operation.permission}`.",
+        "tags": [endpoint.path.split("/")[1]],
+        "responses": {
+            str(endpoint.status): success(schema=endpoint_schema(operation)),
+            **failures(endpoint.method, *error_statuses),
+        },
+    }
+    if endpoint.method in ("GET", "DELETE"):
+        parameters += [
+            _parameter(name, property_schema, "query", is_required=name in required)
+            for name, property_schema in rest.items()
+        ]
+        if endpoint.method == "GET":
+            parameters += PARAMETERS
+    else:
+        description["requestBody"] = body(rest, required)
+        if endpoint.whole_body:
+            any_object = {"type": "object"}
+            description["requestBody"]["content"] = {"application/json": {"schema": any_object}}
+    if operation.name == UPLOAD:
+        description["requestBody"]["content"] |= UPLOAD_FORM
+    if operation.changes_page:
+        parameters += CONDITIONS
+    return description | {"parameters": parameters}
+
+
+def _identity(method: str, path: str) -> str:
+    words = path.replace("{", "by-").replace("}", "").strip("/").replace("/", "-")
+    return f"{method.lower()}-{words}"
+
+
+def _parameter(name: str, shape: Document, place: str, *, is_required: bool) -> Document:
+    text = shape.get("description", "")
+    if "anyOf" in shape:  # a query has no null: what is not said is null
+        options = [option for option in shape["anyOf"] if option.get("type") != "null"]
+        shape = options[0] if len(options) == 1 else {**shape, "anyOf": options}
+    parameter_schema = {key: keyword for key, keyword in shape.items() if key != "description"}
+    return {
+        "name": name,
+        "in": place,
+        "required": is_required,
+        "description": text,
+        "schema": parameter_schema,
+    }
+
+
+def _path_parameter(name: str, properties: Document) -> Document:
+    text = properties[name]["description"]
+    return _parameter(name, {"type": "string", "description": text}, "path", is_required=True)
+
+
+def body(
+    properties: Document, required: list[str], alternatives: list[Document] | None = None
+) -> Document:
+    """Describe a JSON body; `alternatives` are arguments that may be given under several names."""
+    shape = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+    if alternatives:
+        shape["allOf"] = alternatives
+    return {
+        "required": bool(required or alternatives),
+        "content": {"application/json": {"schema": shape}},
+    }
+
+
+def _ability(operation: Operation) -> Document:
+    shape = accepted_schema(operation)
+    error_statuses = (502,) if operation.permission == "chat" else ()
+    description: Document = {
+        "operationId": f"run-{operation.name.replace('/', '-')}",
+        "summary": operation.summary,
+        "description": f"It takes `{operation.permission}`.",
+        "tags": ["abilities"],
+        "requestBody": body(shape["properties"], shape["required"], shape.get("allOf", [])),
+        "responses": {
+            "200": success(schema=run_schema(operation)),
+            **failures("POST", *error_statuses),
+        },
+    }
+    if operation.changes_page:
+        description["parameters"] = CONDITIONS
+    return {"post": description}

@@ -1,0 +1,276 @@
+"""What the OpenAPI document says of addresses that are no plain table of operations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.memory.scope import LAYERS
+from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
+from looseleaf.web.rest.answer_schemas import change_schema, list_of, page_schema, record
+from looseleaf.web.rest.arguments import accepted_schema
+from looseleaf.web.rest.endpoints import DAY, NAMESPACE
+from looseleaf.web.rest.pages import DELETE, DELETE_DAY, READ, READ_DAY, WRITE, WRITE_DAY
+from looseleaf.web.rest.statuses import failures, success
+from looseleaf.web.webhooks import ADDRESS
+
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+
+    Document = dict[str, Any]
+
+_FILE = f"{NAMESPACE}/files/agent/{{file}}"
+_PAGE_FAILURES = (406, 412)
+_TEXT = {"schema": {"type": "string"}}
+
+
+def page_paths(context: Context) -> Document:
+    """Describe a page and a day at their own addresses."""
+    parts = (("year", 4), ("month", 2), ("day", 2))
+    day = [
+        _describe_parameter(
+            name, "path", {"type": "string", "pattern": f"^[0-9]{{{size}}}$"}, f"The {name}."
+        )
+        for name, size in parts
+    ]
+    names = ("section", "position")
+    page = _PagePaths(context, "page", (READ, WRITE, DELETE))
+    file = [page.describe_parameter(READ, "file", "path", {"type": "string"})]
+    section = [
+        page.describe_parameter(READ, name, "query", {"type": kind})
+        for name, kind in zip(names, ("string", "integer"), strict=True)
+    ]
+    return {
+        _FILE: page.methods(file, section),
+        DAY: _PagePaths(context, "day", (READ_DAY, WRITE_DAY, DELETE_DAY)).methods(day, []),
+    }
+
+
+class _PagePaths:
+    """The methods of a page or a day; each parameter has the text of its operation."""
+
+    def __init__(self, context: Context, noun: str, names: tuple[str, str, str]) -> None:
+        self._noun = noun
+        self._read_name, self._write_name, self._delete_name = names
+        self._operations = {name: find_operation(context, name) for name in names}
+
+    def describe_parameter(
+        self, operation: str, name: str, place: str, shape: Document
+    ) -> Document:
+        """Describe a parameter by what it means to an operation."""
+        property_schema = accepted_schema(self._operations[operation])["properties"][name]
+        return _describe_parameter(name, place, shape, property_schema["description"])
+
+    def _whose(self, operation: str) -> list[Document]:
+        kinds: Document = {
+            "agent": {"type": "string"},
+            "agent_id": {"type": "integer"},
+            "agent_slug": {"type": "string"},
+            "user": {"type": "integer"},
+            "user_id": {"type": "integer"},
+            "layer": {"type": "string", "enum": list(LAYERS)},
+        }
+        return [
+            self.describe_parameter(operation, name, "query", kind) for name, kind in kinds.items()
+        ]
+
+    def methods(self, place: list[Document], read_parameters: list[Document]) -> Document:
+        """Describe what one can do at the address."""
+        noun = self._noun
+        past = self.describe_parameter(self._read_name, "as_of", "query", {"type": "string"})
+        shrink = self.describe_parameter(
+            self._write_name, "allow_shrink", "query", {"type": "boolean"}
+        )
+        methods: Document = {
+            "get": {
+                "summary": f"Read a {noun}: JSON, or its raw bytes where Accept asks for text.",
+                "parameters": [
+                    *place,
+                    *self._whose(self._read_name),
+                    past,
+                    *read_parameters,
+                    *CONDITIONS,
+                ],
+                "responses": {
+                    "200": _page_answer(page_schema(self._operations[self._read_name])),
+                    "304": {"description": "The reader has this version already."},
+                    **failures("GET", *_PAGE_FAILURES),
+                },
+            },
+            "delete": {
+                "summary": f"Delete a {noun}; its text stays in the history.",
+                "parameters": [*place, *self._whose(self._delete_name), *CONDITIONS],
+                "responses": {
+                    "200": success(schema=change_schema(self._operations[self._delete_name])),
+                    **failures("DELETE", 412),
+                },
+            },
+        }
+        for method in ("put", "post", "patch"):
+            methods[method] = {
+                "summary": f"Replace or create a {noun}, by the raw body or by JSON.",
+                "parameters": [*place, *self._whose(self._write_name), shrink, *CONDITIONS],
+                "requestBody": _CONTENT,
+                "responses": {
+                    "200": success(
+                        "The page was replaced or created, or said so already.",
+                        change_schema(self._operations[self._write_name]),
+                    ),
+                    **failures("PUT", 412),
+                },
+            }
+        for method, description in methods.items():
+            description |= {"operationId": f"{method}-{noun}", "tags": ["files"]}
+        return methods
+
+
+def _describe_parameter(name: str, place: str, shape: Document, text: str) -> Document:
+    return {
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "description": text,
+        "schema": shape,
+    }
+
+
+CONDITIONS = [
+    {
+        "name": name,
+        "in": "header",
+        "description": told,
+        "schema": {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*")$'},
+    }
+    for name, told in (
+        ("If-Match", "Only if the page is this version (its ETag); * is any."),
+        ("If-None-Match", "Only if the page is not this version; * is only if there is none."),
+    )
+]
+_CONTENT: Document = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {"content": {"type": "string"}},
+                "required": ["content"],
+            }
+        },
+        "text/markdown": {"schema": {"type": "string", "minLength": 1}},
+        "text/plain": {"schema": {"type": "string", "minLength": 1}},
+    },
+}
+
+
+def _page_answer(schema: Document) -> Document:
+    answer = success("The page, with its version as ETag.", schema)
+    answer["content"] |= {"text/markdown": _TEXT, "text/plain": _TEXT}
+    answer["headers"] = {"ETag": {"description": "The version.", "schema": {"type": "string"}}}
+    return answer
+
+
+def own_paths() -> Document:
+    """Describe what is about the server itself."""
+    public: Document = {"security": []}
+    name = [_describe_parameter("name", "path", {"type": "string"}, "The name of the operation.")]
+    health: Document = {
+        str(status): {
+            "description": text,
+            "content": {"application/json": {"schema": {"type": "object"}}},
+        }
+        for status, text in ((200, "All is well."), (503, "Degraded; it says why."))
+    }
+    sign_in = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("link", "login", "password")},
+        "additionalProperties": False,
+    }
+    return {
+        ABILITIES: {"get": _describe_ability_list()},
+        f"{ABILITIES}/{{name}}": {"get": _describe_ability(name)},
+        OPERATIONS: {
+            "get": _describe_own_path("List every operation, in our own envelope.", "GET")
+        },
+        f"{OPERATIONS}/{{name}}": {
+            "get": _describe_own_path(
+                "Describe one operation, in our own envelope.", "GET", parameters=name
+            ),
+            "post": _describe_own_path(
+                "Run any operation; its whole result in our own envelope.",
+                "POST",
+                parameters=name,
+                requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
+            ),
+        },
+        ADDRESS: {
+            "post": _describe_own_path(
+                "Wake the job that waits at this one-time address; the secret is the proof.",
+                "POST",
+                parameters=[
+                    {"name": part, "in": "path", "required": True, "schema": {"type": "string"}}
+                    for part in ("job", "step", "secret")
+                ],
+                requestBody={"content": {"application/json": {"schema": {"type": "object"}}}},
+            )
+            | public
+        },
+        "/session": {"get": _describe_own_path("Say who one is here.", "GET")},
+        "/login": {
+            "post": _describe_own_path(
+                "Begin a session by a one-time link, or by login and password.",
+                "POST",
+                requestBody={
+                    "required": True,
+                    "content": {"application/json": {"schema": sign_in}},
+                },
+            )
+            | public
+        },
+        "/logout": {"post": _describe_own_path("End the session.", "POST")},
+        "/health": {
+            "get": {"summary": "Is all well?", "tags": ["server"], "responses": health} | public
+        },
+        "/metrics": {
+            "get": {
+                "summary": "Figures for Prometheus; it takes view_logs.",
+                "tags": ["server"],
+                "responses": {
+                    "200": {"description": "Text.", "content": {"text/plain": _TEXT}},
+                    **failures("GET"),
+                },
+            }
+        },
+    }
+
+
+_TEXT_FIELD, _OBJECT_FIELD = {"type": "string"}, {"type": "object"}
+_ABILITY: Document = {"title": "Ability"} | record(
+    {
+        "name": _TEXT_FIELD,
+        "label": _TEXT_FIELD,
+        "description": _TEXT_FIELD,
+        "category": _TEXT_FIELD,
+        "input_schema": _OBJECT_FIELD,
+        "output_schema": _OBJECT_FIELD,
+        "meta": _OBJECT_FIELD,
+    }
+)
+
+
+def _describe_ability_list() -> Document:
+    answer = success("An array, as WordPress gives it.", list_of(_ABILITY))
+    return _describe_own_path("List every operation with its schemas.", "GET") | {
+        "responses": {"200": answer, **failures("GET")}
+    }
+
+
+def _describe_ability(name: list[Document]) -> Document:
+    answer = success("An object, as WordPress gives it.", _ABILITY)
+    return _describe_own_path("Describe one operation.", "GET", parameters=name) | {
+        "responses": {"200": answer, **failures("GET")}
+    }
+
+
+def _describe_own_path(summary: str, method: str, **parts: Any) -> Document:  # noqa: ANN401 - parts of the document
+    responses = {"200": success(), **failures(method)}
+    return {"summary": summary, "tags": ["server"], "responses": responses, **parts}

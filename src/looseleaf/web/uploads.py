@@ -1,0 +1,130 @@
+"""Uploads over REST: one file of a form, streamed to disk within the limits of the settings."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect
+
+from looseleaf.catalog import dispatch
+from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.errors import Forbidden
+from looseleaf.operations.workflow_files import find_folder, receive_file
+from looseleaf.web.http.bodies import media_type, parse_object
+from looseleaf.web.http.request_errors import Problem, too_large
+from looseleaf.web.http.responses import answer
+from looseleaf.web.rest.arguments import combine, from_query
+from looseleaf.web.rest.calls import authenticator_of, body_of, invoke, workers_of
+from looseleaf.web.rest.plugin_errors import plugin_errors
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from looseleaf.catalog.context import Context
+
+UPLOAD = "datamachine/upload-flow-file"
+FORM = "multipart/form-data"
+OVERHEAD = 65_536  # bytes of a form besides its file: borders, headers and fields
+_MOST_FIELDS = 8
+_MOST_FIELD_BYTES = 4_096
+_PART_BYTES = 1_048_576
+_PATIENCE = 10  # times as long as another body may take
+
+
+async def upload_file(request: Request) -> Response:
+    """Store the file of a form, or of a JSON body in base64, for a flow or a pipeline."""
+    context = authenticator_of(request).context(request)
+    operation = find_operation(context, UPLOAD)
+    dispatch.require_precondition_kept(context, operation)
+    query = from_query(operation, request.query_params.multi_items())
+    if not request.headers.get("content-type", "").lower().startswith(FORM):
+        media_type(request)
+        body = await parse_object(await body_of(request, operation))
+        arguments = combine(query, body)
+        with plugin_errors(UPLOAD, arguments):
+            return answer({"files": [await invoke(request, context, operation, arguments)]})
+    upload, fields = await read_form(request)
+    try:
+        arguments = combine(query, fields)
+        place = {name: arguments.pop(name, None) for name in ("flow", "pipeline")}
+        place |= {name: arguments.pop(f"{name}_id", place[name]) for name in ("flow", "pipeline")}
+        step = str(arguments.pop("flow_step_id", "") or "")
+        name = str(arguments.pop("filename", "") or upload.filename or "")
+        if arguments:
+            message = (
+                f"The form has a field {next(iter(arguments))}, which an upload does not take."
+            )
+            raise Problem(400, "invalid_argument", message)
+        target = {"file": name, "flow_step_id": step, **place}
+        work = partial(store_upload, context, target, upload)
+        with plugin_errors(UPLOAD, target):
+            stored = await workers_of(request).run(context, operation, target, work)
+    finally:
+        await upload.close()
+    return answer({"files": [stored]})
+
+
+def store_upload(context: Context, target: dict[str, Any], upload: UploadFile) -> Any:  # noqa: ANN401 - JSON
+    """Store an upload under the permission of the operation, and record it in the audit."""
+    operation = find_operation(context, UPLOAD)
+    acting = context.during(operation.permission)
+    try:
+        folder = find_folder(acting, target["flow_step_id"], target["flow"], target["pipeline"])
+        stored = receive_file(acting, folder, target["file"], _parts(upload))
+    except Forbidden as refusal:
+        dispatch.record(acting, operation, target, refusal)
+        raise
+    dispatch.record(acting, operation, target)
+    return to_json_value(stored)
+
+
+async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
+    """Read a form with one file; large files lie on disk while they arrive."""
+    settings = authenticator_of(request).workspace.settings
+    stream = _bounded(request, settings.max_upload_bytes + OVERHEAD)
+    parser = MultiPartParser(
+        request.headers,
+        stream,
+        max_files=1,
+        max_fields=_MOST_FIELDS,
+        max_part_size=_MOST_FIELD_BYTES,
+    )
+    try:
+        async with asyncio.timeout(settings.request_seconds * _PATIENCE):
+            form = await parser.parse()
+    except TimeoutError:
+        message = "The upload did not arrive in time."
+        raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
+    except (MultiPartException, KeyError) as error:
+        raise Problem(400, "invalid_form", f"The form cannot be read: {error}.") from None
+    except ClientDisconnect:
+        raise Problem(400, "disconnected", "The request ended too early.") from None
+    upload = form.get("file")
+    if not isinstance(upload, UploadFile):
+        await form.close()
+        message = 'The form needs a file: curl -F "file=@notes.txt" -F flow_step_id=…'
+        raise Problem(400, "missing_file", message)
+    fields = {name: field for name, field in form.multi_items() if isinstance(field, str)}
+    return upload, fields
+
+
+async def _bounded(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise too_large(limit)
+        yield part
+
+
+def _parts(upload: UploadFile) -> Iterator[bytes]:
+    while part := upload.file.read(_PART_BYTES):
+        yield part

@@ -1,0 +1,47 @@
+"""The worker inside the server: it starts behind the first answer, which never waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import looseleaf.stores.engine.object_mapper  # noqa: F401 - before requests and the worker share it
+from looseleaf.errors import LooseleafError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from looseleaf.workspace import Workspace
+
+LATEST_SECONDS = 3.0  # after the start, when no request has come
+
+
+class WorkerStart:
+    """Starts the worker of a workspace once, after the first answer or after some seconds."""
+
+    def __init__(self, app: ASGIApp, workspace: Workspace) -> None:
+        self._app, self._workspace = app, workspace
+        self._is_begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and begin afterwards."""
+        if self._is_begun:
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "lifespan":
+            asyncio.get_running_loop().call_later(LATEST_SECONDS, self._begin)
+        await self._app(scope, receive, send)
+        if scope["type"] == "http":
+            self._begin()
+
+    def _begin(self) -> None:
+        if not self._is_begun:
+            self._is_begun = True
+            threading.Thread(target=self._start, name="looseleaf-worker-start", daemon=True).start()
+
+    def _start(self) -> None:
+        try:
+            self._workspace.workflow_jobs().start_worker()
+        except LooseleafError as error:
+            self._workspace.report("Jobs and schedules do not run in this server", error)

@@ -1,0 +1,79 @@
+"""Artifacts of a job: what its steps left, with size and hash, and what it wrote to memory."""
+
+from __future__ import annotations
+
+import hashlib
+
+from looseleaf.values import value
+
+
+@value
+class ArtifactFile:
+    """A file that a job left: its reference, and what its content must be.
+
+    Fields:
+        ref: The reference, such as datamachine://jobs/7/artifacts/transcript/draft.
+        type: The type of the artifact.
+        bytes: The size of the content.
+        sha256: The hash of the content.
+    """
+
+    ref: str
+    type: str
+    bytes: int
+    sha256: str
+
+
+@value
+class DailyMemoryArtifact:
+    """A day of the journal that a job wrote, as a package takes it along.
+
+    Fields:
+        type: agent_daily_memory.
+        agent_id: The agent whose day it is.
+        agent_slug: The slug of that agent.
+        date: The day, as YYYY-MM-DD.
+        source: daily-memory.
+        bundle_relative_path: The place of the day in a bundle.
+        content: The whole day as it is now, or what was written where it cannot be read.
+    """
+
+    type: str
+    agent_id: int
+    agent_slug: str
+    date: str
+    source: str
+    bundle_relative_path: str
+    content: str
+
+
+@value
+class AgentMemoryArtifact:
+    """A page that a job wrote, as a package takes it along.
+
+    Fields:
+        type: agent_memory.
+        agent_id: The agent that wrote it.
+        agent_slug: The slug of that agent.
+        file: The name of the page.
+        layer: The layer of the page.
+        section: The section that was written last; "" where that is not known.
+        source: agent-memory.
+        bundle_relative_path: The place of the page in a bundle.
+        content: The whole page as it is now, or what was written where it cannot be read.
+    """
+
+    type: str
+    agent_id: int
+    agent_slug: str
+    file: str
+    layer: str
+    section: str
+    source: str
+    bundle_relative_path: str
+    content: str
+
+
+def hash_text(text: str) -> str:
+    """Return the sha256 of a text in UTF-8."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,122 @@
+"""Changes of pages that happen once for a job and step, whenever the process dies.
+
+A change carries the key of its effect in its provenance, so that the history of the page answers
+whether it was done. A process that dies after the page was replaced and before the history was
+written leaves a page whose change carries no key; therefore the hash of the new text is noted
+before the page changes. A later run finds the key or the hash, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from looseleaf.errors import HistoryMissing
+from looseleaf.memory.provenance import JOB, Activity
+from looseleaf.memory.store import Missing, content_hash
+from looseleaf.values import changed
+from looseleaf.workflows.job import MemoryWrite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.history import Revision
+    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.store import Change
+    from looseleaf.workflows.step_parts import Intent
+    from looseleaf.workflows.step_run import StepParts, StepRun
+
+
+class _NotEdited(Exception):
+    """The page was left as it is."""
+
+
+def edit_once(
+    run: StepRun, scope: Scope, edit: Callable[[str], str], *, change: Change, part: str = ""
+) -> MemoryWrite:
+    """Change a page by a function of its text, once for the job, the step and the part.
+
+    A step that changes the same page several times names each part, such as the number of the
+    packet. Two processes that run the same step at once change the page once. A page that is not
+    there yet counts as empty.
+    """
+    key = f"{run.effect_key}/{part}" if part else run.effect_key
+    keyed_change = changed(
+        change, provenance=changed(change.provenance, activity=Activity(JOB, key))
+    )
+    while True:
+        intent = run.parts.intents.find(key, scope.key)
+        if intent is not None:
+            _wait_for_writers(run.parts, scope, keyed_change)
+        revision = _find_effect(run.parts, scope, key, intent)
+        if revision is None:
+            revision = _try_edit(run.parts, scope, edit, keyed_change, intent)
+        if revision is not None:
+            return MemoryWrite(
+                scope.layer,
+                scope.user_id,
+                scope.agent_id,
+                scope.filename,
+                revision,
+                change.operation,
+            )
+
+
+def _wait_for_writers(parts: StepParts, scope: Scope, change: Change) -> None:
+    """Wait until the process that noted an intent has changed the page and its history, or died."""
+
+    def leave(_text: str) -> str:
+        raise _NotEdited
+
+    with suppress(_NotEdited):
+        parts.pages.edit(scope, leave, change=change)
+
+
+def _try_edit(
+    parts: StepParts,
+    scope: Scope,
+    edit: Callable[[str], str],
+    change: Change,
+    intent: Intent | None,
+) -> int | None:
+    """Edit the page and return its revision; None where another process noted an intent since."""
+    key = change.provenance.activity.id
+
+    def edit_unless_overtaken(text: str) -> str:
+        nonlocal intent
+        if parts.intents.find(key, scope.key) != intent:
+            raise _NotEdited
+        new_text = edit(text)
+        parts.intents.note(key, scope.key, content_hash(new_text.encode()))
+        # The store asks again where the page was edited outside in the meantime.
+        intent = parts.intents.find(key, scope.key)
+        return new_text
+
+    try:
+        return parts.pages.edit(scope, edit_unless_overtaken, change=change).revision
+    except _NotEdited:
+        return None
+
+
+def _find_effect(parts: StepParts, scope: Scope, key: str, intent: Intent | None) -> int | None:
+    """Return the revision that an effect made; None where the effect is still to be done."""
+    revisions = _list_revisions(parts, scope)
+    for revision in reversed(revisions):
+        if revision.activity == JOB and revision.activity_id == key:
+            return revision.number
+    if intent is None:
+        return None
+    for revision in reversed(revisions):
+        if revision.hash == intent.content_hash:
+            return revision.number
+    if not revisions:
+        page = parts.pages.read(scope)
+        return 0 if not isinstance(page, Missing) and page.hash == intent.content_hash else None
+    return None
+
+
+def _list_revisions(parts: StepParts, scope: Scope) -> list[Revision]:
+    try:
+        return parts.history.revisions(scope)
+    except HistoryMissing:
+        return []

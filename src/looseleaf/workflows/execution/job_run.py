@@ -1,0 +1,198 @@
+"""One run of a job: its steps in their order, each recorded once, until the job can be left."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from looseleaf.errors import JobLost, LooseleafError
+from looseleaf.values import changed, value
+from looseleaf.workflows.execution.plan import read_plan
+from looseleaf.workflows.execution.queue import CANCEL, PAUSE, Release
+from looseleaf.workflows.execution.retries import (
+    describe_error,
+    has_transient_reason,
+    is_transient,
+    wait_seconds,
+)
+from looseleaf.workflows.step import StepOutcome
+from looseleaf.workflows.step_run import StepRun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    from looseleaf.workflows.engine import Engine, JobState
+    from looseleaf.workflows.execution.queue import Hold, JobQueue
+    from looseleaf.workflows.job import Job, JobStatus, StepRecord
+    from looseleaf.workflows.packet import Packet
+    from looseleaf.workflows.step import StepTypes
+    from looseleaf.workflows.step_run import StepParts
+else:
+    Protocol = object
+
+STOP = "stop"  # the worker ends; the job is left to another one
+_ENDS: dict[str, JobStatus] = {
+    "failed": "failed",
+    "no_items": "completed_no_items",
+    "skipped": "agent_skipped",
+    "waiting": "waiting",
+    CANCEL: "cancelled",
+    PAUSE: "paused",
+    STOP: "pending",
+    "retry": "pending",
+}
+
+
+class JobObserver(Protocol):
+    """Is told about jobs as they go on; each call may come again after a crash."""
+
+    def step_ended(self, state: JobState, step_id: str) -> None:
+        """Follow a step whose outcome is recorded."""
+
+    def job_ended(self, job: Job) -> None:
+        """Follow a job that has come to its end."""
+
+
+@value
+class JobParts:
+    """The parts that runs of jobs need.
+
+    Fields:
+        queue: The queue that jobs are taken from.
+        engine: The engine that records parts.
+        step_types: The types of steps.
+        open_parts: Gives the parts that steps of a job may use.
+        observer: Is told about steps and jobs that ended.
+        clock: Gives the time.
+        report: Tells the operator about a fault of ours.
+    """
+
+    queue: JobQueue
+    engine: Engine
+    step_types: StepTypes
+    open_parts: Callable[[Job], StepParts]
+    observer: JobObserver
+    clock: Callable[[], float]
+    report: Callable[[str, Exception], None]
+
+
+class JobRun:
+    """A job while this worker runs it; `wish` gives what people, or the worker, want of it."""
+
+    def __init__(
+        self, parts: JobParts, hold: Hold, state: JobState, wish: Callable[[], str]
+    ) -> None:
+        self._parts, self._hold, self._wish = parts, hold, wish
+        self._job, self._signals = state.job, state.signals
+        self._state = state
+        self._outcomes = dict(state.outcomes)
+        self._plan = read_plan(state.snapshot)
+
+    def run(self, position: int) -> Release:
+        """Run the steps from a position on, and return the state to leave the job in.
+
+        Every step from there on is a part of the engine's run, in the same order after a crash.
+        """
+        for step in self._job.steps[position:]:
+            wish = self._wish()
+            if wish:
+                return Release(_ENDS[wish])
+            result = self._parts.engine.record(step.id, partial(self._run_step, step))
+            if result["status"] != "completed":
+                return self._describe_end(result)
+        return Release("completed")
+
+    def _describe_end(self, result: dict[str, Any]) -> Release:
+        status, reason = result["status"], result.get("reason", "")
+        wait = result.get("seconds", 0.0)
+        not_before = self._parts.clock() + wait if wait else 0.0
+        return Release(_ENDS[status], reason, not_before, is_retry=status == "retry")
+
+    def _run_step(self, step: StepRecord) -> dict[str, Any]:
+        """Run a step unless its outcome is recorded; return plain JSON for the engine."""
+        outcome = self._outcomes.get(step.id)
+        if outcome is None:
+            attempt = self._parts.queue.begin_step(self._hold, step.id)
+            result = self._attempt(step, attempt)
+            if isinstance(result, dict):
+                return result
+            outcome = self._parts.queue.end_step(self._hold, step.id, result)
+        if outcome.status == "waiting":
+            return {"status": "waiting", "reason": outcome.reason, "seconds": outcome.wait_seconds}
+        self._outcomes[step.id] = outcome
+        state = changed(self._state, outcomes=dict(self._outcomes))
+        self._parts.observer.step_ended(state, step.id)
+        return {"status": outcome.status, "reason": outcome.reason}
+
+    def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | dict[str, Any]:
+        """Run the function of a step; a dictionary says that nothing is to be recorded of it."""
+        stop_wishes: list[str] = []
+
+        def is_cancelled() -> bool:
+            wish = self._wish()
+            if wish in {CANCEL, STOP}:
+                stop_wishes.append(wish)
+            return bool(stop_wishes)
+
+        try:
+            outcome = self._call(step, attempt, is_cancelled)
+        except JobLost:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a step does, its job comes to an end
+            if stop_wishes:
+                return {"status": stop_wishes[-1]}
+            if not isinstance(error, LooseleafError):
+                self._parts.report(f"The step {step.id} of job {self._job.id} failed", error)
+            reason = describe_error(error)
+            return self._retry(reason) if is_transient(error) else _failure(reason)
+        if stop_wishes:
+            return {"status": stop_wishes[-1]}
+        if outcome.status == "failed" and has_transient_reason(outcome.reason):
+            return self._retry(outcome.reason)
+        return outcome
+
+    def _call(
+        self, step: StepRecord, attempt: int, is_cancelled: Callable[[], bool]
+    ) -> StepOutcome:
+        step_type = self._parts.step_types.get(step.type)
+        plan, definition = self._plan, self._plan.pipeline.step(step.id)
+        if definition is None:
+            raise KeyError(step.id)
+        run = StepRun(
+            self._job,
+            plan.pipeline,
+            plan.flow,
+            definition,
+            plan.flow.settings_of(definition),
+            self._packets(step),
+            self._parts.open_parts(self._job),
+            is_cancelled,
+            partial(self._parts.queue.report_progress, self._hold, step.id),
+            attempt,
+            self._signals.get(step.id),
+        )
+        outcome = step_type.run(run)
+        for packet in outcome.packets:
+            self._parts.step_types.packets.check(packet)
+        return outcome
+
+    def _packets(self, step: StepRecord) -> tuple[Packet, ...]:
+        """Return the packets of the steps before, newest first, and those of the start."""
+        packets = list(self._plan.packets)
+        for earlier in self._job.steps:
+            if earlier.id == step.id:
+                break
+            outcome = self._outcomes.get(earlier.id)
+            packets[:0] = outcome.packets if outcome else ()
+        return tuple(packets)
+
+    def _retry(self, reason: str) -> StepOutcome | dict[str, Any]:
+        seconds = wait_seconds(reason, self._job.attempts)
+        if seconds is None:
+            return _failure(reason)
+        return {"status": "retry", "reason": reason, "seconds": seconds}
+
+
+def _failure(reason: str) -> StepOutcome:
+    return StepOutcome(status="failed", reason=reason)

@@ -1,0 +1,104 @@
+"""The plan of a job: pipeline, flow and first packets as they were when the job started.
+
+A job runs by its plan, which is kept with it as plain JSON, whatever happens to the definitions
+afterwards.
+"""
+
+from __future__ import annotations
+
+from looseleaf.values import as_dict, changed, value
+from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
+from looseleaf.workflows.job import DIRECT, NewJob, StepRecord
+from looseleaf.workflows.packet import Packet, parse_packet
+from looseleaf.workflows.pipeline import Pipeline, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.workflows.job import Source
+
+SYSTEM_TASK = "system_task"
+
+
+@value
+class Plan:
+    """What a job runs: a pipeline, a flow and the packets that the first step is given."""
+
+    pipeline: Pipeline
+    flow: Flow
+    packets: tuple[Packet, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as plain JSON."""
+        pipeline = as_dict(self.pipeline)
+        pipeline["steps"] = [as_dict(step) for step in self.pipeline.steps]
+        flow = as_dict(self.flow)
+        flow["prompt_queue"] = [as_dict(prompt) for prompt in self.flow.prompt_queue]
+        flow["schedule"] = as_dict(self.flow.schedule)
+        packets = [packet.to_json() for packet in self.packets]
+        return {"pipeline": pipeline, "flow": flow, "packets": packets}
+
+
+def read_plan(snapshot: Mapping[str, Any]) -> Plan:
+    """Read a plan from plain JSON."""
+    pipeline, flow = dict(snapshot["pipeline"]), dict(snapshot["flow"])
+    pipeline["steps"] = tuple(Step(**step) for step in pipeline["steps"])
+    pipeline["memory_files"] = tuple(pipeline["memory_files"])
+    flow["memory_files"] = tuple(flow["memory_files"])
+    flow["prompt_queue"] = tuple(QueuedPrompt(**prompt) for prompt in flow["prompt_queue"])
+    flow["schedule"] = Schedule(**flow["schedule"])
+    packets = tuple(map(parse_packet, snapshot["packets"]))
+    return Plan(Pipeline(**pipeline), Flow(**flow), packets)
+
+
+def plan_flow_job(
+    plan: Plan, *, model: str = "", key: str = "", source: Source = "pipeline"
+) -> NewJob:
+    """Return the job that runs a flow."""
+    pipeline, flow = plan.pipeline, plan.flow
+    return NewJob(
+        f"{pipeline.name}: {flow.name}" if flow.name != pipeline.name else flow.name,
+        plan.to_json(),
+        tuple(StepRecord(step.id, step.type, step.title) for step in pipeline.steps),
+        source=source,
+        pipeline_id=pipeline.id,
+        flow_id=flow.id,
+        agent_id=flow.agent_id or pipeline.agent_id,
+        user_id=flow.user_id or pipeline.user_id,
+        model=model,
+        idempotency_key=key,
+    )
+
+
+def plan_direct_job(
+    label: str,
+    steps: tuple[Step, ...],
+    *,
+    agent_id: int = 0,
+    user_id: int = 0,
+    packets: tuple[Packet, ...] = (),
+    source: Source = "direct",
+) -> NewJob:
+    """Return a job that runs steps without a pipeline of its own."""
+    pipeline = Pipeline(0, DIRECT, label, agent_id, user_id, steps=steps)
+    flow = Flow(0, 0, DIRECT, label, agent_id, user_id)
+    return plan_flow_job(Plan(pipeline, flow, packets), source=source)
+
+
+def plan_task_job(
+    task_type: str,
+    params: Mapping[str, Any],
+    *,
+    label: str,
+    agent_id: int = 0,
+    user_id: int = 0,
+    key: str = "",
+    not_before: float = 0.0,
+) -> NewJob:
+    """Return a job that runs one system task."""
+    settings = {"task_type": task_type, "params": dict(params)}
+    step = Step("task", SYSTEM_TASK, label, settings)
+    job = plan_direct_job(label, (step,), agent_id=agent_id, user_id=user_id, source="system")
+    return changed(job, task_type=task_type, idempotency_key=key, not_before=not_before)

@@ -1,0 +1,119 @@
+"""The contracts of what workers share: the queue of jobs, their holds, and signs of life."""
+
+from __future__ import annotations
+
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    from looseleaf.workflows.engine import JobState
+    from looseleaf.workflows.job import Job, JobStatus
+    from looseleaf.workflows.step import StepOutcome
+else:
+    Protocol = object
+
+CANCEL, PAUSE = "cancel", "pause"
+
+
+@value
+class Limits:
+    """How many jobs run at once; 0 for no limit.
+
+    Fields:
+        per_agent: Jobs of one agent, in all workers together.
+        per_model: Jobs with one model, in all workers together.
+    """
+
+    per_agent: int = 0
+    per_model: int = 0
+
+
+@value
+class Hold:
+    """A job that a worker runs; another worker that takes the job ends the hold.
+
+    Fields:
+        job_id: The job.
+        worker: The id of the worker.
+        run: The number of times that a worker has taken the job.
+        position: The position of the first step to run.
+    """
+
+    job_id: int
+    worker: str
+    run: int
+    position: int
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run in the engine."""
+        return format_run_id(self.job_id, self.run)
+
+
+def format_run_id(job_id: int, run: int) -> str:
+    """Return the id under which the engine knows a run of a job."""
+    return f"job-{job_id}-run-{run}"
+
+
+@value
+class Release:
+    """The state that a worker leaves a job in.
+
+    Fields:
+        status: The new status.
+        reason: Why the job failed, waits or was skipped.
+        not_before: With pending: no worker takes the job before this time.
+        is_retry: Whether a failure that passes by itself is the reason.
+    """
+
+    status: JobStatus
+    reason: str = ""
+    not_before: float = 0.0
+    is_retry: bool = False
+
+
+class JobQueue(Protocol):
+    """Jobs as workers take, run and leave them; `JobLost` where a hold is another worker's now."""
+
+    def claim(self, worker: str, limits: Limits) -> Hold | None:
+        """Take the oldest job that is due and within the limits."""
+
+    def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
+        """Begin or continue a job that was claimed or adopted, and return what it needs."""
+
+    def begin_step(self, hold: Hold, step_id: str) -> int:
+        """Note that a step begins, and return the number of the attempt."""
+
+    def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
+        """Record an outcome once; return the one that was recorded first."""
+
+    def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
+        """Note how far a step is."""
+
+    def release(self, hold: Hold, release: Release) -> Job:
+        """Leave a job in a state that needs no worker, and return it."""
+
+    def expire(self) -> int:
+        """Let jobs fail that waited too long for a call; return how many there were."""
+
+    def wishes(self, worker: str) -> Mapping[int, str]:
+        """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""
+
+
+class Workers(Protocol):
+    """The processes that run jobs, and their signs of life."""
+
+    def beat(self, worker: str, host: str) -> None:
+        """Note that a worker is alive."""
+
+    def leave(self, worker: str) -> None:
+        """Note that a worker has stopped."""
+
+    def beats(self) -> Mapping[str, int]:
+        """Return all workers that have not left, each with the number of its signs of life."""
+
+    def take_over(self, dead: str, worker: str) -> tuple[tuple[int, str], ...]:
+        """Give the jobs of a dead worker to another one; return each with the id of its run."""

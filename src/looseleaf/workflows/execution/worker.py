@@ -1,0 +1,189 @@
+"""The worker: a thread that takes jobs, fires schedules and adopts the jobs of dead workers."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from functools import partial
+
+from looseleaf.errors import JobLost
+from looseleaf.values import value
+from looseleaf.workflows.engine import RunAbandoned
+from looseleaf.workflows.execution.deaths import DeathWatch
+from looseleaf.workflows.execution.job_run import STOP, JobRun
+from looseleaf.workflows.execution.queue import Limits
+from looseleaf.workflows.execution.running_jobs import RunningJobs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from looseleaf.workflows.execution.deaths import HeldLock, LifeLocks
+    from looseleaf.workflows.execution.job_run import JobParts
+    from looseleaf.workflows.execution.queue import Workers
+else:
+    Protocol = object
+
+_RECONCILIATION_SECONDS = 30.0
+
+
+@value
+class WorkerOptions:
+    """How a worker goes about its work.
+
+    Fields:
+        jobs_at_once: Jobs that this worker runs at a time.
+        limits: Limits of all workers together.
+        poll_seconds: The time between two looks at the queue when nobody wakes the worker.
+        beat_seconds: The time between two signs of life.
+        silent_seconds: A worker without a sign of life for so long is dead.
+        stop_seconds: The time that running steps have to end when the worker stops.
+    """
+
+    jobs_at_once: int = 4
+    limits: Limits = Limits()
+    poll_seconds: float = 1.0
+    beat_seconds: float = 5.0
+    silent_seconds: float = 15.0
+    stop_seconds: float = 10.0
+
+
+class Schedules(Protocol):
+    """The schedules that a worker fires."""
+
+    def fire_due(self) -> int:
+        """Start the jobs that are due, and return how many."""
+
+    def reconcile(self) -> object:
+        """Bring the stored schedules in line with flows and plugins."""
+
+
+def new_worker_id() -> str:
+    """Return an id that no other worker has, with the machine and the process for people."""
+    return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+class Worker:
+    """Runs jobs until it is stopped; one for each process and workspace."""
+
+    def __init__(
+        self,
+        worker_id: str,
+        parts: JobParts,
+        workers: Workers,
+        locks: LifeLocks,
+        schedules: Schedules,
+        *,
+        options: WorkerOptions,
+    ) -> None:
+        self.id = worker_id
+        self._parts, self._schedules, self._options = parts, schedules, options
+        self._deaths = DeathWatch(workers, locks, options.silent_seconds)
+        self._workers, self._locks = workers, locks
+        self._wake, self._stopping = threading.Event(), threading.Event()
+        self._jobs = RunningJobs()
+        self._thread: threading.Thread | None = None
+        self._life: HeldLock | None = None
+        self._next_beat = self._next_reconciliation = 0.0
+
+    def start(self) -> None:
+        """Begin to work in threads of its own."""
+        self._life = self._locks.hold(self.id)
+        self._workers.beat(self.id, socket.gethostname())
+        self._parts.engine.launch(self._run_job)
+        self._thread = threading.Thread(target=self._work, name="looseleaf-worker", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look at the queue now."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Stop taking jobs, leave running ones at the end of their step, and end."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        is_idle = self._jobs.wait_until_idle(self._options.stop_seconds)
+        self._parts.engine.close()
+        if is_idle:
+            self._workers.leave(self.id)
+        if self._life is not None:
+            self._life.close()
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001 - one failure must not end all schedules
+                self._parts.report("The worker goes on after a failure", error)
+            self._wake.wait(self._options.poll_seconds)
+
+    def _look(self) -> None:
+        """Do what is to be done now."""
+        now = time.monotonic()
+        if now >= self._next_beat:
+            self._next_beat = now + self._options.beat_seconds
+            self._beat()
+        if now >= self._next_reconciliation:
+            self._next_reconciliation = now + _RECONCILIATION_SECONDS
+            self._schedules.reconcile()
+        self._schedules.fire_due()
+        if self._jobs.count():
+            self._jobs.set_wishes(self._parts.queue.wishes(self.id))
+        self._claim()
+
+    def _beat(self) -> None:
+        self._workers.beat(self.id, socket.gethostname())
+        for dead in self._deaths.find(self.id):
+            for _job_id, run_id in self._workers.take_over(dead, self.id):
+                self._parts.engine.adopt(run_id)
+            self._locks.remove(dead)
+        for job_id in self._jobs.find_strays(self._parts.queue.wishes(self.id)):
+            self._restart(job_id)
+        self._parts.queue.expire()
+        self._parts.engine.discard(self._jobs.pop_ended_runs())
+
+    def _claim(self) -> None:
+        while not self._stopping.is_set() and self._jobs.count() < self._options.jobs_at_once:
+            hold = self._parts.queue.claim(self.id, self._options.limits)
+            if hold is None:
+                return
+            self._jobs.add(hold.job_id)
+            self._parts.engine.start(hold.run_id, hold.job_id, hold.position)
+
+    def _restart(self, job_id: int) -> None:
+        """Run a job of this worker that no thread runs: its run was lost, or never began."""
+        hold, _state = self._parts.queue.take(job_id, self.id)
+        self._jobs.add(job_id)
+        run_id = f"{hold.run_id}-{secrets.token_hex(4)}"
+        self._parts.engine.start(run_id, job_id, hold.position)
+
+    def _run_job(self, run_id: str, job_id: int, position: int) -> None:
+        """Run a job in a thread of the engine, and leave it in its new state."""
+        if not self._jobs.begin(job_id):
+            return
+        try:
+            hold, state = self._parts.queue.take(job_id, self.id)
+            run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
+            job = self._parts.queue.release(hold, run.run(position))
+            if job.is_final:
+                self._parts.observer.job_ended(job)
+        except JobLost:
+            return  # another worker has it now, and says how it ends
+        except RunAbandoned as failure:
+            if not isinstance(failure.cause, JobLost):
+                self._parts.report(f"The job {job_id} is run again", failure.cause)
+            raise
+        except Exception as error:  # noqa: BLE001 - the job is still ours, and is run again
+            self._parts.report(f"The job {job_id} is run again", error)
+        finally:
+            self._jobs.end(job_id, run_id)
+            self._wake.set()
+
+    def _find_wish(self, job_id: int) -> str:
+        return STOP if self._stopping.is_set() else self._jobs.wish(job_id)

@@ -1,0 +1,79 @@
+"""A flow: one configured and scheduled use of a pipeline, with memory and prompts of its own."""
+
+from __future__ import annotations
+
+from looseleaf.values import FrozenDict, as_dict, value
+from looseleaf.workflows.pipeline import hash_definition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from looseleaf.workflows.pipeline import Step
+
+    QueueMode = Literal["static", "drain", "loop"]
+
+MANUAL, ONE_TIME, CRON = "manual", "one_time", "cron"
+QUEUE_MODES: tuple[QueueMode, ...] = ("static", "drain", "loop")
+
+
+@value
+class Schedule:
+    """When a flow runs: a key of an interval, cron fields, one time, or only when asked."""
+
+    interval: str = MANUAL  # a key of an interval, or manual, one_time, cron
+    cron: str = ""  # with interval cron: five fields
+    at: float = 0.0  # with interval one_time: seconds since 1970
+    enabled: bool = True  # a flow that is paused keeps its schedule
+
+
+@value
+class QueuedPrompt:
+    """A prompt that waits in the queue of a flow."""
+
+    prompt: str
+    added: float = 0.0
+
+
+@value
+class Flow:
+    """One use of a pipeline; `step_settings` override those of the step with the same id."""
+
+    id: int  # 0 until it is stored
+    pipeline_id: int
+    slug: str
+    name: str
+    agent_id: int
+    user_id: int
+    memory_files: tuple[str, ...] = ()
+    step_settings: Mapping[str, Mapping[str, Any]] = FrozenDict()
+    prompt_queue: tuple[QueuedPrompt, ...] = ()
+    queue_mode: QueueMode = "static"
+    schedule: Schedule = Schedule()
+    run_artifacts: Mapping[str, Any] = FrozenDict()  # egress policy
+    created: float = 0.0
+    updated: float = 0.0
+
+    @property
+    def version(self) -> str:
+        """The hash of the definition, by which a change says what it has read."""
+        queue = [as_dict(prompt) for prompt in self.prompt_queue]
+        parts = {"prompt_queue": queue, "schedule": as_dict(self.schedule)}
+        return hash_definition(as_dict(self) | parts)
+
+    def settings_of(self, step: Step) -> dict[str, Any]:
+        """Give the settings that a step runs with in this flow."""
+        return {**step.settings, **self.step_settings.get(step.id, {})}
+
+
+def format_flow_step(step_id: str, flow_id: int) -> str:
+    """Name a step of a flow as the seeds' REST interface does: `{step id}_{flow id}`."""
+    return f"{step_id}_{flow_id}"
+
+
+def parse_flow_step(name: str) -> tuple[str, int] | None:
+    """Read the name of a step of a flow; None where it is none."""
+    step_id, _, flow_id = name.rpartition("_")
+    is_number = flow_id.isascii() and flow_id.isdigit() and len(flow_id) < 10
+    return (step_id, int(flow_id)) if step_id and is_number else None

@@ -1,0 +1,113 @@
+"""Checks of plain JSON against a JSON schema: packets, and the settings of steps.
+
+The checks know the keywords in `KEYWORDS`. A schema with another keyword is refused when it is
+registered, so that no rule is written down and silently not applied.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    Schema = Mapping[str, Any]
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "null": type(None),
+    "number": (int, float),
+    "object": dict,
+    "string": str,
+}
+_BOUNDS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+_PARTS = ("type", "properties", "required", "additionalProperties", "items", "enum")
+KEYWORDS = frozenset((*_PARTS, *_BOUNDS, "title", "description", "default"))
+_DEEPEST = 32
+
+
+def find_schema_problem(schema: object, path: str = "schema") -> str | None:
+    """Return the reason why a schema cannot be applied; None where it can."""
+    if not isinstance(schema, dict):
+        return f"{path} is not an object"
+    foreign = sorted(set(schema) - KEYWORDS)
+    if foreign:
+        return f"{path} has {foreign[0]!r}; the keywords are {', '.join(sorted(KEYWORDS))}"
+    for name in _type_names(schema):
+        if name not in _TYPES:
+            return f"{path}.type is {name!r}; the types are {', '.join(sorted(_TYPES))}"
+    children = [(f"{path}.{name}", part) for name, part in schema.get("properties", {}).items()]
+    children += [(f"{path}[]", schema["items"])] if "items" in schema else []
+    for place, part in children:
+        problem = find_schema_problem(part, place)
+        if problem is not None:
+            return problem
+    return None
+
+
+def find_problem(schema: Schema, document: object, path: str = "") -> str | None:
+    """Return the first reason why a document does not fit a schema; None where it does."""
+    return next(_problems(schema, document, path, 0), None)
+
+
+def _problems(schema: Schema, document: object, path: str, depth: int) -> Iterator[str]:
+    place = path or "it"
+    if depth > _DEEPEST:
+        yield f"{place} is nested more than {_DEEPEST} levels deep"
+        return
+    names = _type_names(schema)
+    if names and not any(_has_type(document, name) for name in names):
+        yield f"{place} must be {' or '.join(names)}"
+        return
+    if "enum" in schema and document not in schema["enum"]:
+        yield f"{place} must be one of {', '.join(map(repr, schema['enum']))}"
+    if isinstance(document, str):
+        yield from _bounds(place, len(document), schema, ("minLength", "maxLength"), "characters")
+    elif isinstance(document, int | float) and not isinstance(document, bool):
+        yield from _bounds(place, document, schema, ("minimum", "maximum"), "")
+    elif isinstance(document, list):
+        yield from _bounds(place, len(document), schema, ("minItems", "maxItems"), "entries")
+        for number, entry in enumerate(document if "items" in schema else ()):
+            yield from _problems(schema["items"], entry, f"{path}[{number}]", depth + 1)
+    elif isinstance(document, dict):
+        yield from _object_problems(schema, document, path, depth)
+
+
+def _object_problems(
+    schema: Schema, document: dict[str, object], path: str, depth: int
+) -> Iterator[str]:
+    prefix = f"{path}." if path else ""
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in document:
+            yield f"{prefix}{name} is missing"
+    for name, part in document.items():
+        if name in properties:
+            yield from _problems(properties[name], part, f"{prefix}{name}", depth + 1)
+        elif schema.get("additionalProperties", True) is False:
+            expected = ", ".join(sorted(properties)) or "none"
+            yield f"{prefix}{name} is not known; the keys are: {expected}"
+
+
+def _bounds(
+    place: str, size: float, schema: Schema, keywords: tuple[str, str], unit: str
+) -> Iterator[str]:
+    low, high = schema.get(keywords[0]), schema.get(keywords[1])
+    unit = f" {unit}" if unit else ""
+    if low is not None and size < low:
+        yield f"{place} must be at least {low}{unit}"
+    if high is not None and size > high:
+        yield f"{place} must be at most {high}{unit}"
+
+
+def _type_names(schema: Schema) -> tuple[str, ...]:
+    names = schema.get("type", ())
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _has_type(document: object, name: str) -> bool:
+    if isinstance(document, bool):
+        return name == "boolean"
+    return isinstance(document, _TYPES[name])

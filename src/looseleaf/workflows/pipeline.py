@@ -1,0 +1,65 @@
+"""A pipeline: a reusable workflow, its steps in order, and the slice of memory that it selects."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from looseleaf.values import FrozenDict, as_dict, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+@value
+class Step:
+    """One step of a pipeline; its id is unique in the pipeline and never changes."""
+
+    id: str
+    type: str  # the name of a registered type of step
+    label: str = ""
+    settings: Mapping[str, Any] = FrozenDict()
+
+    @property
+    def title(self) -> str:
+        """The label for people; without one, the type in words."""
+        return self.label or self.type.replace("_", " ").capitalize()
+
+
+@value
+class Pipeline:
+    """A reusable workflow of one agent; `memory_files` never stand among the steps."""
+
+    id: int  # 0 until it is stored
+    slug: str
+    name: str
+    agent_id: int
+    user_id: int
+    system_prompt: str = ""
+    memory_files: tuple[str, ...] = ()
+    tool_policy: Mapping[str, Any] = FrozenDict()  # as in an agent's configuration; {} narrows none
+    steps: tuple[Step, ...] = ()
+    created: float = 0.0
+    updated: float = 0.0
+
+    @property
+    def version(self) -> str:
+        """The hash of the definition, by which a change says what it has read."""
+        return hash_definition(as_dict(self) | {"steps": [as_dict(step) for step in self.steps]})
+
+    def step(self, step_id: str) -> Step | None:
+        """Find a step by its id."""
+        return next((step for step in self.steps if step.id == step_id), None)
+
+    def position(self, step_id: str) -> int | None:
+        """Give the place of a step in the row, from 0."""
+        return next((n for n, step in enumerate(self.steps) if step.id == step_id), None)
+
+
+def hash_definition(fields: Mapping[str, Any]) -> str:
+    """Give the hash of what a definition says, whenever it was last saved."""
+    counted = {name: field for name, field in fields.items() if name not in ("created", "updated")}
+    text = json.dumps(counted, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

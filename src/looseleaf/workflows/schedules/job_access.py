@@ -1,0 +1,29 @@
+"""The jobs and schedules of a workspace as operations reach them, without an engine."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from looseleaf.workflows.engine import Jobs
+    from looseleaf.workflows.schedules.firing import ScheduleFiring
+    from looseleaf.workflows.schedules.schedule import ScheduleStates
+else:
+    Protocol = object
+
+
+class WorkflowJobs(Protocol):
+    """The jobs of a workspace, and the schedules that start them."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """The jobs."""
+
+    @property
+    def schedule_states(self) -> ScheduleStates:
+        """How far each schedule is."""
+
+    @property
+    def schedule_firing(self) -> ScheduleFiring:
+        """The object that starts the jobs of schedules."""

@@ -1,0 +1,1 @@
+"""Sources of items: feeds and JSON documents, read safely and within limits."""

@@ -1,0 +1,1 @@
+"""The types of steps that every workspace has."""

@@ -1,0 +1,96 @@
+"""The step `memory_update`: a section or the day's entry, from a packet by a template."""
+
+from __future__ import annotations
+
+from looseleaf.errors import AssembledText, InvalidStep
+from looseleaf.memory import sections
+from looseleaf.memory.day import day_named
+from looseleaf.memory.page_text import MAIN
+from looseleaf.memory.provenance import FROM_AGENT, FROM_TOOL
+from looseleaf.prompt.blocks import holds_block
+from looseleaf.workflows.effects import edit_once
+from looseleaf.workflows.packet import create_packet
+from looseleaf.workflows.step import StepOutcome, StepType
+from looseleaf.workflows.steps.packet_texts import MATERIAL, fill_from_packet, newest_material
+from looseleaf.workflows.steps.template import LONGEST_TEMPLATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.provenance import Origin
+    from looseleaf.memory.scope import Scope
+    from looseleaf.workflows.step_run import StepRun
+
+
+def run_memory_update(run: StepRun) -> StepOutcome:
+    """Change the page once for this job and step, whenever the process dies."""
+    packet = newest_material(run)
+    text = fill_from_packet(run, run.settings.get("template", "{{content}}"), packet)
+    if not text.strip():
+        return StepOutcome(status="failed", reason="The template gave no text to remember.")
+    if holds_block(text):
+        raise AssembledText
+    mode = run.settings.get("mode", "append")
+    scope, edit = _target(run, text, mode)
+    origin: Origin = FROM_AGENT if packet.type == "ai_response" else FROM_TOOL
+    change = run.parts.change(run, mode, origin=origin)
+    write = edit_once(run, scope, edit, change=change)
+    data = {"page": scope.filename, "operation": mode, "revision": write.revision}
+    if run.settings.get("section"):
+        data["section"] = run.settings["section"]
+    packets = (create_packet("memory_update", data, now=run.parts.clock()),)
+    return StepOutcome(packets, writes=(write,))
+
+
+def _target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
+    """Return the page that changes, and how, if the agent may change it so."""
+    if run.settings["target"] == "daily":
+        if mode != "append":
+            raise InvalidStep(run.step.id, "a day of the journal is appended to; mode is append")
+        # The day of the job's start: a second run after midnight must find the first one's change.
+        day = day_named(None, run.job.started_at or run.job.created_at)
+        scope = run.parts.page_scope(run, day.filename, "append")
+        return scope, lambda page: sections.append_lines(page or day.heading, text)
+    section = run.settings.get("section", "")
+    if not section:
+        raise InvalidStep(run.step.id, "section is missing; it is the part of the page to change")
+    file = run.settings.get("file", MAIN)
+    if mode == "append":
+        scope = run.parts.page_scope(run, file, "append")
+        return scope, lambda page: sections.append_to_section(page, section, text)
+    scope = run.parts.page_scope(run, file, "write")
+    return scope, lambda page: sections.set_section(page, section, text)
+
+
+MEMORY_UPDATE = StepType(
+    "memory_update",
+    "Memory update",
+    "Write what the job learned into a section of a page, or into the day's entry.",
+    run_memory_update,
+    takes=MATERIAL,
+    gives=("memory_update",),
+    has_effect=True,
+    settings={
+        "type": "object",
+        "required": ["target"],
+        "additionalProperties": False,
+        "properties": {
+            "target": {
+                "type": "string",
+                "enum": ["section", "daily"],
+                "description": "A section of a page, or the entry of the job's day.",
+            },
+            "file": {"type": "string", "maxLength": 200, "default": MAIN},
+            "section": {"type": "string", "minLength": 1, "maxLength": 200},
+            "mode": {"type": "string", "enum": ["append", "set"], "default": "append"},
+            "template": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": LONGEST_TEMPLATE,
+                "default": "{{content}}",
+                "description": "The text, with names such as {{content}}, {{title}} and {{date}}.",
+            },
+        },
+    },
+)

@@ -1,0 +1,60 @@
+"""The packet that a step works with, and the texts that it gives a template."""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.errors import InvalidStep
+from looseleaf.times import format_date, format_time
+from looseleaf.workflows.steps.template import fill_template
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.workflows.packet import Packet
+    from looseleaf.workflows.step_run import StepRun
+
+MATERIAL = ("ai_response", "item", "webhook", "task_result")  # packets that bring a text
+_USUAL = ("content", "title", "url", "id", "published")
+
+
+def newest_material(run: StepRun) -> Packet:
+    """Return the newest packet that brings a text, or raise `InvalidStep`."""
+    for packet in run.packets:
+        if packet.type in MATERIAL:
+            return packet
+    raise InvalidStep(run.step.id, "no step before it gave a packet with a text")
+
+
+def template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
+    """Return the texts by which a template can be filled: of the packet, of the job, the day.
+
+    The day is that of the start of the job, so that a step which runs again after midnight fills
+    in the same text.
+    """
+    texts = dict.fromkeys(_USUAL, "")
+    texts |= {name: format_text(entry) for name, entry in packet.data.items()}
+    if packet.type == "webhook":
+        texts["content"] = format_text(packet.data.get("body", ""))
+    if packet.type == "task_result":
+        texts["content"] = format_text(packet.data.get("result", ""))
+    start = run.job.started_at or run.job.created_at
+    return texts | {
+        "date": format_date(start),
+        "time": format_time(start),
+        "job": str(run.job.id),
+        "pipeline": run.pipeline.name,
+        "flow": run.flow.name,
+        "step": run.step.id,
+        "type": packet.type,
+        "timestamp": packet.timestamp,
+    }
+
+
+def fill_from_packet(run: StepRun, template: str, packet: Packet) -> str:
+    """Fill a template of the step's settings with the texts of a packet."""
+    return fill_template(template, template_texts(run, packet), step=run.step.id)
+
+
+def format_text(entry: object) -> str:
+    """Return a part of a packet as text: a text as it is, anything else as JSON."""
+    return entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False, indent=1)

@@ -1,0 +1,1 @@
+"""Uploaded files of pipelines and flows, and the contract of their store."""

@@ -1,0 +1,101 @@
+"""The table of commands is true, and every command explains itself."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from looseleaf.cli.argv import split_options
+from looseleaf.cli.command_table import looseleaf_command
+from looseleaf.cli.groups import Command, Group
+from tests.cli.conftest import Run
+
+Path = tuple[str, ...]
+
+
+def walk(group: Group, path: Path = ()) -> Iterator[tuple[Path, str, click.Command]]:
+    """Give every command with its path and the summary its group shows."""
+    context = click.Context(group)
+    for name, entry in group.entries.items():
+        found = group.get_command(context, name)
+        assert found is not None
+        yield (*path, name), entry.summary, found
+        if isinstance(found, Group):
+            yield from walk(found, (*path, name))
+
+
+assert isinstance(looseleaf_command, Group)
+EVERY = list(walk(looseleaf_command))
+LEAVES = [(path, found) for path, _, found in EVERY if isinstance(found, Command)]
+
+
+@pytest.mark.parametrize(
+    ("path", "summary", "found"),
+    EVERY,
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_the_summary_in_the_table_is_what_the_command_says(
+    path: Path, summary: str, found: click.Command
+) -> None:
+    """The table is read before the module, so nothing else keeps them together."""
+    if isinstance(found, Command):
+        assert (found.help or "").split("\n")[0] == summary
+    assert found.name == path[-1]
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), LEAVES, ids=lambda one: " ".join(one) if isinstance(one, tuple) else ""
+)
+def test_help_shows_how_to_call_a_command(path: Path, found: Command, run: Run) -> None:
+    """With examples as they are typed, within a usual terminal."""
+    answer = run(*path, "--help")
+    assert answer.code == 0
+    assert answer.text.startswith(f"Usage: looseleaf {' '.join(path)} ")
+    assert 1 <= len(found.examples) <= 4
+    assert all(f"\n  {example}\n" in answer.text for example in found.examples)
+    assert max(map(len, answer.text.splitlines())) <= 100
+
+
+DEFAULTS = {("chat", "talk"), ("mcp", "serve")}
+EXAMPLES = [(path, found, example) for path, found in LEAVES for example in found.examples]
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "example"), EXAMPLES, ids=lambda one: one if isinstance(one, str) else ""
+)
+def test_an_example_calls_the_command_it_explains(path: Path, found: Command, example: str) -> None:
+    """With options that it has."""
+    words = shlex.split(example.partition("looseleaf ")[2].partition(" < ")[0])
+    if path in DEFAULTS and tuple(words[: len(path)]) != path:
+        words.insert(len(path) - 1, path[-1])  # the group alone means this command
+    assert tuple(words[: len(path)]) == path
+    context = click.Context(found)
+    names = {name for option in found.get_params(context) for name in option.opts}
+    used, _ = split_options(words[len(path) :], dict.fromkeys(names, False))
+    assert {option.partition("=")[0] for option in used} <= names
+
+
+def test_every_option_has_a_help_and_none_has_a_short_form() -> None:
+    """A word with one dash is content, so no option may claim one."""
+    for path, found in LEAVES:
+        for option in found.params:
+            if isinstance(option, click.Option):
+                assert option.help, (path, option.name)
+                assert all(name.startswith("--") for name in option.opts), (path, option.opts)
+
+
+def test_every_command_takes_the_root() -> None:
+    """As the help of the whole says."""
+    assert all(any("--root" in one.opts for one in found.params) for _, found in LEAVES)
+    assert "--root" in looseleaf_command.get_help(click.Context(looseleaf_command))
+
+
+def test_the_help_of_the_whole_says_the_exit_codes(run: Run) -> None:
+    """All of them."""
+    text = run("--help").text
+    assert [line.split()[0] for line in text.partition("Exit codes:\n")[2].splitlines()] == [
+        "0", "1", "2", "3", "4", "5", "6", "130",
+    ]  # fmt: skip

@@ -1,0 +1,39 @@
+"""Agents at a glance: who is over budget, what changed last, and by whom."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.errors import AgentMissing
+from looseleaf.memory.scope import Where
+from looseleaf.operations.agent_summary import summarize_agents
+from looseleaf.operations.agents import create_agent
+from looseleaf.operations.memory import write_page
+from looseleaf.operations.users import create_user, grant_role
+from tests.operations.test_accounts import person
+
+
+def test_a_page_over_its_budget_is_named(workspace: Workspace) -> None:
+    """With its size, and the last change of the agent with its author."""
+    create_agent(workspace.context, "bob")
+    text = "- a fact\n" * 1000
+    context = workspace.acting(actor="eve")
+    write_page(context, "MEMORY.md", text, where=Where("ada"))
+    ada, bob = summarize_agents(workspace.context)
+    assert ada.over_budget == ("MEMORY.md",)
+    assert (ada.memory_bytes, ada.memory_budget) == (len(text), 8192)
+    assert (ada.changed_page, ada.changed_by) == ("MEMORY.md", "eve")
+    assert bob.over_budget == ()
+    assert summarize_agents(workspace.context, authors=False)[0].changed_by == ""
+
+
+def test_only_agents_that_one_may_see_are_summarized(workspace: Workspace) -> None:
+    """One that is named and not seen is missing."""
+    create_agent(workspace.context, "bob")
+    create_user(workspace.context, "eve")
+    grant_role(workspace.context, "bob", "eve", "viewer")
+    eve = person(workspace, 2)
+    assert [one.slug for one in summarize_agents(eve)] == ["bob"]
+    with pytest.raises(AgentMissing):
+        summarize_agents(eve, ("ada",))

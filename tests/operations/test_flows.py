@@ -1,0 +1,82 @@
+"""Flows as operations: of a pipeline, with a schedule, memory and a queue of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.errors import Conflicted, FlowMissing, InvalidWorkflow, PipelineMissing
+from looseleaf.operations import flows, pipelines, workflow_memory
+from looseleaf.workflows.documents import ScheduleFields
+
+
+@pytest.fixture
+def house(workspace: Workspace) -> Workspace:
+    """Make a workspace with the pipeline news."""
+    pipelines.create_pipeline(workspace.context, "News")
+    return workspace
+
+
+def test_a_flow_is_found_by_id_slug_and_pipeline(house: Workspace) -> None:
+    """A slug alone, where only one flow has it."""
+    context = house.context
+    morning = flows.create_flow(context, "news", "Morning", schedule=ScheduleFields("daily"))
+    assert (morning.id, morning.pipeline, morning.agent) == (1, "news", "ada")
+    for reference in (1, "1", "morning", "news/morning", "ada/news/morning"):
+        assert flows.show_flow(context, reference) == morning
+    for reference in (2, "evening", "other/morning", "news/evening"):
+        with pytest.raises(FlowMissing):
+            flows.show_flow(context, reference)
+    with pytest.raises(PipelineMissing):
+        flows.create_flow(context, "gone", "Morning")
+    assert flows.list_flows(context, pipeline="news") == [morning]
+
+
+def test_a_flow_changes_under_its_version(house: Workspace) -> None:
+    """Fields that are not named stay."""
+    context = house.context
+    morning = flows.create_flow(context, 1, "Morning", prompt_queue=("Go",), queue_mode="loop")
+    newer = flows.update_flow(
+        context, 1, schedule=ScheduleFields("hourly", enabled=False), if_match=morning.hash
+    )
+    assert (newer.schedule.interval, newer.prompt_queue) == ("hourly", ("Go",))
+    with pytest.raises(Conflicted):
+        flows.update_flow(context, 1, name="Evening", if_match=morning.hash)
+    with pytest.raises(Conflicted):
+        flows.delete_flow(context, 1, if_match=morning.hash)
+
+
+def test_a_prompt_is_queued_at_the_end(house: Workspace) -> None:
+    """The same prompt may wait twice."""
+    context = house.context
+    flows.create_flow(context, 1, "Morning")
+    for prompt in ("one", "two", "one"):
+        flows.queue_prompt(context, 1, prompt)
+    assert flows.show_flow(context, 1).prompt_queue == ("one", "two", "one")
+    with pytest.raises(InvalidWorkflow, match="empty"):
+        flows.queue_prompt(context, 1, "  ")
+
+
+def test_memory_files_of_a_flow_are_its_own(house: Workspace) -> None:
+    """Core files are refused."""
+    context = house.context
+    flows.create_flow(context, 1, "Morning", memory_files=("a.md",))
+    changed_files = workflow_memory.set_flow_memory_files(
+        context, 1, add=("b.md",), remove=("a.md",)
+    )
+    assert changed_files.memory_files == ("b.md",)
+    assert workflow_memory.list_flow_memory_files(context, 1) == changed_files
+    with pytest.raises(InvalidWorkflow, match="core file"):
+        workflow_memory.set_flow_memory_files(context, 1, add=("USER.md",))
+    assert workflow_memory.list_pipeline_memory_files(context, 1) == []
+
+
+def test_a_copy_runs_only_after_someone_resumes_it(house: Workspace) -> None:
+    """Its schedule is paused."""
+    context = house.context
+    flows.create_flow(context, 1, "Morning", schedule=ScheduleFields("daily"))
+    copy = flows.copy_flow(context, "morning")
+    assert (copy.slug, copy.schedule) == ("morning-copy", ScheduleFields("daily", enabled=False))
+    removal = flows.delete_flow(context, "morning")
+    assert (removal.slug, removal.pipeline) == ("morning", "news")
+    assert [flow.slug for flow in flows.list_flows(context)] == ["morning-copy"]

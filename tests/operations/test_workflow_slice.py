@@ -1,0 +1,83 @@
+"""The prompt of a workflow: exactly the slice of memory that its pipeline and flow select."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.errors import InvalidArgument, InvalidWorkflow
+from looseleaf.memory.scope import Where
+from looseleaf.operations import flows, pipelines
+from looseleaf.operations.prompt import explain_prompt
+
+
+@pytest.fixture
+def house(workspace: Workspace) -> Workspace:
+    """Make a workspace with pages, a pipeline and a flow that select some of them."""
+    context = workspace.context
+    for name in ("content-strategy", "contexts/x", "morning", "unselected"):
+        invoke(
+            context,
+            "datamachine/write-agent-file",
+            {"file": f"{name}.md", "content": f"Text of {name}.\n"},
+        )
+    pipelines.create_pipeline(
+        context,
+        "News",
+        system_prompt="Write the news.",
+        memory_files=("content-strategy.md", "contexts/x.md"),
+    )
+    flows.create_flow(context, "news", "Morning", memory_files=("morning.md",))
+    return workspace
+
+
+def rules(workspace: Workspace) -> dict[str, str]:
+    """Give the rule of every candidate by its name."""
+    explanation = explain_prompt(workspace.context, "pipeline", flow="morning")
+    return {candidate.name: candidate.rule for candidate in explanation.candidates}
+
+
+def test_a_workflow_sees_its_slice_and_no_more(house: Workspace) -> None:
+    """Pages of the pipeline, then of the flow, then the task."""
+    asked = {"mode": "pipeline", "format": "text"}
+    prompt = invoke(house.context, "looseleaf/compose-prompt", {**asked, "flow": "morning"})
+    text = prompt["text"]
+    places = [
+        text.index(f"Text of {name}") for name in ("content-strategy", "contexts/x", "morning")
+    ]
+    assert places == sorted(places)
+    assert text.index("Write the news.") > places[-1]
+    assert "unselected" not in text
+    prompt = invoke(house.context, "looseleaf/compose-prompt", {**asked, "pipeline": "news"})
+    assert "Text of morning" not in prompt["text"]
+
+
+def test_the_memory_policy_filters_both_lists(house: Workspace) -> None:
+    """And the explanation names the rule that left a page out."""
+    assert rules(house)["contexts/x.md"] == rules(house)["morning.md"] == "injected"
+    deny = {"memory_policy": {"mode": "deny", "deny": ["contexts/*", "morning.md"]}}
+    invoke(house.context, "looseleaf/configure-agent", {"agent": "ada", "config": deny})
+    found = rules(house)
+    assert (found["contexts/x.md"], found["morning.md"]) == ("policy_deny", "policy_deny")
+    assert found["content-strategy.md"] == "injected"
+    allow = {"memory_policy": {"mode": "allow_only", "allow_only": ["SOUL.md", "morning.md"]}}
+    invoke(house.context, "looseleaf/configure-agent", {"agent": "ada", "config": allow})
+    found = rules(house)
+    assert found["content-strategy.md"] == found["MEMORY.md"] == "policy_allow_only"
+    assert found["morning.md"] == "injected"
+
+
+def test_the_agent_is_that_of_the_pipeline(house: Workspace) -> None:
+    """Another one is refused, and so is a flow of another pipeline."""
+    context = house.context
+    invoke(context, "looseleaf/create-agent", {"slug": "bob"})
+    explanation = explain_prompt(context, "pipeline", pipeline="news")
+    assert explanation.agent == "ada"
+    with pytest.raises(InvalidArgument, match="another agent"):
+        explain_prompt(context, "pipeline", pipeline="news", where=Where("bob"))
+    pipelines.create_pipeline(context, "Other", agent="ada")
+    with pytest.raises(InvalidArgument, match="no flow of"):
+        explain_prompt(context, "pipeline", pipeline="other", flow="news/morning")
+    with pytest.raises(InvalidWorkflow, match="no step"):
+        explain_prompt(context, "pipeline", pipeline="news", step="ai")

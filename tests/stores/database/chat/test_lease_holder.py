@@ -1,0 +1,72 @@
+"""A lease is free again as soon as its process is gone, and not before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.chat.session import Opening
+from looseleaf.errors import SessionBusy
+from looseleaf.models.model import Message
+from looseleaf.stores.database.chat.lease_holder import is_gone, new_lease
+
+HOLDER = """
+import sys
+from looseleaf import Workspace
+from looseleaf.chat.session import Opening
+from looseleaf.models.model import Message
+
+opening = Opening("", 1, 1, "chat", Message("user", "hello"))
+begun = Workspace.open(sys.argv[1]).chats().turns.begin(opening)
+print(begun.session.id, flush=True)
+sys.stdin.read()
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of other processes")
+
+
+def test_the_lease_of_a_living_process_is_held() -> None:
+    """One's own, and those of which nothing is known."""
+    assert not is_gone(new_lease())
+    for unknown in ("", "0" * 32, "secret..", "secret.machine.1.2", "secret.machine.x"):
+        assert not is_gone(unknown)
+
+
+@linux
+def test_a_lease_of_a_process_that_ended_is_gone() -> None:
+    """Also where its number was given to another process since."""
+    script = "from looseleaf.stores.database.chat.lease_holder import new_lease; print(new_lease())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert is_gone(done.stdout.strip())
+    secret, machine, process, started = new_lease().split(".")
+    assert is_gone(".".join((secret, machine, process, str(int(started) + 1))))
+
+
+@linux
+def test_a_session_is_free_again_when_its_process_was_killed(tmp_path: Path) -> None:
+    """At once, though its lease would last two more minutes; before, it is busy."""
+    workspace = Workspace.create(tmp_path / "memory", agent="ada")
+    chats = workspace.chats()
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "memory")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        session = holder.stdout.readline().decode().strip()
+        opening = Opening(session, 1, 1, "chat", Message("user", "again"))
+        with pytest.raises(SessionBusy):
+            chats.turns.begin(opening)
+        with pytest.raises(SessionBusy):
+            chats.sessions.delete(session)
+        holder.kill()
+    found = chats.sessions.find(session)
+    assert found is not None
+    assert not found.running
+    assert not chats.turns.cancel(session)
+    begun = chats.turns.begin(opening)
+    assert begun.turn.number == 2
+    assert [turn.status for turn in chats.turns.list(session)] == ["lost", "running"]
+    workspace.close()

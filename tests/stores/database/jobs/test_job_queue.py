@@ -1,0 +1,129 @@
+"""Workers claim jobs in order and within limits, and write only what they hold."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from looseleaf.errors import JobLost
+from looseleaf.models.model import Usage
+from looseleaf.stores.database.jobs.job_store import SqlJobStore
+from looseleaf.workflows.execution.queue import Hold, Limits, Release
+from looseleaf.workflows.job import NewJob, StepRecord
+from looseleaf.workflows.step import StepOutcome
+from tests.conftest import Clock
+
+STEPS = (StepRecord("a", "say"), StepRecord("b", "note"))
+ANY = Limits()
+
+
+def add(store: SqlJobStore, *, agent: int = 0, model: str = "", not_before: float = 0.0) -> int:
+    """Add a job and give its number."""
+    job = NewJob("x", {}, STEPS, agent_id=agent, model=model, not_before=not_before)
+    return store.jobs.add(job)[0].id
+
+
+def claim(store: SqlJobStore, limits: Limits = ANY) -> Hold:
+    """Claim a job that must be there."""
+    hold = store.queue.claim("w", limits)
+    assert hold is not None
+    return hold
+
+
+def test_the_oldest_job_that_is_due_comes_first(store: SqlJobStore, clock: Clock) -> None:
+    """A job that waits for its time is passed over."""
+    later, first, second = add(store, not_before=clock.now + 5), add(store), add(store)
+    assert [claim(store).job_id, claim(store).job_id] == [first, second]
+    assert store.queue.claim("w", ANY) is None
+    clock.advance(seconds=5)
+    assert claim(store).job_id == later
+
+
+def test_limits_hold_per_agent_and_per_model(store: SqlJobStore) -> None:
+    """Jobs without an agent or a model are not counted."""
+    limits = Limits(per_agent=1, per_model=2)
+    first = add(store, agent=1, model="m")
+    add(store, agent=1, model="m")
+    third = add(store, agent=2, model="m")
+    add(store, agent=3, model="m")
+    free = [add(store), add(store)]
+    assert [claim(store, limits).job_id for _ in range(4)] == [first, third, *free]
+    assert store.queue.claim("w", limits) is None
+
+
+def test_each_job_is_claimed_once(store: SqlJobStore) -> None:
+    """However many ask at the same time; the limits hold, too."""
+    jobs = {add(store, agent=1) for _ in range(12)}
+    with ThreadPoolExecutor(6) as pool:
+        holds = list(pool.map(lambda n: store.queue.claim(f"w{n}", Limits(8, 0)), range(12)))
+    claimed = [hold.job_id for hold in holds if hold is not None]
+    assert len(claimed) == len(set(claimed)) == 8
+    assert set(claimed) < jobs
+
+
+def test_an_outcome_is_recorded_once(store: SqlJobStore) -> None:
+    """Who comes second gets the first one; tokens are counted once."""
+    add(store)
+    hold = claim(store)
+    assert [store.queue.begin_step(hold, "a") for _ in "12"] == [1, 2]
+    first = StepOutcome(reason="first", usage=Usage(1, 10, 5))
+    assert store.queue.end_step(hold, "a", first) == first
+    assert store.queue.end_step(hold, "a", StepOutcome(reason="second")) == first
+    job = store.queue.release(hold, Release("completed"))
+    assert (job.usage, job.steps[0].usage, job.steps[0].attempts) == (first.usage, first.usage, 2)
+
+
+def test_a_job_that_was_taken_over_is_lost_to_the_first(store: SqlJobStore) -> None:
+    """Nothing that it writes counts any more."""
+    add(store)
+    hold = claim(store)
+    taken, state = store.queue.take(hold.job_id, "another")
+    assert (taken.worker, taken.run, state.job.id) == ("another", hold.run, hold.job_id)
+    with pytest.raises(JobLost):
+        store.queue.begin_step(hold, "a")
+    with pytest.raises(JobLost):
+        store.queue.end_step(hold, "a", StepOutcome())
+    with pytest.raises(JobLost):
+        store.queue.release(hold, Release("failed"))
+    assert store.queue.release(taken, Release("completed")).status == "completed"
+    with pytest.raises(JobLost):
+        store.queue.take(hold.job_id, "w")
+
+
+def test_a_release_says_when_and_how_often(store: SqlJobStore, clock: Clock) -> None:
+    """A retry counts, and the step that was begun can begin again."""
+    add(store)
+    hold = claim(store)
+    store.queue.begin_step(hold, "a")
+    store.queue.report_progress(hold, "a", "half" * 100)
+    assert len(store.jobs.find(hold.job_id).steps[0].progress) == 200
+    job = store.queue.release(hold, Release("pending", "busy", clock.now + 60, is_retry=True))
+    assert (job.status_text, job.attempts) == ("pending - busy", 1)
+    assert job.not_before == clock.now + 60
+    assert job.steps[0].status == "pending"
+    assert store.queue.claim("w", ANY) is None
+
+
+def test_wishes_are_those_of_the_jobs_that_a_worker_runs(store: SqlJobStore) -> None:
+    """Each with what people asked for."""
+    add(store)
+    add(store)
+    first, second = claim(store), claim(store)
+    store.jobs.request(second.job_id, "pause")
+    assert store.queue.wishes("w") == {first.job_id: "", second.job_id: "pause"}
+    assert store.queue.wishes("another") == {}
+
+
+def test_a_job_that_waited_too_long_fails(store: SqlJobStore, clock: Clock) -> None:
+    """A job without a limit waits for ever."""
+    add(store)
+    add(store)
+    first, second = claim(store), claim(store)
+    store.queue.release(first, Release("waiting", "a call", clock.now + 10))
+    store.queue.release(second, Release("waiting", "a call"))
+    assert store.queue.expire() == 0
+    clock.advance(seconds=10)
+    assert store.queue.expire() == 1
+    assert store.jobs.find(first.job_id).status_text == "failed - no call came in time"
+    assert store.jobs.find(second.job_id).status == "waiting"

@@ -1,0 +1,15 @@
+"""The definitions of a fresh database, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.stores.database.accounts import SqlAccounts
+from looseleaf.stores.database.workflows.definitions import SqlDefinitions
+from tests.conftest import Clock
+
+
+@pytest.fixture
+def definitions(accounts: SqlAccounts, clock: Clock) -> SqlDefinitions:
+    """Give the definitions of a fresh database."""
+    return SqlDefinitions(accounts.database, clock=clock)

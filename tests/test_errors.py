@@ -1,0 +1,42 @@
+"""Errors: each has a code of its own, a sentence, and a place in the tree that the module draws."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from looseleaf import errors
+from looseleaf.errors import LooseleafError
+
+
+def descendants(kind: type[LooseleafError]) -> list[type[LooseleafError]]:
+    """List the errors of the module that are of a kind, at any depth."""
+    children = [child for child in kind.__subclasses__() if child.__module__ == errors.__name__]
+    return [*children, *(error for child in children for error in descendants(child))]
+
+
+ERRORS = sorted(
+    {error for error in descendants(LooseleafError) if not error.__name__.startswith("_")},
+    key=lambda error: error.__name__,
+)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+def test_an_error_stands_in_the_tree(error: type[LooseleafError]) -> None:
+    """The tree of the docstring names every error, and the class has a sentence of its own."""
+    assert re.search(rf"[├└]── {error.__name__}\b", errors.__doc__ or "")
+    assert error.__doc__
+    assert error.__doc__ != LooseleafError.__doc__
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+def test_a_code_is_stable_text(error: type[LooseleafError]) -> None:
+    """A code is lower-case words, so that programs can compare it."""
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", error.code)
+
+
+def test_the_tree_names_no_other_error() -> None:
+    """An error that is gone has left the tree, too."""
+    names = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
+    assert sorted(names) == [error.__name__ for error in ERRORS]

@@ -1,0 +1,164 @@
+"""Draw every page of the admin site, for the docs: `python3 dev.py pictures`."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from looseleaf import Workspace
+from looseleaf.models.model import ToolCall
+from tests.chat.conftest import Script
+from tests.web.admin.conftest import ARGUMENTS, find_chromium
+from tests.web.admin.pages import ADDRESSES, fill, fill_journal
+from tests.web.conftest import Clock, Site
+
+FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
+WELCOME = "welcome"  # the first page of a fresh workspace
+QUALITY = 55  # of WebP: text stays sharp, and a picture is a quarter of its PNG
+JOURNAL_DAYS = 300
+REMEMBER = ToolCall(
+    "c1",
+    "agent_memory",
+    '{"action": "append", "section": "Lessons Learned", "content": "- No deploys on Fridays"}',
+)
+LOOKS = {
+    "light": ("light", 1280, 820),
+    "dark": ("dark", 1280, 820),
+    "phone": ("light", 390, 844),
+}
+
+
+def show_conflict(page: Page, site: Site) -> None:
+    """Edit a page that is changed elsewhere meanwhile."""
+    page.goto(site.base + ADDRESSES["edit"])
+    field = page.get_by_label("Text of MEMORY.md")
+    field.fill(field.input_value().replace("ID 14", "ID 14\n- Alt texts are in English"))
+    site.run(
+        "datamachine/update-agent-memory",
+        file="MEMORY.md",
+        agent="ada",
+        section="Lessons Learned",
+        content="- Deploys take four minutes",
+        mode="append",
+    )
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save the merged page").wait_for()
+
+
+def show_first_fact(page: Page, site: Site) -> None:
+    """Take the first two steps of a first visit."""
+    page.goto(site.base + ADDRESSES["start"])
+    page.get_by_label("Fact").fill("We never deploy on Fridays.")
+    page.get_by_role("button", name="Remember it").click()
+    page.locator(".excerpt mark").wait_for()
+
+
+def show_policy(page: Page, site: Site) -> None:
+    """Deny a page, and see what that takes out of the prompt before it is saved."""
+    page.goto(site.base + ADDRESSES["agent-settings"])
+    page.get_by_label("Every page except these").check()
+    page.get_by_label("SITE.md", exact=True).check()
+    page.locator("#preview .removed", has_text="SITE.md").wait_for()
+    page.locator("#memory-title").scroll_into_view_if_needed()
+
+
+def show_conversation(page: Page, site: Site) -> None:
+    """Hold a conversation in which the agent writes to its memory."""
+    answers = (("I will keep that in mind.", REMEMBER), "Noted: **no deploys on Fridays**.")
+    script = Script(*answers, "Not today: you never deploy on Fridays. Monday morning is free.")
+    site.workspace.models().register("studio", lambda _name: script)
+    config = {"models": {"chat": "studio:model"}}
+    site.run("looseleaf/configure-agent", agent="ada", config=config)
+    page.goto(site.base + ADDRESSES["chat"])
+    page.locator("#message").fill("Remember that we never deploy on Fridays.")
+    page.locator("#send").click()
+    page.wait_for_url("**/chat/*")
+    page.locator("#message").fill("The fix is ready, and it is Friday noon. Shall we?")
+    page.locator("#send").click()
+    page.locator("#conversation .message.agent", has_text="Monday").wait_for()
+
+
+def show_sign_in(page: Page, site: Site) -> None:
+    """Show the way in."""
+    page.context.clear_cookies()
+    page.goto(f"{site.base}/login")
+
+
+SCENES: dict[str, Callable[[Page, Site], None]] = {
+    "first-fact": show_first_fact,
+    "conflict": show_conflict,
+    "policy": show_policy,
+    "conversation": show_conversation,
+    "sign-in": show_sign_in,
+}
+
+
+def sign_in(page: Page, site: Site) -> None:
+    """Open a login link."""
+    page.context.clear_cookies()
+    page.goto("about:blank")
+    page.goto(f"{site.base}/login#{site.run('looseleaf/create-login-link')['token']}")
+    page.wait_for_url("**/admin")
+
+
+def draw_picture(page: Page, path: Path) -> None:
+    """Keep what the window shows as WebP, which only the protocol of the browser offers."""
+    session = page.context.new_cdp_session(page)
+    options = {"format": "webp", "quality": QUALITY}
+    picture = session.send("Page.captureScreenshot", options)
+    session.detach()
+    path.write_bytes(base64.b64decode(picture["data"]))
+
+
+def draw(browser: Browser, site: Site, look: str, folder: Path) -> None:
+    """Draw every page and scene in one look."""
+    scheme, width, height = LOOKS[look]
+    context = browser.new_context(
+        color_scheme="dark" if scheme == "dark" else "light",
+        viewport={"width": width, "height": height},
+        reduced_motion="reduce",
+    )
+    page = context.new_page()
+    sign_in(page, site)
+    draw_picture(page, folder / f"{WELCOME}-{look}.webp")
+    fill(site)
+    site.run("looseleaf/set-settings", settings={"daily_memory_enabled": True})
+    fill_journal(site, days=JOURNAL_DAYS)
+    sign_in(page, site)  # more than a day has passed, and the session with it
+    for name, path in ADDRESSES.items():
+        page.goto(site.base + path)
+        draw_picture(page, folder / f"{name}-{look}.webp")
+    for name, scene in SCENES.items():
+        scene(page, site)
+        draw_picture(page, folder / f"{name}-{look}.webp")
+    context.close()
+
+
+def main(arguments: list[str]) -> int:
+    """Draw all pictures, each look over a workspace of its own."""
+    folder = Path(arguments[0]) if arguments else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+        for look in LOOKS:
+            with tempfile.TemporaryDirectory() as root:
+                clock = Clock()
+                workspace = Workspace.create(
+                    f"{root}/memory", name="studio", agent="ada", clock=clock
+                )
+                site = Site(workspace, clock)
+                site.start()
+                draw(browser, site, look, folder)
+                site.stop()
+        browser.close()
+    print(f"Drew {len(LOOKS) * (1 + len(ADDRESSES) + len(SCENES))} pictures into {folder}.")  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

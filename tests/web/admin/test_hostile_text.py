@@ -1,0 +1,86 @@
+"""Hostile text in every field that shows memory: no dialog, no request off the origin, no error."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.times import format_date
+from tests.web.admin.conftest import OpenTab
+from tests.web.admin.hostile import EVERYTHING, HOSTILE
+from tests.web.admin.pages import ADDRESSES
+from tests.web.conftest import Site
+
+NAME = '"><img src=x onerror=alert(1)>'
+
+
+def poison(site: Site) -> None:
+    """Put hostile text into pages, sections, names, reasons and conversations."""
+    rename = {"agent": "ada", "slug": "ada", "name": NAME}
+    invoke(site.workspace.context, "looseleaf/rename-agent", rename)
+    for file, layer in (("MEMORY.md", "agent"), ("USER.md", "user"), ("RULES.md", "shared")):
+        arguments = {"file": file, "layer": layer, "agent": "ada"}
+        text = f"{EVERYTHING}\n\n## {NAME}\n- upload\n"
+        site.run("datamachine/write-agent-file", content=text, **arguments)
+    context = site.workspace.acting(actor=NAME, reason=HOSTILE[0])
+    page = site.workspace.agents.resolve("ada").shelf.page("MEMORY.md")
+    change = context.change("write", reason=HOSTILE[1])
+    site.workspace.pages.append(page, f"- {HOSTILE[0]} upload {HOSTILE[1]}", change=change)
+    poison_workflows(site)
+    poison_operation(site)
+
+
+def poison_workflows(site: Site) -> None:
+    """Put hostile text into the names, tasks, labels, settings and prompts of a workflow."""
+    settings = {"source": "text", "text": EVERYTHING}
+    pipeline = {
+        "pipeline": 1,
+        "name": HOSTILE[0],
+        "system_prompt": EVERYTHING,
+        "steps": [{"type": "input", "label": HOSTILE[1], "settings": settings}],
+    }
+    site.run("looseleaf/update-pipeline", **pipeline)
+    prompts = {"flow": 1, "name": HOSTILE[0], "prompt_queue": [EVERYTHING]}
+    site.run("looseleaf/update-flow", **prompts)
+
+
+def poison_operation(site: Site) -> None:
+    """Put hostile text into people, tokens, the journal, models, the audit and the request log."""
+    context = site.workspace.context
+    invoke(context, "looseleaf/update-user", {"user": "eve", "name": NAME})
+    site.run("looseleaf/create-token", agent="ada", label=NAME)
+    site.run("looseleaf/create-token", agent="ada", label=HOSTILE[0])
+    day = {"date": format_date(site.clock()), "content": f"{EVERYTHING}\n\n- deploy {NAME}"}
+    site.run("datamachine/daily-memory-write", agent="ada", mode="append", **day)
+    site.run("looseleaf/configure-agent", agent="ada", config={"models": {"chat": f"echo:{NAME}"}})
+    invoke(context, "looseleaf/create-agent", {"slug": "trap", "name": NAME})
+    site.run("looseleaf/delete-agent", agent="trap")
+    site.client.get(f"/admin/{NAME}")
+    site.client.get("/admin/<script>alert(1)</script>")
+
+
+def test_no_page_runs_what_memory_says(house: Site, open_tab: OpenTab) -> None:
+    """The fixture fails the test at any dialog, error or foreign request."""
+    poison(house)
+    tab = open_tab(house)
+    for path in (*ADDRESSES.values(), f"/admin/search?q={NAME}", f"/admin?filter={NAME}"):
+        page = tab.open(path)
+        page.wait_for_load_state("networkidle") if "MEMORY" not in path else None
+        assert page.evaluate("document.querySelectorAll('img, iframe, object, base').length") == 0
+        assert not page.evaluate("[...document.querySelectorAll('*')].some(e => e.onerror)")
+
+
+def test_a_preview_runs_nothing(house: Site, open_tab: OpenTab) -> None:
+    """Though its HTML is put into the page by a script."""
+    page = open_tab(house).open(ADDRESSES["edit"])
+    page.get_by_label("Text of MEMORY.md").fill(f"{EVERYTHING}\n\n## Last\n\nthe end")
+    page.locator("#preview h2", has_text="Last").wait_for()
+    assert page.locator("#preview img, #preview script, #preview iframe").count() == 0
+
+
+def test_a_notice_is_text(house: Site, open_tab: OpenTab) -> None:
+    """Whoever set its cookie."""
+    tab = open_tab(house)
+    value = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E"
+    cookie = {"name": "looseleaf_notice", "value": value, "url": f"{house.base}/admin"}
+    tab.page.context.add_cookies([cookie])  # type: ignore[list-item]
+    page = tab.open("/admin")
+    assert page.locator(".note.good").inner_text() == "<img src=x onerror=alert(1)>"

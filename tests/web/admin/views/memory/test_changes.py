@@ -1,0 +1,54 @@
+"""A page that is open hears of changes elsewhere, within bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.web.admin.views.memory.changes import MOST_OF_ONE, OpenStreams
+from looseleaf.web.http.request_errors import Problem
+from tests.web.admin.conftest import OpenTab
+from tests.web.conftest import Site
+
+CHANGES = "/admin/changes/ada/agent/MEMORY.md"
+
+
+def test_an_open_page_announces_a_change(house: Site, open_tab: OpenTab) -> None:
+    """Also one that was made in an editor, outside Looseleaf."""
+    page = open_tab(house).open("/admin/agents/ada/pages/agent/MEMORY.md")
+    path = f"{house.workspace.root}/agents/ada/MEMORY.md"
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("- By hand\n")
+    note = page.locator("#elsewhere", has_text="changed MEMORY.md")
+    note.wait_for()
+    note.get_by_role("link", name="Show the difference").click()
+    page.locator("#version", has_text="By hand").wait_for()
+
+
+def test_a_stream_tells_a_change_once_and_ends(house: Site) -> None:
+    """With who did it."""
+    browser, _csrf = house.sign_in()
+    with browser.stream("GET", f"{CHANGES}?version=old") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        text = "".join(answer.iter_text())
+    assert "event: changed" in text
+    assert "operator changed MEMORY.md" in text
+
+
+def test_a_stream_needs_the_right_to_read(house: Site) -> None:
+    """As the page does."""
+    assert house.client.get(CHANGES).status_code == 401
+    house.user("vera")
+    browser, _csrf = house.sign_in("vera")
+    assert browser.get(CHANGES).status_code == 404
+
+
+def test_streams_of_one_credential_are_bounded() -> None:
+    """One that is left makes room for another."""
+    streams = OpenStreams()
+    for _ in range(MOST_OF_ONE):
+        streams.take("a")
+    with pytest.raises(Problem, match="Too many pages"):
+        streams.take("a")
+    streams.take("b")
+    streams.leave("a")
+    streams.take("a")

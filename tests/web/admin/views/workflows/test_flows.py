@@ -1,0 +1,68 @@
+"""A flow in the admin site: its schedule, memory and prompts, each by a form."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.admin.conftest import OpenTab
+from tests.web.conftest import Site
+
+FLOW = "/admin/agents/ada/flows/2"
+
+
+@pytest.fixture
+def press(house: Site) -> Site:
+    """Make a pipeline with one step, and a flow."""
+    step = {"type": "input", "settings": {"source": "text", "text": "x"}}
+    house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=[step])
+    house.run("looseleaf/create-flow", pipeline=2, name="Morning")
+    return house
+
+
+def test_a_flow_is_scheduled_and_paused_without_javascript(press: Site, open_tab: OpenTab) -> None:
+    """The list of workflows says when it runs."""
+    page = open_tab(press, java_script_enabled=False).open(FLOW)
+    page.locator("select[name=interval]").select_option("cron")
+    page.get_by_label("Cron, with").fill("0 6 * * *")
+    page.get_by_label("paused").check()
+    page.get_by_role("button", name="Save", exact=True).click()
+    stored = press.run("looseleaf/show-flow", flow=2)["schedule"]
+    assert (stored["cron"], stored["enabled"]) == ("0 6 * * *", False)
+    page.goto(f"{press.base}/admin/agents/ada/pipelines")
+    assert "0 6 * * * · paused" in page.content()
+
+
+def test_prompts_settings_and_memory_are_saved(press: Site) -> None:
+    """Each by its own button; the prompt beside them shows the memory."""
+    page_text = {"file": "morning.md", "agent": "ada", "content": "Coffee first.\n"}
+    press.run("datamachine/write-agent-file", **page_text)
+    browser, csrf = press.sign_in()
+    queue = {"csrf": csrf, "action": "queue", "queue_mode": "drain"}
+    queue["queue"] = "One\r\n\r\nmore\r\n---\r\nTwo\r\n"
+    browser.post(FLOW, data=queue)
+    settings = {"csrf": csrf, "action": "steps", "settings:input": '{"text": "y"}'}
+    browser.post(FLOW, data=settings)
+    browser.post(FLOW, data={"csrf": csrf, "action": "memory", "file:morning.md": "yes"})
+    flow = press.run("looseleaf/show-flow", flow=2)
+    assert (flow["prompt_queue"], flow["queue_mode"]) == (["One\n\nmore", "Two"], "drain")
+    assert flow["step_settings"] == {"input": {"text": "y"}}
+    assert flow["memory_files"] == ["morning.md"]
+    page = browser.get(FLOW).text
+    assert "morning.md" in page
+    assert "One\n\nmore\n---\nTwo</textarea>" in page
+    refused = browser.post(FLOW, data={"csrf": csrf, "action": "memory", "file:SOUL.md": "yes"})
+    assert refused.status_code == 400
+    assert "core file" in refused.text
+
+
+def test_a_flow_is_deleted_with_its_files(press: Site) -> None:
+    """Its pipeline stays."""
+    press.run("datamachine/upload-flow-file", flow=2, file="a.txt", data="eA==")
+    browser, csrf = press.sign_in()
+    assert "a.txt" in browser.get(FLOW).text
+    browser.post(FLOW, data={"csrf": csrf, "action": "delete-file", "name": "a.txt"})
+    assert press.run("datamachine/list-flow-files", flow=2) == []
+    browser.post(FLOW, data={"csrf": csrf, "action": "delete"})
+    assert press.run("looseleaf/list-flows", pipeline=2) == []
+    assert len(press.run("looseleaf/list-pipelines", agent="ada")) == 2
+    assert browser.post("/admin/agents/ada/flows/9", data={"csrf": csrf}).status_code == 404

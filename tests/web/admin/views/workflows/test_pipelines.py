@@ -1,0 +1,112 @@
+"""Pipelines in the admin site: made, read aloud, edited by forms, with the prompt beside them."""
+
+from __future__ import annotations
+
+from tests.web.admin.conftest import OpenTab
+from tests.web.conftest import Site
+
+PIPELINES = "/admin/agents/ada/pipelines"
+
+
+def test_a_pipeline_is_made_and_edited_without_javascript(house: Site, open_tab: OpenTab) -> None:
+    """Its row of steps is read in order; the prompt follows from the memory that is chosen."""
+    page_text = {"file": "strategy.md", "agent": "ada", "content": "Short sentences.\n"}
+    house.run("datamachine/write-agent-file", **page_text)
+    page = open_tab(house, java_script_enabled=False).open(PIPELINES)
+    page.get_by_label("New pipeline").fill("Album Reviews")
+    page.get_by_role("button", name="Create it").click()
+    assert "Add its first step" in page.locator(".note.good").inner_text()
+    page.get_by_label("Type").select_option("input")
+    page.get_by_label("Name of the new step").fill("Albums")
+    settings = page.get_by_label("Settings of the new step as JSON")
+    settings.fill('{"source": "text", "text": "Blue"}')
+    page.get_by_role("button", name="Save the steps").click()
+    page.get_by_label("Type").select_option("ai")
+    page.get_by_role("button", name="Save the steps").click()
+    row = page.locator("ol.step-row").first.locator("li")
+    assert [text.split("\n")[0] for text in row.all_inner_texts()] == ["Albums input", "Ai ai"]
+    page.get_by_label("strategy.md", exact=True).check()
+    assert page.get_by_label("SOUL.md").count() == 0
+    page.get_by_role("button", name="Save the memory").click()
+    box = page.locator("aside.box").first.inner_text()
+    assert "strategy.md" in box
+    assert "given" in box
+    page.get_by_label("What its AI steps are told").fill("Review the album.")
+    page.get_by_role("button", name="Save the task").click()
+    stored = house.run("looseleaf/show-pipeline", pipeline="album-reviews")
+    assert stored["memory_files"] == ["strategy.md"]
+    assert stored["system_prompt"] == "Review the album."
+    page.get_by_role("link", name="See every block").click()
+    assert "Short sentences." in page.content()
+
+
+def test_steps_that_do_not_fit_are_refused_with_the_form(house: Site) -> None:
+    """What was typed is still there."""
+    house.run("looseleaf/create-pipeline", agent="ada", name="News")
+    browser, csrf = house.sign_in()
+    form = {"csrf": csrf, "action": "steps", "new-type": "memory_update", "new-label": "Write"}
+    form["new-settings"] = '{"target": "daily"}'
+    answer = browser.post(f"{PIPELINES}/2", data=form)
+    assert answer.status_code == 400
+    assert "do not fit together" in answer.text
+    assert 'value="Write"' in answer.text
+    bad = {**form, "new-type": "input", "new-settings": "{"}
+    assert "are no JSON" in browser.post(f"{PIPELINES}/2", data=bad).text
+    assert browser.post(f"{PIPELINES}/2", data={"csrf": csrf}).status_code == 400
+
+
+def test_a_page_that_is_older_than_the_pipeline_changes_nothing(house: Site) -> None:
+    """The form names the version that it showed."""
+    old = house.run("looseleaf/create-pipeline", agent="ada", name="News")["hash"]
+    house.run("looseleaf/update-pipeline", pipeline=2, system_prompt="Write.")
+    browser, csrf = house.sign_in()
+    form = {"csrf": csrf, "action": "details", "name": "Old", "prompt": "", "version": old}
+    assert browser.post(f"{PIPELINES}/2", data=form).status_code == 409
+    assert house.run("looseleaf/show-pipeline", pipeline=2)["name"] == "News"
+
+
+def test_steps_are_reordered_renamed_and_taken_out(house: Site) -> None:
+    """A step keeps its id."""
+    text = {"source": "text", "text": "x"}
+    steps = [
+        {"type": "input", "settings": text},
+        {"type": "input", "label": "Second", "settings": text},
+    ]
+    made = house.run("looseleaf/create-pipeline", agent="ada", name="News", steps=steps)
+    first, second = (step["id"] for step in made["steps"])
+    browser, csrf = house.sign_in()
+    kept = {f"settings:{one}": '{"source": "text", "text": "y"}' for one in (first, second)}
+    form = {"csrf": csrf, "action": "steps", f"order:{first}": "9", f"label:{first}": "Last"}
+    browser.post(f"{PIPELINES}/2", data={**form, **kept})
+    after = house.run("looseleaf/show-pipeline", pipeline=2)["steps"]
+    assert [(step["id"], step["label"]) for step in after] == [(second, "Second"), (first, "Last")]
+    browser.post(f"{PIPELINES}/2", data={**form, **kept, f"remove:{second}": "yes"})
+    after = house.run("looseleaf/show-pipeline", pipeline=2)["steps"]
+    assert [step["id"] for step in after] == [first]
+
+
+def test_a_viewer_reads_and_has_no_forms(house: Site) -> None:
+    """And is told what it takes."""
+    house.run("looseleaf/create-pipeline", agent="ada", name="News")
+    house.user("vera")
+    house.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
+    browser, csrf = house.sign_in("vera")
+    page = browser.get(f"{PIPELINES}/2").text
+    assert "News" in page
+    assert "Save the steps" not in page
+    form = {"csrf": csrf, "action": "details", "name": "Mine", "prompt": ""}
+    assert browser.post(f"{PIPELINES}/2", data=form).status_code == 403
+
+
+def test_files_are_listed_and_deleted(house: Site) -> None:
+    """Context files of the pipeline."""
+    house.run("looseleaf/create-pipeline", agent="ada", name="News")
+    house.run("datamachine/upload-flow-file", pipeline=2, file="style.txt", data="eA==")
+    browser, csrf = house.sign_in()
+    assert "style.txt" in browser.get(f"{PIPELINES}/2").text
+    form = {"csrf": csrf, "action": "delete-file", "name": "style.txt"}
+    browser.post(f"{PIPELINES}/2", data=form)
+    assert house.run("datamachine/list-flow-files", pipeline=2) == []
+    browser.post(f"{PIPELINES}/2", data={"csrf": csrf, "action": "delete"})
+    left = house.run("looseleaf/list-pipelines", agent="ada")
+    assert [pipeline["id"] for pipeline in left] == [1]

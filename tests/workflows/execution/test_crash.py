@@ -1,0 +1,100 @@
+"""Workers are killed at every point of a step: every job ends, and every change is made once."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.workflows.execution.house import House
+
+POINTS = ("begin", "middle", "end")
+
+
+@contextmanager
+def worker_process(house: House) -> Iterator[subprocess.Popen[str]]:
+    """Run a worker in a process of its own."""
+    command = [sys.executable, "-m", "tests.workflows.execution.house"]
+    process = subprocess.Popen(
+        [*command, str(house.root), house.database_url],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "working\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kill_and_finish(house: House, deaths: list[tuple[int, str]], folder: Path) -> list[int]:
+    """Run a job for each death, by processes that die there, and then by one that lives."""
+    jobs = []
+    for number, (step, point) in enumerate(deaths):
+        steps: list[tuple[str, dict[str, str]]] = [("say", {"text": f"text {number}"})]
+        steps += [("note", {}), ("note", {})]
+        mark = str(folder / f"died-{number}")
+        steps[step][1].update(die=point, mark=mark)
+        jobs.append(house.add(*steps).id)
+        with worker_process(house) as process:
+            process.wait()  # it has killed itself
+        assert Path(mark).exists()
+    with worker_process(house):
+        for job_id in jobs:
+            assert house.wait_for_end(job_id).status == "completed"
+    return jobs
+
+
+def expected_notes(jobs: list[int]) -> list[str]:
+    """Give the lines that the jobs must have written, each once."""
+    return sorted(
+        f"{job_id}: text {number} ({step})" for number, job_id in enumerate(jobs) for step in (1, 2)
+    )
+
+
+def test_a_worker_that_dies_in_a_step_repeats_no_change(house: House, tmp_path: Path) -> None:
+    """At the begin and end of a step without an effect, and around the change of a page."""
+    deaths = [(0, "end"), (1, "begin"), (1, "middle"), (1, "end"), (2, "end")]
+    jobs = kill_and_finish(house, deaths, tmp_path)
+    assert sorted(house.notes) == expected_notes(jobs)
+    revisions = house.workspace.history.revisions(
+        house.workspace.agents.resolve("ada").shelf.page("notes.md")
+    )
+    assert len(revisions) == 2 * len(jobs)
+
+
+@pytest.mark.slow
+def test_two_hundred_deaths_lose_and_repeat_nothing(
+    house: House, tmp_path: Path, seed: int
+) -> None:
+    """Points in random order, with one worker after the other."""
+    chance = random.Random(seed)
+    points = [(0, "begin"), (0, "end"), *((step, point) for step in (1, 2) for point in POINTS)]
+    deaths = [chance.choice(points) for _ in range(200)]
+    jobs = kill_and_finish(house, deaths, tmp_path)
+    assert sorted(house.notes) == expected_notes(jobs)
+
+
+def test_a_survivor_finishes_the_jobs_of_a_dead_worker(any_house: House) -> None:
+    """Within thirty seconds, whichever database they share."""
+    house = any_house
+    job = house.add(("say", {"text": "x"}), ("linger", {}), ("note", {}))
+    with worker_process(house) as first:
+        house.wait(job.id, lambda job: bool(job.steps[1].progress))
+        with worker_process(house):
+            first.kill()
+            first.wait()
+            house.wait(job.id, lambda job: job.steps[1].attempts == 2, seconds=30.0)
+            house.store.jobs.request(job.id, "cancel")
+            assert house.wait_for_end(job.id).status == "cancelled"
+    assert house.store.jobs.find(job.id).steps[0].attempts == 1

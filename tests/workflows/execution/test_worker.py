@@ -1,0 +1,129 @@
+"""A worker runs jobs to their end, follows what people want of them, and stops cleanly."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.errors import Unavailable
+from looseleaf.values import changed
+from looseleaf.workflows.execution.queue import Limits
+from tests.workflows.execution.house import QUICK, House
+
+
+def test_a_job_runs_its_steps_and_says_what_it_wrote(any_house: House) -> None:
+    """With the packets handed on, the revision of the page, and the observer told in order."""
+    house = any_house
+    with house.working():
+        job = house.wait_for_end(house.add(("say", {"text": "hello"}), ("note", {})).id)
+    assert job.status_text == "completed"
+    assert house.notes == [f"{job.id}: hello (1)"]
+    [write] = job.writes
+    assert (write.filename, write.revision) == ("notes.md", 1)
+    assert house.observer.steps == [(job.id, "0"), (job.id, "1")]
+    assert [ended.status for ended in house.observer.jobs] == ["completed"]
+    assert house.reports == []
+
+
+@pytest.mark.parametrize(
+    ("status", "result"),
+    [
+        ("no_items", "completed_no_items"),
+        ("skipped", "agent_skipped - quiet day"),
+        ("failed", "failed - quiet day"),
+    ],
+)
+def test_an_outcome_ends_the_job_in_its_way(house: House, status: str, result: str) -> None:
+    """The steps after it do not run."""
+    settings = {"status": status, "why": "" if status == "no_items" else "quiet day"}
+    with house.working():
+        job = house.wait_for_end(house.add(("end-as", settings), ("say", {"text": "x"})).id)
+    assert job.status_text == result
+    assert [step.status for step in job.steps] == [status, "pending"]
+
+
+def test_a_failure_that_passes_is_tried_again_later(house: House) -> None:
+    """The job waits in the queue, and keeps no thread."""
+    with house.working():
+        job_id = house.add(("stumble", {"failures": 1, "text": "x"})).id
+        job = house.wait(job_id, lambda job: job.attempts == 1)
+        assert (job.status, job.reason) == ("pending", "The server is not available: it timed out.")
+        assert 50 < job.not_before - job.created_at < 120
+    # A person does not have to wait: cancelled and tried again, it begins where it was.
+    house.store.jobs.request(job_id, "cancel")
+    house.store.jobs.request(job_id, "retry")
+    with house.working():
+        assert house.wait_for_end(job_id).status == "completed"
+
+
+def test_faults_end_a_job_with_their_name(house: House) -> None:
+    """A fault of a step, an unknown type and a packet that fits no schema."""
+    with house.working():
+        broken = house.add(("break-down", {}))
+        unknown = house.add(("gone", {}))
+        missing = house.add(("say", {}))
+        jobs = [house.wait_for_end(job.id) for job in (broken, unknown, missing)]
+    assert jobs[0].status_text == "failed - ZeroDivisionError: a fault"
+    assert "there is no such type of step" in jobs[1].reason
+    assert jobs[2].reason.startswith("KeyError")
+    assert len(house.reports) == 2  # faults of ours are reported to the operator
+
+
+def test_a_running_job_is_cancelled_and_paused(house: House) -> None:
+    """The step is told; what it returns then is not recorded."""
+    with house.working():
+        job = house.add(("linger", {}))
+        house.wait(job.id, lambda job: bool(job.steps[0].progress))
+        house.store.jobs.request(job.id, "cancel")
+        ended = house.wait_for_end(job.id)
+        assert (ended.status, ended.steps[0].status) == ("cancelled", "pending")
+        gated = house.add(("hold-gate", {}), ("note", {}))
+        house.wait(gated.id, lambda job: job.status == "waiting")
+        house.store.jobs.request(gated.id, "pause")
+        house.store.jobs.signal(gated.id, "0", {"text": "called"}, gate="digest")
+        assert house.store.jobs.find(gated.id).status == "paused"
+        house.store.jobs.request(gated.id, "resume")
+        assert house.wait_for_end(gated.id).status == "completed"
+    assert house.notes == [f"{gated.id}: called (1)"]
+
+
+def test_a_gate_without_a_call_fails_in_time(house: House) -> None:
+    """The job holds no thread meanwhile."""
+    with house.working():
+        job = house.wait_for_end(house.add(("hold-gate", {"seconds": 0.2})).id)
+    assert job.status_text == "failed - no call came in time"
+
+
+def test_a_worker_that_stops_leaves_its_jobs_to_the_next(house: House) -> None:
+    """The step that ran is run again, and nothing is lost."""
+    with house.working():
+        job = house.add(("say", {"text": "x"}), ("linger", {}))
+        house.wait(job.id, lambda job: bool(job.steps[1].progress))
+    left = house.store.jobs.find(job.id)
+    assert (left.status, left.steps[0].status) == ("pending", "completed")
+    assert house.store.workers.beats() == {}
+    with house.working():
+        house.wait(job.id, lambda job: job.steps[1].attempts == 2)
+        house.store.jobs.request(job.id, "cancel")
+        house.wait_for_end(job.id)
+
+
+def test_limits_hold_while_jobs_run(house: House) -> None:
+    """The second job of the agent waits for the first."""
+    options = changed(QUICK, limits=Limits(per_agent=1))
+    with house.working(options):
+        first = house.add(("linger", {}))
+        house.wait(first.id, lambda job: bool(job.steps[0].progress))
+        second = house.add(("say", {"text": "x"}))
+        free = house.add(("say", {"text": "x"}), agent_id=0)
+        house.wait_for_end(free.id)
+        assert house.store.jobs.find(second.id).status == "pending"
+        house.store.jobs.request(first.id, "cancel")
+        assert house.wait_for_end(second.id).status == "completed"
+
+
+def test_a_process_has_one_worker(house: House) -> None:
+    """A second one is refused, and the first goes on."""
+    with house.working():
+        with pytest.raises(Unavailable, match="another one runs in this process"):
+            house.worker().start()
+        assert house.wait_for_end(house.add(("say", {"text": "x"})).id).status == "completed"

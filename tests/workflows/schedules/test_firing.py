@@ -1,0 +1,142 @@
+"""Schedules fire once for each time: after restarts, on several servers, and over clock jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from looseleaf.errors import Refused, Unavailable
+from looseleaf.stores.database.database import Database
+from looseleaf.stores.database.jobs.job_store import SqlJobStore
+from looseleaf.values import changed
+from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.job import Job, NewJob
+from looseleaf.workflows.schedules.firing import ScheduleFiring
+from looseleaf.workflows.schedules.schedule import ScheduleEntry
+from looseleaf.workflows.schedules.timing import Timing
+from tests.conftest import Clock
+
+HOUR = 3600.0
+HOURLY = ScheduleEntry("task:tidy", "Tidy", Timing("hourly"), task_type="tidy")
+
+
+class Server:
+    """A server that fires schedules of a shared database into its jobs."""
+
+    def __init__(self, store: SqlJobStore, clock: Clock) -> None:
+        self.store, self.entries, self.failure = store, [HOURLY], ""
+        self.reports: list[str] = []
+        self.firing = ScheduleFiring(
+            store.schedules,
+            lambda: self.entries,
+            self.start_jobs,
+            clock=clock,
+            report=lambda label, error: self.reports.append(f"{label}: {error}"),
+        )
+        self.firing.reconcile()
+
+    def start_jobs(self, entry: ScheduleEntry, _due: float, key: str) -> list[Job]:
+        if self.failure:
+            raise Unavailable("The model", self.failure)
+        return [self.store.jobs.add(NewJob(entry.label, idempotency_key=key))[0]]
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock) -> Iterator[SqlJobStore]:
+    """Give the tables of jobs of a fresh database."""
+    (tmp_path / ".looseleaf").mkdir()
+    database = Database("", str(tmp_path))
+    yield SqlJobStore(database, clock=clock)
+    database.close()
+
+
+def next_run(store: SqlJobStore) -> float | None:
+    """Give the next time of the schedule."""
+    return store.schedules.list()["task:tidy"].next_run
+
+
+def test_a_time_fires_once_and_the_next_follows(store: SqlJobStore, clock: Clock) -> None:
+    """A second look at the same time finds nothing to do."""
+    server = Server(store, clock)
+    assert (server.firing.fire_due(), server.firing.fire_due()) == (1, 0)
+    assert next_run(store) == clock.now + HOUR
+    clock.advance(seconds=HOUR)
+    assert server.firing.fire_due() == 1
+
+
+def test_a_restart_keeps_the_next_run_and_missed_runs_fire_once(
+    store: SqlJobStore, clock: Clock
+) -> None:
+    """The phase stays, whatever was missed."""
+    Server(store, clock).firing.fire_due()
+    start = clock.now
+    clock.advance(seconds=5 * HOUR + 100)
+    server = Server(store, clock)
+    assert next_run(store) == start + HOUR
+    assert (server.firing.fire_due(), server.firing.fire_due()) == (1, 0)
+    assert next_run(store) == start + 6 * HOUR
+
+
+def test_several_servers_fire_a_time_once(store: SqlJobStore, clock: Clock) -> None:
+    """Whoever is first."""
+    servers = [Server(store, clock) for _ in range(3)]
+    assert sum(server.firing.fire_due() for server in servers) == 1
+
+
+def test_a_clock_that_jumps_an_hour_fires_nothing_twice(store: SqlJobStore, clock: Clock) -> None:
+    """Forward, the time that was jumped over fires once; back again, it is over."""
+    server = Server(store, clock)
+    server.firing.fire_due()
+    clock.advance(seconds=HOUR + 60)
+    assert server.firing.fire_due() == 1
+    clock.advance(seconds=-HOUR)
+    assert server.firing.fire_due() == 0
+    clock.advance(seconds=HOUR - 60)
+    assert server.firing.fire_due() == 0
+    clock.advance(seconds=HOUR)
+    assert server.firing.fire_due() == 1
+    jobs, total = store.jobs.list(JobFilter())
+    assert len({job.idempotency_key for job in jobs}) == total == 3
+
+
+def test_a_change_of_the_plan_begins_anew(store: SqlJobStore, clock: Clock) -> None:
+    """And a schedule that is switched off is gone."""
+    server = Server(store, clock)
+    server.firing.fire_due()
+    server.entries = [changed(HOURLY, timing=Timing("daily"))]
+    server.firing.reconcile()
+    assert next_run(store) == clock.now
+    server.entries = [changed(HOURLY, is_enabled=False)]
+    server.firing.reconcile()
+    assert store.schedules.list() == {}
+
+
+def test_repeated_rejections_are_reported_once(store: SqlJobStore, clock: Clock) -> None:
+    """At the third; a start that works clears them."""
+    server = Server(store, clock)
+    server.failure = "gone"
+    for _ in range(5):
+        server.firing.fire_due()
+        clock.advance(seconds=HOUR)
+    assert len(server.reports) == 1
+    assert "3 times in a row" in server.reports[0]
+    assert store.schedules.list()["task:tidy"].is_failing
+    server.failure = ""
+    server.firing.fire_due()
+    assert not store.schedules.list()["task:tidy"].is_failing
+
+
+def test_a_run_now_leaves_the_next_time_as_it_is(store: SqlJobStore, clock: Clock) -> None:
+    """A schedule for agents that has none says so."""
+    server = Server(store, clock)
+    server.firing.fire_due()
+    before = next_run(store)
+    [job] = server.firing.run_now(HOURLY)
+    assert (next_run(store), store.schedules.list()["task:tidy"].last_job) == (before, job.id)
+    empty = ScheduleFiring(
+        store.schedules, lambda: [HOURLY], lambda *_: [], clock=clock, report=lambda *_: None
+    )
+    with pytest.raises(Refused, match="there is none"):
+        empty.run_now(HOURLY)

@@ -1,0 +1,118 @@
+"""Documents of pipelines and flows: what leaves, and what comes back from a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.errors import InvalidSchedule, InvalidWorkflow
+from looseleaf.workflows.documents import (
+    ScheduleFields,
+    describe_schedule,
+    export_pipeline,
+    queue_prompts,
+    read_pipeline_file,
+    read_schedule,
+)
+from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
+from looseleaf.workflows.pipeline import Pipeline, Step
+
+NEWS = Pipeline(
+    4,
+    "news",
+    "News",
+    1,
+    1,
+    "Write.",
+    ("content-strategy.md",),
+    {"mode": "deny", "tools": ["x"]},
+    (Step("input", "input", "Feed", {"limit": 5}), Step("ai", "ai")),
+)
+MORNING = Flow(
+    9,
+    4,
+    "morning",
+    "Morning",
+    1,
+    1,
+    ("a.md",),
+    {"input": {"limit": 1}},
+    (QueuedPrompt("Go", 5.0),),
+    "loop",
+    Schedule("cron", "0 6 * * *"),
+    {"daily_memory": {}},
+)
+
+
+def test_an_exported_file_is_read_as_it_was() -> None:
+    """Without ids of this workspace."""
+    file = export_pipeline(NEWS, [MORNING])
+    document = to_json_value(file)
+    assert read_pipeline_file(document) == file
+    assert "id" not in document
+    assert document["memory_files"] == ["content-strategy.md"]
+    assert [step["type"] for step in document["steps"]] == ["input", "ai"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema_version": 2}, "reads 1"),
+        ({"schema_version": None}, "reads 1"),
+        ({"unknown": 1}, "no 'unknown'"),
+        ({"name": 5}, "name cannot be a int"),
+        ({"memory_files": "a.md"}, "memory_files cannot be a str"),
+        ({"memory_files": [1]}, "list of texts"),
+        ({"steps": ["ai"]}, "step cannot be saved: it is an object"),
+        ({"steps": [{"type": "ai", "order": 1}]}, "no 'order'"),
+        ({"flows": [{"name": "x"}]}, "slug"),
+        ({"flows": [{"name": "x", "slug": "x", "schedule": {"every": 1}}]}, "no 'every'"),
+        ({"flows": [{"name": "x", "slug": "x", "schedule": {"enabled": "yes"}}]}, "enabled"),
+        ({"flows": [{}] * 501}, "more than 500"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_by_the_field(change: dict[str, Any], message: str) -> None:
+    """Before anything is stored."""
+    document = {**to_json_value(export_pipeline(NEWS, [MORNING])), **change}
+    with pytest.raises(InvalidWorkflow, match=message):
+        read_pipeline_file(document)
+
+
+def test_a_schedule_is_read_and_described() -> None:
+    """An expression of cron may stand for the interval."""
+    assert read_schedule(ScheduleFields()) == Schedule()
+    assert read_schedule(ScheduleFields("daily", enabled=False)) == Schedule("daily", enabled=False)
+    cron = read_schedule(ScheduleFields("0 6 * * 1"))
+    assert (
+        cron == read_schedule(ScheduleFields("cron", "0 6 * * 1")) == Schedule("cron", "0 6 * * 1")
+    )
+    once = read_schedule(ScheduleFields("one_time", at="2026-04-17T09:30:00Z"))
+    assert once == Schedule("one_time", at=1_776_418_200.0)
+    assert describe_schedule(once) == ScheduleFields("one_time", at="2026-04-17T09:30:00Z")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        ScheduleFields("one_time", at="tomorrow"),
+        ScheduleFields("one_time"),
+        ScheduleFields("sometimes"),
+        ScheduleFields("cron"),
+        ScheduleFields("61 * * * *"),
+    ],
+)
+def test_a_schedule_that_could_not_be_kept_is_refused(fields: ScheduleFields) -> None:
+    """When the flow is saved."""
+    with pytest.raises(InvalidSchedule):
+        read_schedule(fields)
+
+
+def test_a_prompt_that_waited_keeps_its_time() -> None:
+    """A queue that is written anew."""
+    waiting = (QueuedPrompt("a", 1.0), QueuedPrompt("b", 2.0))
+    assert queue_prompts(["b", "c"], 9.0, waiting) == (
+        QueuedPrompt("b", 2.0),
+        QueuedPrompt("c", 9.0),
+    )

@@ -1,0 +1,44 @@
+"""Jobs carry their status, reason and what their steps wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.workflows.job import Job, MemoryWrite, NewJob, StepRecord, parse_status
+
+
+def test_a_job_tells_its_state_in_one_text() -> None:
+    """Status and reason stand together, as the reference stores them."""
+    job = Job(7, "News", status="failed", reason="timeout", started_at=10.0, completed_at=12.5)
+    assert (job.status_text, job.is_final, job.seconds) == ("failed - timeout", True, 2.5)
+    waiting = Job(8, "News", status="waiting", started_at=10.0)
+    assert (waiting.status_text, waiting.is_final, waiting.seconds) == ("waiting", False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("failed: timeout", ("failed", "timeout")),
+        ("agent_skipped - x", ("agent_skipped", "x")),
+        ("completed_no_items", ("completed_no_items", "")),
+        ("completed_no_items - none", ("completed_no_items", "none")),
+        ("completed", ("completed", "")),
+        ("odd", ("odd", "")),
+    ],
+)
+def test_a_status_is_read_with_its_reason(text: str, parts: tuple[str, str]) -> None:
+    """The longest status that fits is taken."""
+    assert parse_status(text) == parts
+
+
+def test_a_job_gathers_the_writes_of_its_steps() -> None:
+    """In the order of the steps."""
+    first = MemoryWrite("agent", 0, 1, "MEMORY.md", 3, "append")
+    second = MemoryWrite("shared", 0, 0, "RULES.md", 1, "write")
+    steps = (StepRecord("1", "a", writes=(first,)), StepRecord("2", "b", writes=(second,)))
+    assert Job(1, "x", steps=steps).writes == (first, second)
+
+
+def test_a_long_label_is_cut() -> None:
+    """The database has 255 characters for it."""
+    assert len(NewJob("x" * 300).short_label) == 255
