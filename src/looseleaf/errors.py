@@ -25,6 +25,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidStep                 a type of step, or its settings, that cannot be
     │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
+    │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
     │   ├── InvalidSource               a feed or document that has no items one could read
     │   ├── InvalidTask                 a system task that could not run
     │   ├── InvalidTaskParameters       a task takes no such parameters, or not these values
@@ -78,6 +79,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
     │   ├── RequestRefused              another server that may not be asked, or not so
+    │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
     ├── Conflicted                      the page is not the version the writer had read
@@ -245,6 +247,13 @@ class InvalidSource(_InvalidThing):
 
     code = "invalid_source"
     template = "The {name} cannot be read: {why}."
+
+
+class InvalidArchive(_InvalidThing):
+    """An archive or a folder of files that is not safe to unpack; nothing was unpacked."""
+
+    code = "invalid_archive"
+    template = "The archive cannot be used: {name}: {why}."
 
 
 class InvalidTask(_InvalidThing):
@@ -853,6 +862,19 @@ class RequestRefused(Refused):
     def __init__(self, host: str, why: str) -> None:
         self.host, self.why = host, why
         super().__init__(f"The server {host} was not asked: {why}.")
+
+
+class SecretsFound(Refused):
+    """Files that were to leave hold secrets; the places are named, the values are not."""
+
+    code = "secrets_found"
+
+    def __init__(self, places: tuple[str, ...], allow: str) -> None:
+        self.places = places
+        shown = "; ".join(places[:20]) + ("; …" if len(places) > 20 else "")
+        super().__init__(
+            f"Nothing was exported, since secrets stand in {shown}. Take them out, or {allow}."
+        )
 
 
 class Unsafe(Refused):

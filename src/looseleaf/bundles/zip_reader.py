@@ -1,0 +1,292 @@
+"""A reader of zip archives that trusts nothing in them: limits, real bytes, no links, safe names.
+
+Every header is checked before a byte is unpacked, and no file unpacks to more than it declares.
+Anything that two programs could read in two ways (overlapping files, a local header that differs
+from the directory, bytes between files) is refused with `InvalidArchive`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import zlib
+
+from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
+from looseleaf.errors import InvalidArchive
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+MIB = 1024 * 1024
+_END = struct.Struct("<4s4H2LH")
+_CENTRAL = struct.Struct("<4s6H3L5H2L")
+_LOCAL = struct.Struct("<4s5H3L2H")
+_END_MARK, _CENTRAL_MARK, _LOCAL_MARK = b"PK\x05\x06", b"PK\x01\x02", b"PK\x03\x04"
+_LONGEST_COMMENT = 65_535
+_LONGEST_DESCRIPTOR = 24  # sizes after the bytes of a file, where they were not known before
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED = 0x1 | 0x40 | 0x2000  # flags of encrypted files and directories
+_DESCRIPTOR = 0x8  # the flag of a file whose sizes stand after its bytes
+_NOT_SIMPLE = 0xFFFF  # a count in the larger form of the format, zip64
+_UNIX = 3
+_CHUNK = 65_536
+_LARGEST_DIRECTORY = 16 * MIB
+_SMALL = MIB  # a file up to this size may be compressed by any ratio: the total limits them
+
+
+@value
+class ZipLimits:
+    """The most that an archive may hold.
+
+    Fields:
+        archive_bytes: The size of the archive itself.
+        files: How many files.
+        file_bytes: The size of one file, unpacked.
+        total_bytes: The size of all files, unpacked.
+        ratio: How many times larger a file may be than its compressed bytes.
+        depth: How many folders deep.
+    """
+
+    archive_bytes: int = 128 * MIB
+    files: int = 10_000
+    file_bytes: int = 16 * MIB
+    total_bytes: int = 256 * MIB
+    ratio: int = 200
+    depth: int = 16
+
+
+@value
+class ZipEntry:
+    """A file of an archive, checked but not yet unpacked."""
+
+    path: str
+    size: int
+    packed_size: int
+    checksum: int
+    method: int
+    start: int  # of its packed bytes
+
+
+@value
+class _Header:
+    """The fields of a file in the directory that decide something."""
+
+    name: bytes
+    version: int
+    flags: int
+    method: int
+    checksum: int
+    packed_size: int
+    size: int
+    attributes: int
+    offset: int
+
+
+class ZipArchive:
+    """An open archive whose directory was checked as a whole; the caller closes the file."""
+
+    def __init__(self, file: BinaryIO, limits: ZipLimits | None = None) -> None:
+        self._file = file
+        self._limits = limits or ZipLimits()
+        self.entries = _read_directory(file, self._limits)
+
+    def read(self, entry: ZipEntry) -> bytes:
+        """Unpack one file whole."""
+        return b"".join(self.stream(entry))
+
+    def stream(self, entry: ZipEntry) -> Iterator[bytes]:
+        """Unpack one file in parts; `InvalidArchive` where the bytes are not the declared ones."""
+        size = checksum = 0
+        for part in self._unpack(entry):
+            size += len(part)
+            if size > entry.size:
+                raise InvalidArchive(entry.path, "it unpacks to more bytes than it declares")
+            checksum = zlib.crc32(part, checksum)
+            yield part
+        if size != entry.size:
+            raise InvalidArchive(entry.path, "it unpacks to fewer bytes than it declares")
+        if checksum != entry.checksum:
+            raise InvalidArchive(entry.path, "its checksum does not match")
+
+    def _unpack(self, entry: ZipEntry) -> Iterator[bytes]:
+        if entry.method == _STORED:
+            yield from self._packed_parts(entry)
+            return
+        decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            has_excess = False
+            for packed_part in self._packed_parts(entry):
+                remainder = packed_part
+                has_excess = has_excess or decompressor.eof
+                while remainder and not decompressor.eof:
+                    yield decompressor.decompress(remainder, _CHUNK)
+                    remainder = decompressor.unconsumed_tail
+            while not decompressor.eof and (part := decompressor.decompress(b"", _CHUNK)):
+                yield part
+        except zlib.error:
+            raise InvalidArchive(entry.path, "its compressed bytes are damaged") from None
+        if not decompressor.eof or decompressor.unused_data or has_excess:
+            raise InvalidArchive(entry.path, "its compressed bytes do not end where they should")
+
+    def _packed_parts(self, entry: ZipEntry) -> Iterator[bytes]:
+        self._file.seek(entry.start)
+        remaining = entry.packed_size
+        while remaining:
+            position = self._file.tell()
+            part = self._file.read(min(_CHUNK, remaining))
+            if not part:
+                raise InvalidArchive(entry.path, "the archive ends inside it")
+            remaining -= len(part)
+            yield part
+            self._file.seek(position + len(part))  # another file may have been read meanwhile
+
+
+def _read_directory(file: BinaryIO, limits: ZipLimits) -> tuple[ZipEntry, ...]:
+    archive_size = file.seek(0, os.SEEK_END)
+    if archive_size > limits.archive_bytes:
+        raise InvalidArchive("the zip file", f"it has more than {limits.archive_bytes:,} bytes")
+    count, start, length = _find_directory(file, archive_size)
+    if count > limits.files or length > _LARGEST_DIRECTORY:
+        raise InvalidArchive("the zip file", f"it holds more than {limits.files:,} files")
+    file.seek(start)
+    directory = file.read(length)
+    entries, names, spans, total = [], ArchiveNames(), [], 0
+    offset = 0
+    for _ in range(count):
+        header, offset = _read_header(directory, offset)
+        path = _check_header(header, limits)
+        data_start, span = _check_local(file, header, start)
+        spans.append(span)
+        if path is None:
+            continue  # a folder: folders come by themselves with the files in them
+        names.add(path)
+        total += header.size
+        if total > limits.total_bytes:
+            reason = f"its files have more than {limits.total_bytes:,} bytes together"
+            raise InvalidArchive("the zip file", reason)
+        sizes = (header.size, header.packed_size, header.checksum)
+        entries.append(ZipEntry(path, *sizes, header.method, data_start))
+    if offset != length:
+        raise InvalidArchive("the zip file", "its directory does not end where it should")
+    _check_spans(spans, start)
+    return tuple(sorted(entries, key=lambda entry: entry.path))
+
+
+def _find_directory(file: BinaryIO, size: int) -> tuple[int, int, int]:
+    """Find the end record, which must close the file; give the directory's count, start, length."""
+    tail_start = max(0, size - _END.size - _LONGEST_COMMENT)
+    file.seek(tail_start)
+    tail = file.read()
+    place = tail.rfind(_END_MARK)
+    while place >= 0:
+        if len(tail) - place >= _END.size:
+            fields = _END.unpack_from(tail, place)
+            if place + _END.size + fields[7] == len(tail):
+                return _check_end(fields, tail_start + place)
+        place = tail.rfind(_END_MARK, 0, place)
+    raise InvalidArchive("the file", "it is not a zip archive, or it is cut off")
+
+
+def _check_end(fields: tuple[int, ...], end: int) -> tuple[int, int, int]:
+    _mark, disk, first_disk, count, total, length, start, _comment = fields
+    if total == _NOT_SIMPLE or start == 0xFFFFFFFF:
+        raise InvalidArchive("the zip file", "it uses zip64, which no bundle needs")
+    if disk or first_disk or count != total:
+        raise InvalidArchive("the zip file", "it is one of several parts")
+    if start + length != end:
+        raise InvalidArchive("the zip file", "its directory is not where the end says")
+    return total, start, length
+
+
+def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
+    if offset + _CENTRAL.size > len(directory):
+        raise InvalidArchive("the zip file", "its directory is cut off")
+    fields = _CENTRAL.unpack_from(directory, offset)
+    if fields[0] != _CENTRAL_MARK:
+        raise InvalidArchive("the zip file", "its directory is damaged")
+    name_end = offset + _CENTRAL.size + fields[10]
+    end = name_end + fields[11] + fields[12]
+    if end > len(directory):
+        raise InvalidArchive("the zip file", "its directory is cut off")
+    name = directory[offset + _CENTRAL.size : name_end]
+    made_by, flags, method = fields[1], fields[3], fields[4]
+    checksum, packed_size, size = fields[7:10]
+    sizes = (checksum, packed_size, size)
+    return _Header(name, made_by, flags, method, *sizes, fields[15], fields[16]), end
+
+
+def _check_header(header: _Header, limits: ZipLimits) -> str | None:
+    """Give the path of a file, or None for a folder, once its header is found to be harmless."""
+    try:
+        path = header.name.decode()
+    except UnicodeDecodeError:
+        raise InvalidArchive(repr(header.name[:60]), "its name is not UTF-8") from None
+    is_folder = path.endswith("/")
+    check_archive_path(path.removesuffix("/"), depth=limits.depth)
+    if header.flags & _ENCRYPTED:
+        raise InvalidArchive(path, "it is encrypted")
+    if header.method not in (_STORED, _DEFLATED):
+        reason = f"it is compressed by method {header.method}; only deflate can be read"
+        raise InvalidArchive(path, reason)
+    _check_kind(path, header, is_folder=is_folder)
+    if is_folder and header.size:
+        raise InvalidArchive(path, "it is a folder with content")
+    if header.size > limits.file_bytes:
+        raise InvalidArchive(path, f"it has more than {limits.file_bytes:,} bytes")
+    if header.method == _STORED and header.size != header.packed_size:
+        raise InvalidArchive(path, "it declares two sizes")
+    if header.size > _SMALL and header.size > header.packed_size * limits.ratio:
+        raise InvalidArchive(path, f"it unpacks to more than {limits.ratio} times its size")
+    return None if is_folder else path
+
+
+def _check_kind(path: str, header: _Header, *, is_folder: bool) -> None:
+    """Refuse links, devices and pipes, which only archives of Unix systems can hold."""
+    if header.version >> 8 != _UNIX:
+        return
+    kind = stat.S_IFMT(header.attributes >> 16)
+    if stat.S_ISLNK(kind):
+        raise InvalidArchive(path, "it is a link")
+    if kind not in ((0, stat.S_IFDIR) if is_folder else (0, stat.S_IFREG)):
+        raise InvalidArchive(path, "it is not an ordinary file")
+
+
+def _check_local(file: BinaryIO, header: _Header, end: int) -> tuple[int, tuple[int, int, int]]:
+    """Compare the header before a file with the directory.
+
+    Give the start of its bytes and the span that it fills: start, first and last possible end.
+    """
+    path = header.name.decode()
+    file.seek(header.offset)
+    content = file.read(_LOCAL.size)
+    is_inside = header.offset + _LOCAL.size <= end and len(content) == _LOCAL.size
+    if not is_inside or content[:4] != _LOCAL_MARK:
+        raise InvalidArchive(path, "the directory points to no file")
+    fields = _LOCAL.unpack(content)
+    has_descriptor = bool(header.flags & _DESCRIPTOR)
+    sizes = (header.checksum, header.packed_size, header.size)
+    if (
+        file.read(fields[9]) != header.name
+        or (fields[2], fields[3]) != (header.flags, header.method)
+        or (not has_descriptor and fields[6:9] != sizes)
+    ):
+        raise InvalidArchive(path, "its header differs from the directory")
+    data_start = header.offset + _LOCAL.size + fields[9] + fields[10]
+    data_end = data_start + header.packed_size
+    if data_end > end:
+        raise InvalidArchive(path, "the archive ends inside it")
+    last_end = data_end + (_LONGEST_DESCRIPTOR if has_descriptor else 0)
+    return data_start, (header.offset, data_end, last_end)
+
+
+def _check_spans(spans: list[tuple[int, int, int]], directory_start: int) -> None:
+    """Refuse files that share bytes (the flat zip bomb), and bytes that belong to no file."""
+    first_end = last_end = 0
+    for start, *ends in [*sorted(spans), (directory_start, 0, 0)]:
+        if not first_end <= start <= last_end:
+            raise InvalidArchive("the zip file", "its files overlap, or bytes lie between them")
+        first_end, last_end = ends
