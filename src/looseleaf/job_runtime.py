@@ -9,6 +9,8 @@ from looseleaf.files.folders import GROUP, PRIVATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from looseleaf.catalog.context import Context
     from looseleaf.settings import Settings
     from looseleaf.stores.database.jobs.job_store import SqlJobStore
@@ -63,11 +65,14 @@ class JobRuntime:
             )
         return self._firing
 
-    def start_worker(self) -> Worker:
-        """Start the worker of this process, or return the one that runs."""
+    def start_worker(self, log: Callable[[str], None] | None = None) -> Worker:
+        """Start the worker of this process, or return the one that runs.
+
+        `log` is given a line for each job that the worker begins, takes over or ends.
+        """
         with self._opening:
             if self._worker is None:
-                worker = self._open_worker()
+                worker = self._open_worker(log)
                 worker.start()
                 self.store.jobs.on_work(worker.wake)
                 self._worker = worker
@@ -87,7 +92,7 @@ class JobRuntime:
         locks = LockFiles(self._root, WORKER_LOCKS)
         return any(locks.is_free(name) is False for name in self.store.workers.beats())
 
-    def _open_worker(self) -> Worker:
+    def _open_worker(self, log: Callable[[str], None] | None) -> Worker:
         from looseleaf.files.lock_files import LockFiles
         from looseleaf.operations.job_memory import JobMemory
         from looseleaf.operations.step_parts import JobStepParts
@@ -118,9 +123,8 @@ class JobRuntime:
         )
         locks = LockFiles(self._root, WORKER_LOCKS, modes=modes)
         firing = self.schedule_firing
-        return Worker(
-            worker_id, parts, store.workers, locks, firing, options=_read_options(settings)
-        )
+        options = _read_options(settings)
+        return Worker(worker_id, parts, store.workers, locks, firing, options=options, log=log)
 
 
 def _read_options(settings: Settings) -> WorkerOptions:

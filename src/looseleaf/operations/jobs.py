@@ -191,7 +191,7 @@ def retry_job(context: Context, job: int) -> JobInfo:
 
 @operation("looseleaf/delete-job", permission="flows", categories=("jobs",), destructive=True)
 def delete_job(context: Context, job: int) -> JobsDeleted:
-    """Delete a job that has ended; the pages that it changed stay as they are.
+    """Delete a job that has ended, with its packets and artifacts; pages that it changed stay.
 
     Arguments:
         job: The number of the job.
@@ -199,6 +199,9 @@ def delete_job(context: Context, job: int) -> JobsDeleted:
     record = find_job(context, job)
     if not record.is_final:
         raise InvalidArgument("job", f"it is {record.status}; cancel it first")
+    files = context.parts.workflow_resources().files
+    files.remove_packets(record)
+    files.remove_artifacts(record.id)
     return JobsDeleted(context.parts.workflow_jobs().jobs.delete([job]))
 
 

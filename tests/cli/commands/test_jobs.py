@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.cli.conftest import Run
 
@@ -56,6 +57,21 @@ def test_a_job_can_wait_and_be_directed(run: Run) -> None:
     assert run("jobs", "run").code == 2
 
 
+def test_work_can_end_when_nothing_is_due(run: Run, root: Path) -> None:
+    """With a line for each job that begins and ends; packets go with their job."""
+    for label in ("One", "Two"):
+        run("jobs", "run", "--step", TEXT, "--detach", "--label", label)
+    lines = run("work", "--drain").text.splitlines()
+    assert {line.partition(" ")[2].partition(" (")[0] for line in lines} == {
+        "Job 1", "Job 1: completed", "Job 2", "Job 2: completed",
+    }  # fmt: skip
+    folder = root / "pipeline-direct" / "flow-direct" / "jobs"
+    assert sorted(path.name for path in folder.iterdir()) == ["job-1", "job-2"]
+    run("jobs", "delete", "1", "--yes")
+    assert [path.name for path in folder.iterdir()] == ["job-2"]
+    assert run("work", "--drain").text == ""
+
+
 def test_a_view_runs_a_job_that_no_worker_runs(run: Run) -> None:
     """A view that waited for a worker nobody has started would never end."""
     run("jobs", "run", "--step", TEXT, "--detach")
@@ -98,4 +114,6 @@ def test_a_worker_runs_jobs_until_it_is_stopped(run: Run) -> None:
     assert run("jobs", "watch", "1").text.splitlines()[-1].startswith("completed")
     process.terminate()
     rest, _ = process.communicate(timeout=60)
-    assert (rest, process.returncode) == ("Stopping.\n", 0)
+    assert "Z Job 1 (Input) begins.\n" in rest
+    assert "Z Job 1: completed (" in rest
+    assert ("Stopping.\n" in rest, process.returncode) == (True, 0)

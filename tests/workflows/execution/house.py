@@ -165,7 +165,9 @@ class House:
         self.reports.append(f"{label}: {type(error).__name__}: {error}")
         sys.stderr.write(self.reports[-1] + "\n")
 
-    def worker(self, options: WorkerOptions = QUICK) -> Worker:
+    def worker(
+        self, options: WorkerOptions = QUICK, log: Callable[[str], None] | None = None
+    ) -> Worker:
         """Give a worker that is not started."""
         worker_id = new_worker_id()
         engine = DbosEngine(
@@ -191,7 +193,9 @@ class House:
             report=self.report,
         )
         locks = LockFiles(str(self.root), ".looseleaf/workers")
-        worker = Worker(worker_id, parts, self.store.workers, locks, firing, options=options)
+        worker = Worker(
+            worker_id, parts, self.store.workers, locks, firing, options=options, log=log
+        )
         self.store.jobs.on_work(worker.wake)
         return worker
 

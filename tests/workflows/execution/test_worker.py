@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 
 from looseleaf.errors import Unavailable
 from looseleaf.values import changed
 from looseleaf.workflows.execution.queue import Limits
 from tests.workflows.execution.house import QUICK, House
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_job_runs_its_steps_and_says_what_it_wrote(any_house: House) -> None:
@@ -105,6 +116,51 @@ def test_a_worker_that_stops_leaves_its_jobs_to_the_next(house: House) -> None:
         house.wait(job.id, lambda job: job.steps[1].attempts == 2)
         house.store.jobs.request(job.id, "cancel")
         house.wait_for_end(job.id)
+
+
+def test_what_a_dead_worker_did_not_clear_is_cleared_by_the_next(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job had ended; also a job that was cancelled while nobody had it is cleared."""
+    with house.working():
+        ended = house.wait_for_end(house.add(("say", {"text": "x"})).id)
+    house.observer.jobs.clear()
+    queue = house.store.queue
+    with monkeypatch.context() as patch:  # as if the worker had died before the note
+        patch.setattr(queue, "note_cleared", lambda _job_id: None)
+        with house.working():
+            second = house.wait_for_end(house.add(("say", {"text": "x"})).id)
+    third = house.add(("say", {"text": "x"}))
+    house.store.jobs.request(third.id, "cancel")
+    house.observer.jobs.clear()
+    with house.working():
+        wait_until(lambda: len(house.observer.jobs) == 2)
+    assert {job.id for job in house.observer.jobs} == {second.id, third.id}
+    assert ended.id not in {job.id for job in house.observer.jobs}
+    assert queue.list_uncleared() == ()
+
+
+def test_a_worker_can_be_waited_for_until_nothing_is_due(house: House) -> None:
+    """Also where the jobs are those of a worker that died, and with a line for each of them."""
+    jobs = [house.add(("say", {"text": "x"}), ("note", {})) for _ in range(6)]
+    abandoned = house.store.queue.claim("a-worker-that-died", Limits())
+    assert abandoned is not None
+    house.store.workers.beat("a-worker-that-died", "here")
+    later = house.add(("say", {"text": "x"}), not_before=time.time() + 3_600)
+    lock = house.root / ".looseleaf" / "workers" / "a-worker-that-died"
+    lock.parent.mkdir(exist_ok=True)
+    lock.touch()
+    lines: list[str] = []
+    worker = house.worker(log=lines.append)
+    worker.start()
+    worker.wait_until_drained()
+    worker.stop()
+    assert {house.store.jobs.find(job.id).status for job in jobs} == {"completed"}
+    assert house.store.jobs.find(later.id).status == "pending"
+    number = abandoned.job_id
+    assert f"Job {number}: taken over, since worker a-worker-that-died died." in lines
+    assert f"Job {jobs[-1].id} (Test) begins." in lines
+    assert sum(": completed (" in line for line in lines) == len(jobs)
 
 
 def test_limits_hold_while_jobs_run(house: House) -> None:

@@ -85,6 +85,46 @@ def test_several_servers_fire_a_time_once(store: SqlJobStore, clock: Clock) -> N
     assert sum(server.firing.fire_due() for server in servers) == 1
 
 
+def test_a_server_that_dies_before_the_schedule_moves_on_loses_no_time(
+    store: SqlJobStore, clock: Clock
+) -> None:
+    """The next server finds the job of that time, and starts none beside it."""
+    server = Server(store, clock)
+    advance = store.schedules.advance
+
+    def die(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    store.schedules.advance = die  # type: ignore[method-assign,assignment]
+    with pytest.raises(KeyboardInterrupt):
+        server.firing.fire_due()
+    store.schedules.advance = advance  # type: ignore[method-assign]
+    [job], _ = store.jobs.list(JobFilter())
+    clock.advance(seconds=60)
+    assert Server(store, clock).firing.fire_due() == 1
+    assert store.jobs.list(JobFilter()) == ([job], 1)
+    assert store.schedules.list()["task:tidy"].last_job == job.id
+
+
+@pytest.mark.parametrize("cron", ["0 * * * *", "30 2 * * *", "*/20 * * * *"])
+def test_a_plan_of_cron_survives_jumps_of_the_clock(
+    store: SqlJobStore, clock: Clock, cron: str
+) -> None:
+    """An hour back and forth at any moment of two days: each time fires at most once."""
+    server = Server(store, clock)
+    server.entries = [changed(HOURLY, timing=Timing("cron", cron=cron), zone="Europe/Berlin")]
+    server.firing.reconcile()
+    for minutes in range(0, 48 * 60, 10):
+        jump = (HOUR, -HOUR, 0.0)[minutes // 10 % 3]
+        clock.advance(seconds=jump + 600.0)
+        server.firing.fire_due()
+        Server(store, clock)  # a restart in between
+        server.firing.fire_due()
+    jobs, total = store.jobs.list(JobFilter(), limit=1000)
+    keys = [job.idempotency_key for job in jobs]
+    assert len(set(keys)) == total > 1
+
+
 def test_a_clock_that_jumps_an_hour_fires_nothing_twice(store: SqlJobStore, clock: Clock) -> None:
     """Forward, the time that was jumped over fires once; back again, it is over."""
     server = Server(store, clock)

@@ -83,7 +83,8 @@ def _format_step(step: StepInfo) -> str:
     mark, color = _MARKS.get(step.status, ("·", ""))
     seconds = _elapsed(step.started_at, step.ended_at) if step.status != "pending" else ""
     tokens = step.input_tokens + step.output_tokens
-    details = [text for text in (seconds, f"{tokens} tokens" if tokens else "") if text]
+    attempts = f"{step.attempts} attempts" if step.attempts > 1 else ""
+    details = [text for text in (attempts, seconds, f"{tokens} tokens" if tokens else "") if text]
     details += [f"{write.file} revision {write.revision}" for write in step.writes]
     state = step.progress or step.reason
     text = _cut(f"{step.label or step.type}  {', '.join(details)}  {state}".rstrip(), 4)

@@ -246,7 +246,7 @@ retry = _request_command("retry", operations.retry_job, "Run a job again from wh
 def delete(options: SharedOptions, job: int, *, yes: bool) -> None:
     """Delete a job that has ended.
 
-    The pages that it changed stay.
+    Its packets and artifacts go, too; the pages that it changed stay.
     """
     context = options.open()
     job_info = operations.show_job(context, job)

@@ -5,23 +5,40 @@ from __future__ import annotations
 import signal
 import threading
 
+import click
+
 from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.escapes import escape_line
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
+from looseleaf.times import format_time, now
 
 
-@command("work", "looseleaf work")
+@command("work", "looseleaf work", "looseleaf work --drain")
+@click.option("--drain", is_flag=True, help="End when no schedule and no job is due.")
 @shared_options()
-def work(options: SharedOptions) -> None:
+def work(options: SharedOptions, *, drain: bool) -> None:
     """Run jobs and schedules without a server.
 
     Any number of workers can share one workspace, and with PostgreSQL several machines. Ctrl-C
     stops it: steps under way are finished first, and their jobs are left to the next worker.
+    With --drain it can be run by a timer of the system.
     """
     require_local(options, "the server runs jobs itself", by_option=True)
     with options.workspace() as workspace:
-        worker = workspace.workflow_jobs().start_worker()
-        say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
+        is_announced = threading.Event()
+
+        def log(line: str) -> None:
+            is_announced.wait()
+            say(f"{format_time(now())} {escape_line(line)}")
+
+        worker = workspace.workflow_jobs().start_worker(log)
+        if not drain:
+            say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
+        is_announced.set()
+        if drain:
+            worker.wait_until_drained()
+            return
         _wait_for_signal()
         say("Stopping.")
 

@@ -229,6 +229,7 @@ jobs = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("completed_at", sa.BigInteger, nullable=False),
+    # Of a job that has ended: -1 until what the job no longer needs is cleared.
     sa.Column("not_before", sa.BigInteger, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("model", sa.Text, nullable=False),

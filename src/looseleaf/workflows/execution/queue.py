@@ -99,6 +99,15 @@ class JobQueue(Protocol):
     def expire(self) -> int:
         """Let jobs fail that waited too long for a call; return how many there were."""
 
+    def list_uncleared(self) -> tuple[Job, ...]:
+        """Return jobs that have ended and whose memory is still to be cleared."""
+
+    def note_cleared(self, job_id: int) -> None:
+        """Note that the memory of a job that has ended is cleared."""
+
+    def count_due(self) -> int:
+        """Return the number of jobs that a worker could take now, whatever the limits."""
+
     def wishes(self, worker: str) -> Mapping[int, str]:
         """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""
 

@@ -19,15 +19,18 @@ from looseleaf.workflows.execution.running_jobs import RunningJobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from looseleaf.workflows.execution.deaths import HeldLock, LifeLocks
     from looseleaf.workflows.execution.job_run import JobParts
     from looseleaf.workflows.execution.queue import Workers
+    from looseleaf.workflows.job import Job
 else:
     Protocol = object
 
 _RECONCILIATION_SECONDS = 30.0
+_DRAIN_SECONDS = 0.05  # between two looks whether everything is done
 
 
 @value
@@ -78,12 +81,14 @@ class Worker:
         schedules: Schedules,
         *,
         options: WorkerOptions,
+        log: Callable[[str], None] | None = None,
     ) -> None:
-        self.id = worker_id
+        self.id, self._log = worker_id, log or _log_nothing
         self._parts, self._schedules, self._options = parts, schedules, options
         self._deaths = DeathWatch(workers, locks, options.silent_seconds)
         self._workers, self._locks = workers, locks
         self._wake, self._stopping = threading.Event(), threading.Event()
+        self._has_looked = threading.Event()
         self._jobs = RunningJobs()
         self._thread: threading.Thread | None = None
         self._life: HeldLock | None = None
@@ -100,6 +105,15 @@ class Worker:
     def wake(self) -> None:
         """Look at the queue now."""
         self._wake.set()
+
+    def wait_until_drained(self) -> None:
+        """Wait until schedules have fired, and no job is due or run by this worker."""
+        self._has_looked.wait()
+        while not self._stopping.is_set():
+            queue = self._parts.queue
+            if not queue.wishes(self.id) and not queue.count_due():
+                return
+            self._stopping.wait(_DRAIN_SECONDS)
 
     def stop(self) -> None:
         """Stop taking jobs, leave running ones at the end of their step, and end."""
@@ -119,6 +133,7 @@ class Worker:
             self._wake.clear()
             try:
                 self._look()
+                self._has_looked.set()
             except Exception as error:  # noqa: BLE001 - one failure must not end all schedules
                 self._parts.report("The worker goes on after a failure", error)
             self._wake.wait(self._options.poll_seconds)
@@ -140,12 +155,15 @@ class Worker:
     def _beat(self) -> None:
         self._workers.beat(self.id, socket.gethostname())
         for dead in self._deaths.find(self.id):
-            for _job_id, run_id in self._workers.take_over(dead, self.id):
+            for job_id, run_id in self._workers.take_over(dead, self.id):
+                self._log(f"Job {job_id}: taken over, since worker {dead} died.")
                 self._parts.engine.adopt(run_id)
             self._locks.remove(dead)
         for job_id in self._jobs.find_strays(self._parts.queue.wishes(self.id)):
             self._restart(job_id)
         self._parts.queue.expire()
+        for job in self._parts.queue.list_uncleared():
+            self._clear(job)
         self._parts.engine.discard(self._jobs.pop_ended_runs())
 
     def _claim(self) -> None:
@@ -169,10 +187,12 @@ class Worker:
             return
         try:
             hold, state = self._parts.queue.take(job_id, self.id)
+            self._log(_describe_start(state.job, hold.position))
             run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
             job = self._parts.queue.release(hold, run.run(position))
+            self._log(f"Job {job_id}: {job.status_text} ({job.seconds:.1f} s).")
             if job.is_final:
-                self._parts.observer.job_ended(job)
+                self._clear(job)
         except JobLost:
             return  # another worker has it now, and says how it ends
         except RunAbandoned as failure:
@@ -185,5 +205,23 @@ class Worker:
             self._jobs.end(job_id, run_id)
             self._wake.set()
 
+    def _clear(self, job: Job) -> None:
+        """Clear what a job that has ended no longer needs; a crash before the note repeats it."""
+        self._parts.observer.job_ended(job)
+        self._parts.queue.note_cleared(job.id)
+
     def _find_wish(self, job_id: int) -> str:
         return STOP if self._stopping.is_set() else self._jobs.wish(job_id)
+
+
+def _describe_start(job: Job, position: int) -> str:
+    if position >= len(job.steps):
+        return f"Job {job.id} ({job.label}) continues after its last step."
+    step = job.steps[position]
+    if not position and not step.attempts:
+        return f"Job {job.id} ({job.label}) begins."
+    return f"Job {job.id} ({job.label}) continues at {step.label or step.type}."
+
+
+def _log_nothing(_line: str) -> None:
+    """Keep no log."""

@@ -66,9 +66,12 @@ class ScheduleFiring:
                 entry = self._entries.get(state.id)
             if entry is None or not entry.is_active or state.next_run is None:
                 continue
+            # The key of the time makes a second start find the jobs of the first one, so that they
+            # can be started before the schedule moves on: a server that dies then loses no time.
+            last_job, problem = self._start_due(entry, state.next_run)
             later = next_time(entry.timing, state.next_run, now, zone=entry.zone)
             if self._states.advance(state.id, state.next_run, later):
-                self._fire(entry, state.next_run)
+                self._note_result(entry, last_job, problem)
                 count += 1
         return count
 
@@ -80,13 +83,15 @@ class ScheduleFiring:
         self._states.note_result(entry.id, job_id=jobs[-1].id)
         return jobs
 
-    def _fire(self, entry: ScheduleEntry, due: float) -> None:
+    def _start_due(self, entry: ScheduleEntry, due: float) -> tuple[int, str]:
+        """Start the jobs of a time; return the last one, or 0 and why there is none."""
         try:
             jobs = list(self._start_jobs(entry, due, f"{entry.id}@{format_time(due)}"))
-            problem = "" if jobs else "there is no agent to run for"
         except LooseleafError as error:
-            jobs, problem = [], str(error)
-        last_job = jobs[-1].id if jobs else 0
+            return 0, str(error)
+        return (jobs[-1].id, "") if jobs else (0, "there is no agent to run for")
+
+    def _note_result(self, entry: ScheduleEntry, last_job: int, problem: str) -> None:
         rejections = self._states.note_result(entry.id, job_id=last_job, problem=problem)
         if rejections == FAILING_REJECTIONS:
             text = f"{entry.id} could not be started {rejections} times in a row: {problem}"

@@ -40,6 +40,49 @@ def test_the_oldest_job_that_is_due_comes_first(store: SqlJobStore, clock: Clock
     assert claim(store).job_id == later
 
 
+def test_an_ended_job_is_to_be_cleared_until_that_is_noted(
+    store: SqlJobStore, clock: Clock
+) -> None:
+    """Whether a worker ended it, a person cancelled it, or no call came in time."""
+    ended = claim_new(store)
+    store.queue.release(ended, Release("completed"))
+    cancelled = add(store)
+    store.jobs.request(cancelled, "cancel")
+    waiting = claim_new(store)
+    store.queue.release(waiting, Release("waiting", not_before=clock.now + 5))
+    clock.advance(seconds=6)
+    assert store.queue.expire() == 1
+    expected = {ended.job_id, cancelled, waiting.job_id}
+    assert {job.id for job in store.queue.list_uncleared()} == expected
+    assert store.jobs.find(cancelled).not_before == 0.0
+    for job_id in expected:
+        store.queue.note_cleared(job_id)
+    assert store.queue.list_uncleared() == ()
+    store.jobs.request(cancelled, "retry")
+    store.queue.note_cleared(cancelled)  # too late: the job is under way again
+    assert store.queue.count_due() == 1
+
+
+def test_a_retry_counts_the_time_anew(store: SqlJobStore, clock: Clock) -> None:
+    """The time between the failure and the retry is nobody's work; attempts are counted on."""
+    hold = claim_new(store)
+    store.queue.begin_step(hold, "a")
+    store.queue.end_step(hold, "a", StepOutcome(status="failed", reason="no"))
+    store.queue.release(hold, Release("failed", "no"))
+    clock.advance(seconds=1_000)
+    job = store.jobs.request(hold.job_id, "retry")
+    assert (job.started_at, job.steps[0].started_at, job.seconds) == (0.0, 0.0, 0.0)
+    hold = claim(store)
+    assert store.queue.begin_step(hold, "a") == 2
+    assert store.jobs.find(hold.job_id).steps[0].started_at == clock.now
+
+
+def claim_new(store: SqlJobStore) -> Hold:
+    """Add a job and claim it."""
+    add(store)
+    return claim(store)
+
+
 def test_limits_hold_per_agent_and_per_model(store: SqlJobStore) -> None:
     """Jobs without an agent or a model are not counted."""
     limits = Limits(per_agent=1, per_model=2)

@@ -9,7 +9,12 @@ import sqlalchemy as sa
 from looseleaf.errors import JobLost
 from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
-from looseleaf.stores.database.jobs.job_rows import read_outcome, to_micros, write_outcome
+from looseleaf.stores.database.jobs.job_rows import (
+    UNCLEARED,
+    read_outcome,
+    to_micros,
+    write_outcome,
+)
 from looseleaf.stores.database.jobs.jobs import read_state, select_job
 from looseleaf.values import as_dict
 from looseleaf.workflows.execution.queue import Hold
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
 _CLAIM_LOCK = 0x6C6F6F73656A6F62  # "loosejob", for PostgreSQL's advisory locks
 _LONGEST_REASON = 2_000
 _LONGEST_PROGRESS = 200
+_MOST_UNCLEARED = 100  # at a time
 _JOBS, _STEPS = tables.jobs, tables.job_steps
 # The status of a step in the words of its outcome; a waiting step has not ended.
 _ENDED = ("completed", "no_items", "skipped", "failed")
@@ -124,7 +130,7 @@ class SqlJobQueue:
             "wish": "",
         }
         if release.status in FINAL:
-            values["completed_at"] = to_micros(self._clock())
+            values |= {"completed_at": to_micros(self._clock()), "not_before": UNCLEARED}
         if release.is_retry:
             values["attempts"] = _JOBS.c.attempts + 1
         with self._database.writing() as connection:
@@ -145,8 +151,30 @@ class SqlJobQueue:
             if connection.execute(sa.select(_JOBS.c.id).where(late).limit(1)).first() is None:
                 return 0
         failed_values = {"status": "failed", "reason": "no call came in time", "completed_at": now}
+        failed_values["not_before"] = UNCLEARED
         with self._database.writing() as connection:
             return connection.execute(_JOBS.update().where(late).values(**failed_values)).rowcount
+
+    def list_uncleared(self) -> tuple[Job, ...]:
+        """Return jobs that have ended and whose memory is still to be cleared."""
+        uncleared = _JOBS.c.status.in_(FINAL) & (_JOBS.c.not_before == UNCLEARED)
+        query = sa.select(_JOBS.c.id).where(uncleared).limit(_MOST_UNCLEARED)
+        with self._database.reading() as connection:
+            ids = list(connection.execute(query).scalars())
+            return tuple(select_job(connection, job_id) for job_id in ids)
+
+    def note_cleared(self, job_id: int) -> None:
+        """Note that the memory of a job that has ended is cleared."""
+        uncleared = (_JOBS.c.id == job_id) & (_JOBS.c.not_before == UNCLEARED)
+        with self._database.writing(is_relaxed=True) as connection:
+            connection.execute(_JOBS.update().where(uncleared).values(not_before=0))
+
+    def count_due(self) -> int:
+        """Return the number of jobs that a worker could take now, whatever the limits."""
+        due = (_JOBS.c.status == "pending") & (_JOBS.c.not_before <= to_micros(self._clock()))
+        with self._database.reading() as connection:
+            query = sa.select(sa.func.count()).select_from(_JOBS).where(due)
+            return int(connection.execute(query).scalar_one())
 
     def wishes(self, worker: str) -> Mapping[int, str]:
         """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""

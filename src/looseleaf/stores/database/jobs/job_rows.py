@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MICRO = 1_000_000
+UNCLEARED = -1  # the time `not_before` of a job that has ended, until its memory is cleared
 _TIMES = ("created_at", "started_at", "completed_at", "not_before")
 _JOB_FIELDS = tuple(
     name for name in Job.__match_args__ if name not in {"steps", "usage", "idempotency_key"}
@@ -37,7 +38,7 @@ def build_job(row: Any, steps: tuple[StepRecord, ...] = ()) -> Job:  # noqa: ANN
     """Build a job from a row, and from the records of its steps."""
     fields: dict[str, Any] = {name: getattr(row, name) for name in _JOB_FIELDS}
     for name in _TIMES:
-        fields[name] /= MICRO
+        fields[name] = max(fields[name], 0) / MICRO
     return Job(
         **fields,
         idempotency_key=row.idempotency_key or "",

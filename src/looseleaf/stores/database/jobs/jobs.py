@@ -12,6 +12,7 @@ from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (
     JOB_COLUMNS,
+    UNCLEARED,
     build_job,
     build_step,
     build_step_row,
@@ -225,7 +226,7 @@ def _requested_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> di
     if act == CANCEL and not job.is_final:
         if status == "processing":
             return {"wish": CANCEL}
-        return {"status": "cancelled", "completed_at": now, "wish": "", "not_before": 0}
+        return {"status": "cancelled", "completed_at": now, "wish": "", "not_before": UNCLEARED}
     if act == PAUSE and status in {"pending", "waiting"}:
         return {"status": "paused"}
     if act == PAUSE and status == "processing":
@@ -235,7 +236,7 @@ def _requested_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> di
     if act == "resume" and status == "paused":
         return {"status": "waiting" if waits else "pending", "wish": ""}
     if act == "retry" and status in {"failed", "cancelled"}:
-        fresh = dict.fromkeys(("completed_at", "not_before", "attempts"), 0)
+        fresh = dict.fromkeys(("started_at", "completed_at", "not_before", "attempts"), 0)
         return fresh | {"status": "pending", "reason": "", "wish": ""}
     return None
 
@@ -244,6 +245,6 @@ def _reset_steps(connection: sa.Connection, job_id: int) -> None:
     """Let the steps run again that did not end well."""
     steps = tables.job_steps
     open_steps = (steps.c.job_id == job_id) & (steps.c.status != "completed")
-    fresh = {"status": "pending", "reason": "", "ended_at": 0, "progress": ""}
+    fresh = {"status": "pending", "reason": "", "started_at": 0, "ended_at": 0, "progress": ""}
     fresh |= {"outcome": None, "gate": "", "signal": None}
     connection.execute(steps.update().where(open_steps).values(**fresh))
