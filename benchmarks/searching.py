@@ -8,8 +8,9 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
+from time import process_time
 
 from benchmarks import workload
 from benchmarks.bench import Bench, lay, settle
@@ -18,9 +19,13 @@ from benchmarks.timing import Laps, Runner, middle, output, race
 from benchmarks.workload import QUERIES, Query
 from benchmarks.writing import line
 from looseleaf import Change, DailyMemory, Workspace
+from looseleaf.memory.history import PastPages
+from looseleaf.memory.scope import Where
 from looseleaf.memory.search.bounds import Bounds
 from looseleaf.memory.search.ranked import rank_pages
+from looseleaf.operations.search import find
 from looseleaf.stores.index.search_index import SearchIndex
+from looseleaf.times import DAY_SECONDS, format_time
 
 GROUP = "search"
 _PHRASE_PAGES = tuple(
@@ -36,6 +41,7 @@ _QUESTIONS = (
     ("common words", "Which customer ticket was blocked by the invoice budget?", ("daily/",)),
     ("a month", "What did we deploy in March 2019?", ("daily/2019/03/",)),
 )
+_AMENDED_DAYS = 200
 RANKED_TARGET = 0.07  # of one run of ripgrep: about 2 ms
 # What might make it read less or more than we do, or colour what it prints, is off.
 _RIPGREP = ("rg", "--no-config", "--no-ignore", "--color=never", "-i", "-F")
@@ -57,6 +63,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     yield from _ranked(bench, workspace, folder / "daily")
     yield from _checked(bench, workspace, folder / "daily")
     yield from _after_append(bench, workspace, folder / "daily")
+    yield from _past(bench, folder / "daily")
 
 
 def _new_processes(bench: Bench, root: Path, folder: Path) -> Iterator[Row]:
@@ -167,6 +174,46 @@ def _after_append(bench: Bench, workspace: Workspace, folder: Path) -> Iterator[
     )
     what = f"{query.name}, right after a write"
     yield compared(GROUP, what, ours, "rg", limit, target=TARGET, wrong=wrong)
+
+
+def _past(bench: Bench, folder: Path) -> Iterator[Row]:
+    """Ask the same questions as of a moment in the middle of ten years that a history knows."""
+    first_noon = datetime.combine(workload.FIRST_DAY, time(12), UTC).timestamp()
+    now = first_noon
+    workspace = Workspace.create(bench.folder / "past", agent="alpha", clock=lambda: now)
+    shelf = workspace.agents.resolve("alpha").shelf
+    for count, (name, text) in enumerate(workload.journal(bench.seed)):
+        now = first_noon + count * DAY_SECONDS
+        workspace.store.write(shelf.page(name), text.encode(), change=Change())
+    names = [name for name, _ in workload.journal(bench.seed)]
+    for name in names[:: len(names) // _AMENDED_DAYS]:
+        now += 60
+        workspace.store.edit(
+            shelf.page(name), lambda content: (content or b"") + b"- amended\n", change=Change()
+        )
+    settle()
+    moment = first_noon + len(names) // 2 * DAY_SECONDS
+    where, as_of = Where(agent="alpha"), format_time(moment)
+    find(workspace.context, _QUESTIONS[0][1], where=where, as_of=as_of)
+    workspace.close()
+    for which in ("first", "second"):
+        started = process_time()
+        find(workspace.context, _QUESTIONS[0][1], where=where, as_of=as_of)
+        what = f"{which} question as of the past, processor time"
+        yield fact(GROUP, what, process_time() - started, unit="seconds")
+    scan = PastPages(workspace.store, workspace.history, moment)
+    for name, question, _ in _QUESTIONS:
+        hits = find(workspace.context, question, where=where, as_of=as_of)
+        wrong = "" if hits == rank_pages(scan, shelf, question) else f"{name}: not as scanned"
+        ours, limit = race(
+            Runner(lambda: find(workspace.context, question, where=where, as_of=as_of)),  # noqa: B023 - raced at once
+            Runner(lambda: _counts(folder, QUERIES[1].text)),
+            rounds=bench.amount(20, 5),
+            batch=3,
+        )
+        what = f"question, {name}, as of the past"
+        yield compared(GROUP, what, ours, "rg -c", limit, target=RANKED_TARGET, wrong=wrong)
+    workspace.close()
 
 
 def _raced(bench: Bench, daily: DailyMemory, folder: Path, query: Query, *, wrong: str) -> Row:

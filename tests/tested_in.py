@@ -378,6 +378,14 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/index/test_search_index.py",
         "Ranked searches with an index.",
     ),
+    "stores/index/past_versions.py": (
+        "stores/index/test_past_search.py",
+        "Searches of the past follow the history.",
+    ),
+    "stores/index/past_words.py": (
+        "stores/index/test_past_search.py",
+        "Ranked searches of the past.",
+    ),
     "stores/index/seal.py": ("stores/index/test_verification.py", "A flipped bit is found by it."),
     "stores/index/shelf_index.py": ("stores/index/test_search_index.py", "The index of one shelf."),
     "upkeep/system_tasks/activity.py": (

@@ -221,7 +221,8 @@ class Workspace:
         if self._index is None:
             from looseleaf.stores.index.open_index import open_index
 
-            self._index = open_index(self.store, self.root, self._shelves, self.show_progress)
+            history = DiskHistory(self.store)
+            self._index = open_index(self.store, history, self._shelves, self.show_progress)
         return self._index
 
     @property

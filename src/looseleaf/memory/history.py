@@ -10,11 +10,13 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Protocol, TypeGuard
 
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import Change, Deleted, Written
+
+    ReadKnown = Callable[[Scope], Found | None]
 else:
     Protocol = object
 
@@ -244,17 +246,24 @@ def outlived_revisions(
 
 
 class PastPages:
-    """A store as it was at a moment: pages can be read and listed, and never changed."""
+    """A store as it was at a moment: pages can be read and listed, and never changed.
+
+    `read_known` gives a page without its history, where it can, else None.
+    """
 
     capabilities = Capabilities()
 
-    def __init__(self, store: Store, history: History, moment: float) -> None:
-        self.store = store
-        self.history = history
-        self.moment = moment
+    def __init__(
+        self, store: Store, history: History, moment: float, read_known: ReadKnown | None = None
+    ) -> None:
+        self.store, self.history, self.moment = store, history, moment
+        self._read_known = read_known
 
     def read(self, scope: Scope) -> Found | Missing:
         """Read what a page said then."""
+        known_page = self._read_known(scope) if self._read_known is not None else None
+        if known_page is not None:
+            return known_page
         revision = pick(scope.filename, self.history.revisions(scope), self.moment)
         if revision is None or not revision.hash:
             return Missing()

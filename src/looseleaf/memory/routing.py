@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.history import History, Retention, Revision
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import Counts, Index
+    from looseleaf.memory.search.ranked import Counts, Index, PastFinder
     from looseleaf.memory.search.ranking import Filter, RankedPage
     from looseleaf.memory.store import Change, Store
 
@@ -120,6 +120,10 @@ class IndexByShelf:
     ) -> list[RankedPage] | None:
         """Give the best pages for some terms, best first."""
         return self.index.rank_pages(shelf, terms, limit, keep) if self.is_own(shelf) else None
+
+    def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
+        """Give a page finder for a moment in the past; None where there is none."""
+        return self.index.at(shelf, moment) if self.is_own(shelf) else None
 
     def forget(self, shelf: Shelf) -> None:
         """Drop every text of a shelf; the next search makes it anew."""

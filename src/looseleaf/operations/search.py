@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
-    from looseleaf.memory.search.ranked import Index
+    from looseleaf.memory.search.ranked import PageFinder
     from looseleaf.memory.store import Store
 
 
@@ -85,7 +85,7 @@ def _shelf(context: Context, where: Where) -> Shelf:
     return shelf_of(context, where, layer_of(where, "agent"))
 
 
-def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, Index | None]:
+def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, PageFinder | None]:
     store = context.pages.store_for(shelf)
     if not as_of:
         return store, context.index()
@@ -94,4 +94,7 @@ def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, Index | 
         raise Invalid("A search as of a revision has no meaning across pages; give a time.")
     if moment >= context.clock():
         return store, context.index()  # the pages as they are
-    return PastPages(store, context.history, moment), None
+    index = context.index()
+    past_index = index.at(shelf, moment) if index is not None else None
+    read_known = past_index.read if past_index is not None else None
+    return PastPages(store, context.history, moment, read_known), past_index

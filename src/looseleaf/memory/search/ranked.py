@@ -13,16 +13,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from looseleaf.memory.scope import Shelf
+    from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.search.ranking import Filter, RankedPage
-    from looseleaf.memory.store import Store
+    from looseleaf.memory.store import Found, Store
 
     Counts = list[tuple[str, int]]
 else:
     Protocol = object
 
 
-class Index(Protocol):
+class PageFinder(Protocol):
     """A faster way to the result of a plain scan; None where it has none, and a scan is needed."""
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
@@ -32,6 +32,20 @@ class Index(Protocol):
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
         """Give the best pages for some terms, best first; only those that `keep` names."""
+
+
+class PastFinder(PageFinder, Protocol):
+    """A page finder for the pages of one shelf as they were at a moment."""
+
+    def read(self, scope: Scope) -> Found | None:
+        """Give a page as it was then; None where only the history can tell."""
+
+
+class Index(PageFinder, Protocol):
+    """The page finder of all shelves as they are now, and what else its owner does with it."""
+
+    def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
+        """Give a page finder for a moment in the past; None where there is none."""
 
     def verify(self, shelf: Shelf) -> list[str]:
         """List the differences between the file of an index and its pages."""
@@ -48,7 +62,7 @@ def rank_pages(
     shelf: Shelf,
     words: str,
     *,
-    index: Index | None = None,
+    index: PageFinder | None = None,
     limit: int = 10,
     keep: Filter | None = None,
 ) -> list[Hit]:

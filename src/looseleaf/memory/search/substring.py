@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.bounds import Bounds
-    from looseleaf.memory.search.ranked import Counts, Index
+    from looseleaf.memory.search.ranked import Counts, PageFinder
     from looseleaf.memory.store import Store
 
 # A search through years of days asks thousands of names for their day, the same ones each time.
@@ -54,7 +54,7 @@ def search(
     shelf: Shelf,
     query: Query,
     *,
-    index: Index | None = None,
+    index: PageFinder | None = None,
     bounds: Bounds = BOUNDS,
 ) -> Results:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.

@@ -23,11 +23,13 @@ class IndexedWords:
 
     def __init__(self, file: IndexFile) -> None:
         self._file = file
+        self.generation = 0  # changes with the list of pages
         self.forget()
 
     def forget(self) -> None:
         """Drop everything: another process has changed the index."""
         self._is_loaded = False
+        self.generation += 1
         self.names: list[str] = []
         self.lengths: list[int] = []
         self.pages = self.total = 0
@@ -65,6 +67,7 @@ class IndexedWords:
         if position is None:
             return
         self.pages -= 1
+        self.generation += 1
         self.total -= self.lengths[position]
         self.names[position], self.lengths[position] = "", 0
         self._stems_size -= len(self._stems.pop(position, ""))
@@ -105,6 +108,7 @@ class IndexedWords:
         self.lengths.append(length)
         self.pages += 1
         self.total += length
+        self.generation += 1
 
     def _read_counts(self, term: str) -> bytearray:
         vector = bytearray(len(self.names))

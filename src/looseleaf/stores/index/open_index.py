@@ -12,16 +12,21 @@ if TYPE_CHECKING:
     from looseleaf.memory.routing import Shelves
     from looseleaf.memory.search.ranked import Index
     from looseleaf.stores.disk.store import DiskStore
+    from looseleaf.stores.index.past_versions import VersionHistory
 
 
 def open_index(
     store: DiskStore,
-    root: str,
+    history: VersionHistory,
     shelves: Shelves | None,
     show_progress: Callable[[str, int, int], None],
 ) -> Index:
     """Open the index of the pages on disk; shelves that plugins keep elsewhere are scanned."""
     index = SearchIndex(
-        store, f"{root}/.looseleaf/index", modes=store.modes, progress=show_progress
+        store,
+        f"{store.root}/.looseleaf/index",
+        history=history,
+        modes=store.modes,
+        progress=show_progress,
     )
     return IndexByShelf(index, shelves.is_own) if shelves else index

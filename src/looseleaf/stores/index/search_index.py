@@ -14,6 +14,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.stores.index.file_states import Tree, holds_at_least
 from looseleaf.stores.index.file_watch import is_local
 from looseleaf.stores.index.index_file import IN_MEMORY, IndexFile, remove, supports_full_text
+from looseleaf.stores.index.past_search import PastSearch
 from looseleaf.stores.index.shelf_index import MemoryBudget, ShelfIndex, Unsure
 from looseleaf.stores.index.verification import verify_index
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranked import Counts
     from looseleaf.memory.search.ranking import Filter, RankedPage
+    from looseleaf.stores.index.past_versions import VersionHistory
     from looseleaf.stores.index.shelf_index import DiskPages, Progress
 
     Answer = TypeVar("Answer")
@@ -53,8 +55,10 @@ class SearchIndex:
         fewest_files: int = FEWEST_FILES,
         memory_bytes: int = MEMORY_BYTES,
         progress: Progress = lambda _title, _count, _total: None,
+        history: VersionHistory | None = None,
     ) -> None:
         self.folder = folder
+        self._history = history
         self._store = store
         self._modes = modes
         self._may_watch = may_watch
@@ -66,7 +70,7 @@ class SearchIndex:
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
         """Count the lines that hold a folded text, by page below a folder; None: scan instead."""
-        return self._query(
+        return self.query(
             shelf, lambda index: index.matching(prefix, folded_text), accept_small=False
         )
 
@@ -74,9 +78,13 @@ class SearchIndex:
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
         """Give the best pages for some terms, best first; None: score them instead."""
-        return self._query(
+        return self.query(
             shelf, lambda index: index.rank_pages(terms, limit, keep), accept_small=True
         )
+
+    def at(self, shelf: Shelf, moment: float) -> PastSearch | None:
+        """Give a page finder for a moment in the past; None where no history is known."""
+        return None if self._history is None else PastSearch(self, self._store, shelf, moment)
 
     def forget(self, shelf: Shelf) -> None:
         """Delete the index of a shelf with every text in it; the next search builds it again."""
@@ -109,7 +117,7 @@ class SearchIndex:
             _FORKED_INDEXES.append(self._open)
             self._start()
 
-    def _query(
+    def query(
         self, shelf: Shelf, query: Callable[[ShelfIndex], Answer], *, accept_small: bool
     ) -> Answer | None:
         """Query the index of a shelf, again with a new file if the present file is damaged."""
@@ -181,7 +189,13 @@ class SearchIndex:
             return None
         file = IndexFile(self._path(shelf) if is_on_disk else IN_MEMORY, modes=self._modes)
         return ShelfIndex(
-            self._store, shelf, file=file, tree=tree, memory=self._memory, progress=self._progress
+            self._store,
+            shelf,
+            file=file,
+            tree=tree,
+            memory=self._memory,
+            progress=self._progress,
+            history=self._history,
         )
 
     def verify(self, shelf: Shelf) -> list[str]:

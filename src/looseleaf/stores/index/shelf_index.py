@@ -12,6 +12,7 @@ from looseleaf.memory.search.folding import count_lines, fold
 from looseleaf.memory.search.ranking import rank
 from looseleaf.memory.store import Found
 from looseleaf.stores.index.indexed_words import IndexedWords
+from looseleaf.stores.index.past_versions import PastVersions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store
     from looseleaf.stores.index.file_states import Signature, Tree
     from looseleaf.stores.index.index_file import IndexFile
+    from looseleaf.stores.index.past_versions import PastState, VersionHistory
 
     Progress = Callable[[str, int, int], None]
 
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
         def release(self) -> None:
             """Resolve folders again from now on."""
+
+        def clock(self) -> float:
+            """Give the time."""
 
 
 _BATCH = 500
@@ -71,6 +76,7 @@ class ShelfIndex:
         tree: Tree,
         memory: MemoryBudget,
         progress: Progress = lambda _title, _count, _total: None,
+        history: VersionHistory | None = None,
     ) -> None:
         self.lock = threading.Lock()
         self.is_closed = False
@@ -87,7 +93,9 @@ class ShelfIndex:
         self._signatures: dict[str, Signature | None] = {}
         self._unsettled_names: set[str] = set()
         self._texts: dict[str, bytes] = {}
-        self._words = IndexedWords(file)
+        self.words = IndexedWords(file)
+        self._history = history
+        self._past: PastVersions | None = None  # once a search asked for the past
 
     def close(self) -> None:
         """Close the file and the watches, and free the memory."""
@@ -103,37 +111,59 @@ class ShelfIndex:
 
     def matching(self, prefix: str, folded_text: str) -> tuple[Counts, str]:
         """Count the lines that hold a folded text, by page below a folder."""
-        self._refresh()
+        self.refresh()
+        counts = self.count_matches(prefix, folded_text)
+        self.file.end()
+        return counts, self.tree.freshness
+
+    def count_matches(self, prefix: str, folded_text: str) -> Counts:
+        """Count the same in the present transaction."""
         names: Iterable[str] = self._numbers
         if len(folded_text) >= 3:
             names = self._names_of(self.file.candidates(folded_text))
         folder_prefix, needle = f"{prefix}/" if prefix else "", folded_text.encode()
-        counts = [
+        return [
             (name, count)
             for name in names
             if name.startswith(folder_prefix) and (count := count_lines(self._text(name), needle))
         ]
-        self.file.end()
-        return counts, self.tree.freshness
 
     def rank_pages(
         self, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage]:
         """Give the best pages for some terms."""
+        self.refresh_words()
+        best = rank(self.words, terms, limit, keep)
+        self.file.end()
+        return best
+
+    def past_state(self, moment: float) -> PastState | None:
+        """Give the pages as they were at a moment, if the history can tell that of all of them."""
+        if self._history is None:
+            return None
+        if self._past is None:
+            self._past = PastVersions(self._history, self._shelf, self._store.clock, self._progress)
+        state = self._past.state(moment, self.tree.pages)
+        is_indexed = state is None or state.present_versions.keys() <= self._numbers.keys()
+        return state if is_indexed else None
+
+    def refresh_words(self) -> None:
+        """Update the index and its words, and stay in a transaction that sees exactly that."""
         for _ in range(_ATTEMPTS):
-            self._refresh()
+            self.refresh()
             if not self.file.wordless(1):
-                self._words.load(self._names)
-                best = rank(self._words, terms, limit, keep)
-                self.file.end()
-                return best
+                self.words.load(self._names)
+                return
             self.file.end()
             self._index_words()
         raise Unsure
 
-    def _refresh(self) -> None:
+    def refresh(self) -> None:
         """Update the index, and stay in a transaction that sees exactly that state."""
         changed_names = self.tree.refresh()
+        if self._past is not None:
+            self._past.note_changes(changed_names)
+            self._past.note_changes(self._unsettled_names)
         if self._change < 0:
             self.file.begin()
             self._load()
@@ -173,7 +203,7 @@ class ShelfIndex:
             self._numbers[name] = number
             self._signatures[name] = signature
         self._names = {number: name for name, number in self._numbers.items()}
-        self._words.forget()
+        self.words.forget()
         self._unsettled_names = {name for name, mark in self._signatures.items() if mark is None}
         for name in list(self._texts):
             old_entry = numbers[name], signatures[name]
@@ -227,7 +257,7 @@ class ShelfIndex:
         if number is None:
             return False
         self.file.delete(number)
-        self._words.remove(number)
+        self.words.remove(number)
         del self._names[number], self._signatures[name]
         self._unsettled_names.discard(name)
         self._drop_text(name)
@@ -248,7 +278,7 @@ class ShelfIndex:
         while has_more:
             self.file.begin(write=True)
             for number, name in (batch := self.file.wordless(_BATCH)):
-                self._words.add(number, name, *self.file.add_words(number, name))
+                self.words.add(number, name, *self.file.add_words(number, name))
             self.file.end(keep=True)
             has_more = len(batch) == _BATCH
 

@@ -2,7 +2,7 @@
 
 The list of pages stands beside the histories of a shelf, the number of the newest change beside
 each log. Neither is synced: a power cut may take a note back, and then a loss later is not missed.
-Nothing else depends on them.
+Nothing else depends on them. The note of removals tells a running search that versions are gone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NAME = ".pages"
 HEAD = ".head"
+REMOVALS = ".removals"
 HISTORY = ".looseleaf/history"
 
 
@@ -79,3 +80,22 @@ def is_head_damaged(history_folder: int) -> bool:
     finally:
         os.close(fd)
     return bool(digits) and not digits.isdigit()
+
+
+def note_removal(store: StoreFolder, shelf: Shelf) -> None:
+    """Note that versions of a shelf are being removed: the note becomes longer."""
+    folder = store.open_own(*HISTORY.split("/"), shelf.name)
+    if folder is None:
+        return
+    try:
+        atomic.add_line(folder, REMOVALS, b"\n", mode=atomic.file_mode_below(folder))
+    finally:
+        os.close(folder)
+
+
+def count_removals(store: StoreFolder, shelf: Shelf) -> int:
+    """Give the length of the note of removals; it changes with every removal."""
+    try:
+        return os.lstat(f"{store.root}/{HISTORY}/{shelf.name}/{REMOVALS}").st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return 0

@@ -11,6 +11,7 @@ from looseleaf.memory.history import Retention, Revision, ShownTime, outlived_re
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields
+from looseleaf.stores.disk.history.notes import count_removals, note_removal
 from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
 from looseleaf.times import format_microseconds
 
@@ -141,7 +142,14 @@ class DiskHistory:
             }
             page.log.rewrite([*lines, note], mode=page.file_mode)
 
+        # A search of another process may read the version between these two notes.
+        note_removal(self.store, scope.shelf)
         self.store.run_locked(scope, attempt)
+        note_removal(self.store, scope.shelf)
+
+    def removals(self, shelf: Shelf) -> int:
+        """Give a number that changes whenever versions of a shelf are purged or pruned."""
+        return count_removals(self.store, shelf)
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
         """Drop the versions a retention no longer keeps; give how many went."""
@@ -149,11 +157,19 @@ class DiskHistory:
         times = (revision.time for revisions in histories.values() for revision in revisions)
         now = self.store.clock()
         shown_time = ShownTime(times, now, retention)
-        return sum(
-            self._prune(shelf.page(name), retention, now, shown_time)
+        names = [
+            name
             for name, revisions in histories.items()
             if outlived_revisions(revisions, retention, now, shown_time)
+        ]
+        if not names:
+            return 0
+        note_removal(self.store, shelf)
+        removed_count = sum(
+            self._prune(shelf.page(name), retention, now, shown_time) for name in names
         )
+        note_removal(self.store, shelf)
+        return removed_count
 
     def _prune(self, scope: Scope, retention: Retention, now: float, shown_time: ShownTime) -> int:
         def choose(revisions: list[Revision]) -> list[Revision]:
