@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.workflows.artifacts.masking import SecretMask
     from looseleaf.workflows.job import Job, MemoryWrite, StepRecord
     from looseleaf.workflows.packet import Packet
 
@@ -49,6 +50,7 @@ class StepInfo:
         reason: Why it failed, waits or was skipped.
         started_at: When it first began; "" before.
         ended_at: When it ended; "" before.
+        seconds: The time from its first attempt to its end; 0 before the end.
         attempts: How often it was begun.
         progress: What it reported last.
         input_tokens: The tokens that models read in it.
@@ -65,6 +67,7 @@ class StepInfo:
     reason: str
     started_at: str
     ended_at: str
+    seconds: float
     attempts: int
     progress: str
     input_tokens: int
@@ -99,6 +102,7 @@ class JobInfo:
         input_tokens: The tokens that models read.
         output_tokens: The tokens that models wrote.
         steps: The steps in their order; none in a list.
+        writes: The pages that the steps changed.
     """
 
     job_id: int
@@ -120,6 +124,7 @@ class JobInfo:
     input_tokens: int
     output_tokens: int
     steps: tuple[StepInfo, ...] = ()
+    writes: tuple[WriteInfo, ...] = ()
 
 
 @value
@@ -188,6 +193,7 @@ def describe_job(context: Context, job: Job) -> JobInfo:
         job.usage.input_tokens,
         job.usage.output_tokens,
         tuple(_describe_step(context, step) for step in job.steps),
+        tuple(_describe_write(context, write) for write in job.writes),
     )
 
 
@@ -200,6 +206,7 @@ def _describe_step(context: Context, step: StepRecord) -> StepInfo:
         step.reason,
         _format(step.started_at),
         _format(step.ended_at),
+        round(step.seconds, 3),
         step.attempts,
         step.progress,
         step.usage.input_tokens,
@@ -217,9 +224,10 @@ def _describe_write(context: Context, write: MemoryWrite) -> WriteInfo:
     )
 
 
-def describe_packet(step: str, packet: Packet) -> PacketInfo:
-    """Describe a packet of a step."""
-    return PacketInfo(step, packet.type, packet.timestamp, packet.data, packet.metadata)
+def describe_packet(step: str, packet: Packet, mask: SecretMask) -> PacketInfo:
+    """Describe a packet of a step, without secrets."""
+    data, metadata = mask.mask(packet.data), mask.mask(packet.metadata)
+    return PacketInfo(step, packet.type, packet.timestamp, data, metadata)
 
 
 def _format(seconds: float) -> str:

@@ -133,19 +133,23 @@ def show_job(context: Context, job: int) -> JobInfo:
 
 @operation("looseleaf/show-job-packets", permission="read", categories=("jobs",), read_only=True)
 def show_packets(context: Context, job: int, *, step: str = "") -> list[PacketInfo]:
-    """Show the packets of a job, newest first, at most 100 of them.
+    """Show the packets of a job, newest first, at most 100 of them; secrets are masked.
 
     Arguments:
         job: The number of the job.
         step: The id of the only step whose packets are shown.
     """
+    from looseleaf.operations.step_parts import list_secrets
+    from looseleaf.workflows.artifacts.masking import SecretMask
+
     find_job(context, job)
+    mask = SecretMask(list_secrets(context.settings))
     state = context.parts.workflow_jobs().jobs.state(job)
     packets: list[PacketInfo] = []
     for record in reversed(state.job.steps):
         outcome = state.outcomes.get(record.id)
         if outcome is not None and step in {"", record.id}:
-            packets += [describe_packet(record.id, packet) for packet in outcome.packets]
+            packets += [describe_packet(record.id, packet, mask) for packet in outcome.packets]
     return packets[:MOST_PACKETS]
 
 

@@ -90,6 +90,11 @@ class StepRecord:
     artifacts: tuple[str, ...] = ()
     packets: int = 0
 
+    @property
+    def seconds(self) -> float:
+        """The time from the first attempt to the end; 0 before the end."""
+        return max(self.ended_at - self.started_at, 0.0) if self.ended_at else 0.0
+
 
 @value
 class Job:
@@ -116,6 +121,7 @@ class Job:
         idempotency_key: A key that only one job can have; "" for none.
         usage: The tokens of all steps.
         steps: The steps in their order; empty in a list of jobs.
+        writes: The pages that the steps changed, in their order.
     """
 
     id: int
@@ -138,6 +144,7 @@ class Job:
     idempotency_key: str = ""
     usage: Usage = Usage()
     steps: tuple[StepRecord, ...] = ()
+    writes: tuple[MemoryWrite, ...] = ()
 
     @property
     def is_final(self) -> bool:
@@ -157,11 +164,6 @@ class Job:
             if self.completed_at and self.started_at
             else 0.0
         )
-
-    @property
-    def writes(self) -> tuple[MemoryWrite, ...]:
-        """The pages that the steps changed."""
-        return tuple(write for step in self.steps for write in step.writes)
 
 
 @value

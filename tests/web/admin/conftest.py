@@ -19,7 +19,7 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import Error as BrowserError
 
-from tests.web.admin.pages import fill
+from tests.web.admin.pages import fill, run_jobs
 from tests.web.conftest import Opens, Site, open_site
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -97,8 +97,9 @@ def house(opens: Opens) -> Site:
 @pytest.fixture(scope="session")
 def shown_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve one such workspace for all tests of a process that only look at it."""
-    site = open_site(tmp_path_factory.mktemp("shown") / "memory")
+    site = open_site(tmp_path_factory.mktemp("shown") / "memory", default_model="echo")
     fill(site)
+    run_jobs(site)
     yield site
     site.stop()
 

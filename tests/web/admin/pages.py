@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.times import DAY_SECONDS, format_date
 from tests.web.conftest import Site
@@ -21,6 +24,8 @@ MEMORY = """# Agent Memory
 - Image uploads fail above 5 MB
 """
 
+NEWS = {"target": "section", "file": "MEMORY.md", "section": "News", "template": "- {{content}}"}
+
 # Every page of ours, by the name that its picture has.
 ADDRESSES = {
     "agents": "/admin",
@@ -37,6 +42,10 @@ ADDRESSES = {
     "pipelines": "/admin/agents/ada/pipelines",
     "pipeline": "/admin/agents/ada/pipelines/1",
     "flow": "/admin/agents/ada/flows/1",
+    "agent-jobs": "/admin/agents/ada/jobs",
+    "job": "/admin/agents/ada/jobs/1",
+    "jobs": "/admin/jobs",
+    "schedules": "/admin/schedules",
     "search": "/admin/search?q=upload",
     "start": "/admin/start",
     "new-agent": "/admin/new-agent",
@@ -79,6 +88,7 @@ def fill(site: Site) -> None:
     fill_people(site)
     fill_journal(site, days=3)
     fill_workflows(site)
+    fill_jobs(site)
 
 
 def fill_workflows(site: Site) -> None:
@@ -101,6 +111,35 @@ def fill_workflows(site: Site) -> None:
     site.run("datamachine/upload-flow-file", pipeline=1, file="style.txt", data="U2hvcnQu")
     schedule = {"interval": "daily"}
     site.run("looseleaf/create-flow", pipeline=1, name="Morning edition", schedule=schedule)
+
+
+def fill_jobs(site: Site) -> None:
+    """Ask for three jobs: one that writes to memory, one of the flow, and one that is cancelled."""
+    text = "The label sends the new album on Friday."
+    steps = [
+        {"type": "input", "label": "Mail", "settings": {"source": "text", "text": text}},
+        {"type": "memory_update", "label": "Remember", "settings": NEWS},
+    ]
+    site.run("datamachine/execute-workflow", agent="ada", steps=steps, label="Mail of the label")
+    site.run("datamachine/execute-workflow", flow=1)
+    site.run("datamachine/execute-workflow", agent="ada", steps=steps, label="The same again")
+    site.run("looseleaf/cancel-job", job=3)
+
+
+def run_jobs(site: Site) -> None:
+    """Let a worker run the jobs that wait, and wait for their end."""
+    jobs = site.workspace.workflow_jobs()
+    jobs.start_worker()
+    wait_until(lambda: all(jobs.jobs.find(number).is_final for number in (1, 2)))
+    jobs.close()
+
+
+def wait_until(is_true: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Wait for what another thread does."""
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
 
 
 def fill_people(site: Site) -> None:

@@ -6,9 +6,10 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.times import format_date
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
-from tests.web.admin.pages import ADDRESSES
-from tests.web.conftest import Site
+from tests.web.admin.pages import ADDRESSES, NEWS, fill, wait_until
+from tests.web.conftest import Opens, Site
 
+JOB = "/admin/agents/ada/jobs/4"
 NAME = '"><img src=x onerror=alert(1)>'
 
 
@@ -25,6 +26,7 @@ def poison(site: Site) -> None:
     change = context.change("write", reason=HOSTILE[1])
     site.workspace.pages.append(page, f"- {HOSTILE[0]} upload {HOSTILE[1]}", change=change)
     poison_workflows(site)
+    poison_job(site)
     poison_operation(site)
 
 
@@ -42,6 +44,22 @@ def poison_workflows(site: Site) -> None:
     site.run("looseleaf/update-flow", **prompts)
 
 
+def poison_job(site: Site) -> None:
+    """Run a job with hostile text in its label, steps, packets and transcript."""
+    settings = {"source": "text", "text": EVERYTHING}
+    steps = [
+        {"type": "input", "label": HOSTILE[1], "settings": settings},
+        {"type": "ai", "label": NAME},
+        {"type": "memory_update", "settings": {**NEWS, "section": NAME}},
+    ]
+    site.run("datamachine/execute-workflow", agent="ada", steps=steps, label=HOSTILE[0])
+    runtime = site.workspace.workflow_jobs()
+    runtime.start_worker()
+    wait_until(lambda: runtime.jobs.find(4).is_final)
+    runtime.close()
+    assert runtime.jobs.find(4).status == "completed"
+
+
 def poison_operation(site: Site) -> None:
     """Put hostile text into people, tokens, the journal, models, the audit and the request log."""
     context = site.workspace.context
@@ -57,11 +75,14 @@ def poison_operation(site: Site) -> None:
     site.client.get("/admin/<script>alert(1)</script>")
 
 
-def test_no_page_runs_what_memory_says(house: Site, open_tab: OpenTab) -> None:
+def test_no_page_runs_what_memory_says(opens: Opens, open_tab: OpenTab) -> None:
     """The fixture fails the test at any dialog, error or foreign request."""
-    poison(house)
-    tab = open_tab(house)
-    for path in (*ADDRESSES.values(), f"/admin/search?q={NAME}", f"/admin?filter={NAME}"):
+    site = opens(default_model="echo", pipeline_transcripts=True)
+    fill(site)
+    poison(site)
+    tab = open_tab(site)
+    others = (f"/admin/search?q={NAME}", f"/admin?filter={NAME}", JOB, f"{JOB}/transcript?step=ai")
+    for path in (*ADDRESSES.values(), *others):
         page = tab.open(path)
         page.wait_for_load_state("networkidle") if "MEMORY" not in path else None
         assert page.evaluate("document.querySelectorAll('img, iframe, object, base').length") == 0

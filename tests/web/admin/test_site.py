@@ -73,7 +73,7 @@ def forms() -> list[str]:
     pages = AdminPages()
     register_pages(pages, RecentRequests())
     parts = {"{agent}": "ada", "{layer}": "agent", "{file:path}": "MEMORY.md"}
-    parts |= {"{user}": "eve", "{session}": "none", "{pipeline}": "1", "{flow}": "1"}
+    parts |= {"{user}": "eve", "{session}": "none", "{pipeline}": "1", "{flow}": "1", "{job}": "1"}
     paths = [one.path for one in pages.all() if one.submit is not None]
     for part, text in parts.items():
         paths = [path.replace(part, text) for path in paths]

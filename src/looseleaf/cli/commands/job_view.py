@@ -73,7 +73,7 @@ def format_job(job: JobInfo) -> list[str]:
 def describe_end(job: JobInfo) -> str:
     """Say in one line how far a job is."""
     tokens = job.input_tokens + job.output_tokens
-    figures = f"{job.seconds:.1f} s" if job.completed_at else _elapsed(job.started_at, "")
+    figures = f"{job.seconds:.1f} s" if job.completed_at else _elapsed(job.started_at)
     figures += f", {tokens} tokens" if tokens else ""
     again = f", again at {job.next_attempt_at}" if job.next_attempt_at else ""
     return f"{job.status}{_reason(job.reason)}{again}{f' ({figures})' if figures else ''}"
@@ -81,7 +81,9 @@ def describe_end(job: JobInfo) -> str:
 
 def _format_step(step: StepInfo) -> str:
     mark, color = _MARKS.get(step.status, ("·", ""))
-    seconds = _elapsed(step.started_at, step.ended_at) if step.status != "pending" else ""
+    seconds = ""
+    if step.status != "pending":
+        seconds = f"{step.seconds:.1f} s" if step.ended_at else _elapsed(step.started_at)
     tokens = step.input_tokens + step.output_tokens
     attempts = f"{step.attempts} attempts" if step.attempts > 1 else ""
     details = [text for text in (attempts, seconds, f"{tokens} tokens" if tokens else "") if text]
@@ -91,11 +93,8 @@ def _format_step(step: StepInfo) -> str:
     return f"  {paint(mark, color) if color else mark} {text}"
 
 
-def _elapsed(start: str, end: str) -> str:
-    if not start:
-        return ""
-    seconds = (parse_time(end) if end else now()) - parse_time(start)
-    return f"{max(seconds, 0.0):.1f} s"
+def _elapsed(start: str) -> str:
+    return f"{max(now() - parse_time(start), 0.0):.1f} s" if start else ""
 
 
 def _reason(reason: str) -> str:

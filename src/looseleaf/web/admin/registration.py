@@ -14,7 +14,7 @@ from looseleaf.web.admin.views.memory import editor, history, journal, pages
 from looseleaf.web.admin.views.operation import audit, health, people, requests, settings
 from looseleaf.web.admin.views.prompt import blocks, comparison
 from looseleaf.web.admin.views.upkeep import lint, prompts, runs
-from looseleaf.web.admin.views.workflows import flows, pipelines
+from looseleaf.web.admin.views.workflows import flows, job_details, jobs, pipelines, schedules
 
 if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import AdminPages
@@ -75,6 +75,25 @@ def _register_workflows(site: AdminPages) -> None:
         "flow", "agents/{agent}/flows/{flow}", flows.show_flow, submit=flows.change_flow,
         section=AGENT, parent="pipelines",
     )  # fmt: skip
+    _register_jobs(site)
+
+
+def _register_jobs(site: AdminPages) -> None:
+    site.register("jobs", "jobs", jobs.list_jobs, label="Jobs", priority=66)
+    site.register("job-link", "jobs/{job}", jobs.show_job, submit=jobs.change_job, parent="jobs")
+    site.register(
+        "schedules", "schedules", schedules.list_schedules, submit=schedules.change_schedule,
+        label="Schedules", priority=67,
+    )  # fmt: skip
+    site.register(
+        "agent-jobs", "agents/{agent}/jobs", jobs.list_jobs, label="Jobs", section=AGENT,
+        priority=52,
+    )  # fmt: skip
+    register_below = partial(site.register, section=AGENT, parent="agent-jobs")
+    address = "agents/{agent}/jobs/{job}"
+    register_below("job", address, jobs.show_job, submit=jobs.change_job)
+    register_below("job-artifact", f"{address}/artifact", job_details.download_artifact)
+    register_below("job-transcript", f"{address}/transcript", job_details.show_transcript)
 
 
 def _register_people(site: AdminPages) -> None:

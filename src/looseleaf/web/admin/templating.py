@@ -45,6 +45,7 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
     environment.filters |= {
         "ago": lambda seconds: format_age(clock() - seconds),
         "date": format_date,
+        "duration": format_duration,
         "highlight": highlight,
         "number": format_number,
         "size": format_size,
@@ -73,6 +74,18 @@ def format_age(seconds: float) -> str:
 def format_date(seconds: float) -> str:
     """Write a time to the minute, in UTC."""
     return f"{format_minute(seconds)} UTC"
+
+
+def format_duration(seconds: float) -> str:
+    """Write how long something took."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    minutes = int(seconds // 60)
+    if minutes < 60:
+        return f"{minutes} min {int(seconds % 60)} s"
+    return f"{minutes // 60} h {minutes % 60} min"
 
 
 def highlight(text: str, words: str) -> Markup:

@@ -10,7 +10,7 @@ from looseleaf.errors import JobMissing, Refused
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.queue import Hold, Limits, Release
-from looseleaf.workflows.job import NewJob, StepRecord
+from looseleaf.workflows.job import MemoryWrite, NewJob, StepRecord
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.step import StepOutcome
 from tests.conftest import Clock
@@ -80,6 +80,21 @@ def test_a_list_is_newest_first_and_filtered(store: SqlJobStore, clock: Clock) -
     assert flows(statuses=("failed",)) == []
     assert flows(created_from=clock.now) == [4]
     assert flows(created_until=clock.now - 30) == [0]
+
+
+def test_a_list_names_the_pages_that_each_job_changed(store: SqlJobStore, clock: Clock) -> None:
+    """In the order of the steps, without the packets; the job itself names the same."""
+    hold = claim_new(store)
+    writes = [MemoryWrite("agent", 0, 3, f"{name}.md", 2, "append") for name in ("ä", "b")]
+    packet = create_packet("item", {"content": "x" * 1000}, now=clock.now)
+    for step, write in zip(("a", "b"), writes, strict=True):
+        store.queue.begin_step(hold, step)
+        store.queue.end_step(hold, step, StepOutcome((packet,), writes=(write,)))
+    store.jobs.add(new_job())
+    page, _total = store.jobs.list(JobFilter())
+    assert [job.writes for job in page] == [(), tuple(writes)]
+    assert store.jobs.find(hold.job_id).writes == tuple(writes)
+    assert store.jobs.find(hold.job_id).steps[0].seconds == 0.0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ MICRO = 1_000_000
 UNCLEARED = -1  # the time `not_before` of a job that has ended, until its memory is cleared
 _TIMES = ("created_at", "started_at", "completed_at", "not_before")
 _JOB_FIELDS = tuple(
-    name for name in Job.__match_args__ if name not in {"steps", "usage", "idempotency_key"}
+    name
+    for name in Job.__match_args__
+    if name not in {"steps", "writes", "usage", "idempotency_key"}
 )
 # A list of jobs reads no configuration, which is most of a row.
 JOB_COLUMNS = tuple(
@@ -34,8 +36,12 @@ def to_micros(seconds: float) -> int:
     return round(seconds * MICRO)
 
 
-def build_job(row: Any, steps: tuple[StepRecord, ...] = ()) -> Job:  # noqa: ANN401 - a row
-    """Build a job from a row, and from the records of its steps."""
+def build_job(
+    row: Any,  # noqa: ANN401 - a row
+    steps: tuple[StepRecord, ...] = (),
+    writes: tuple[MemoryWrite, ...] = (),
+) -> Job:
+    """Build a job from a row, and from the records of its steps or from their writes alone."""
     fields: dict[str, Any] = {name: getattr(row, name) for name in _JOB_FIELDS}
     for name in _TIMES:
         fields[name] = max(fields[name], 0) / MICRO
@@ -44,6 +50,7 @@ def build_job(row: Any, steps: tuple[StepRecord, ...] = ()) -> Job:  # noqa: ANN
         idempotency_key=row.idempotency_key or "",
         usage=Usage(**json.loads(row.usage)),
         steps=steps,
+        writes=writes or tuple(write for step in steps for write in step.writes),
     )
 
 
@@ -109,3 +116,25 @@ def select_steps(connection: sa.Connection, job_id: int) -> list[Any]:
     steps = tables.job_steps
     query = sa.select(steps).where(steps.c.job_id == job_id).order_by(steps.c.position)
     return list(connection.execute(query))
+
+
+def select_writes(
+    connection: sa.Connection, job_ids: list[int]
+) -> dict[int, tuple[MemoryWrite, ...]]:
+    """Return the pages that the steps of some jobs changed; packets are left in the database."""
+    steps = tables.job_steps
+    if connection.dialect.name == "postgresql":
+        writes: sa.ColumnElement[Any] = sa.cast(steps.c.outcome, sa.JSON)["writes"]
+        writes = sa.cast(writes, sa.Text)
+    else:
+        writes = sa.func.json_extract(steps.c.outcome, "$.writes")
+    query = (
+        sa.select(steps.c.job_id, writes.label("writes"))
+        .where(steps.c.job_id.in_(job_ids), steps.c.outcome.is_not(None))
+        .order_by(steps.c.job_id, steps.c.position)
+    )
+    by_job: dict[int, tuple[MemoryWrite, ...]] = {}
+    for row in connection.execute(query):
+        entries = tuple(MemoryWrite(**write) for write in json.loads(row.writes))
+        by_job[row.job_id] = by_job.get(row.job_id, ()) + entries
+    return by_job

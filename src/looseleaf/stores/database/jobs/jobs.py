@@ -18,6 +18,7 @@ from looseleaf.stores.database.jobs.job_rows import (
     build_step_row,
     read_outcome,
     select_steps,
+    select_writes,
     to_micros,
 )
 from looseleaf.values import as_dict
@@ -105,7 +106,9 @@ class SqlJobs:
         count = sa.select(sa.func.count()).select_from(tables.jobs).where(*conditions)
         with self._database.reading() as connection:
             total: int = connection.execute(count).scalar_one()
-            return [build_job(row) for row in connection.execute(query)], total
+            rows = list(connection.execute(query))
+            writes = select_writes(connection, [row.id for row in rows])
+            return [build_job(row, writes=writes.get(row.id, ())) for row in rows], total
 
     def request(self, job_id: int, act: JobRequest) -> Job:
         """Ask for an act; `Refused` where the status of the job forbids it."""

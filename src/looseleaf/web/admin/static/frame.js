@@ -75,14 +75,17 @@ document.getElementById("shortcuts-link").addEventListener("click", (event) => {
   showShortcuts();
 });
 
-for (const command of document.querySelectorAll(".command")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(command.querySelector("code").textContent);
-    button.textContent = "Copied";
-  });
-  command.append(button);
+export function addCopyButtons(root) {
+  for (const command of root.querySelectorAll(".command")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(command.querySelector("code").textContent);
+      button.textContent = "Copied";
+    });
+    command.append(button);
+  }
 }
+addCopyButtons(document);

@@ -66,3 +66,27 @@ def test_a_flow_is_deleted_with_its_files(press: Site) -> None:
     assert press.run("looseleaf/list-flows", pipeline=2) == []
     assert len(press.run("looseleaf/list-pipelines", agent="ada")) == 2
     assert browser.post("/admin/agents/ada/flows/9", data={"csrf": csrf}).status_code == 404
+
+
+def test_a_flow_shows_its_next_runs_and_is_run_now(press: Site, open_tab: OpenTab) -> None:
+    """The job is followed on its own page, and stands on the flow's page from then on."""
+    press.run("looseleaf/update-flow", flow=2, schedule={"interval": "cron", "cron": "0 6 * * *"})
+    page = open_tab(press, java_script_enabled=False).open(FLOW)
+    assert page.locator("#when-title + p").inner_text().count("06:00 UTC") == 3
+    assert "It has not run yet" in page.locator("#runs-title + p").inner_text()
+    page.get_by_role("button", name="Run it now").click()
+    page.wait_for_url("**/admin/agents/ada/jobs/*")
+    assert "is started" in page.locator(".note.good").inner_text()
+    job = page.url.rpartition("/")[2]
+    page.goto(press.base + FLOW)
+    page.get_by_role("link", name=f"Job {job}").click()
+    page.wait_for_url(f"**/jobs/{job}")
+
+
+def test_a_flow_says_why_it_does_not_run(press: Site) -> None:
+    """By hand only, switched off, or paused."""
+    browser, _csrf = press.sign_in()
+    assert "It does not run by itself" in browser.get(FLOW).text
+    press.run("looseleaf/update-flow", flow=2, schedule={"interval": "daily"})
+    press.run("looseleaf/pause-schedule", schedule="flow:2")
+    assert "The schedule is paused" in browser.get(FLOW).text

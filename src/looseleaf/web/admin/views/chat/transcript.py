@@ -140,13 +140,13 @@ def describe_call(
 ) -> ToolUse:
     """Say in words what a tool was asked and what it gave."""
     arguments = _parse(call.arguments)
-    rows = _rows(arguments)
+    rows = build_rows(arguments)
     action = str(arguments.get("action", "")) if isinstance(arguments, dict) else ""
     answer = _parse(result["content"]) if result is not None else {}
     error = _error(answer, result)
     data = answer.get("data", {}) if isinstance(answer, dict) and "success" in answer else answer
     result_rows = (
-        () if error else tuple(row for row in _rows(data) if row[0] not in _UNSHOWN and row[1])
+        () if error else tuple(row for row in build_rows(data) if row[0] not in _UNSHOWN and row[1])
     )
     argument_rows = tuple(row for row in rows if row[0] != "action")
     return ToolUse(call.name, action, argument_rows, result_rows, error, result is not None, writes)
@@ -167,7 +167,8 @@ def _error(answer: object, result: MessageInfo | None) -> str:
     return ""
 
 
-def _rows(document: object) -> tuple[tuple[str, str], ...]:
+def build_rows(document: object) -> tuple[tuple[str, str], ...]:
+    """Write the members of a JSON object as names and texts, each text within a bound."""
     if isinstance(document, dict):
         return tuple(
             (name.replace("_", " "), describe_value(item)[:MOST_CHARACTERS])

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.web.admin.views.workflows.job_rows import job_address
+from looseleaf.web.admin.views.workflows.jobs import list_recent_jobs
 from looseleaf.web.admin.views.workflows.pipelines import (
     MOST,
     describe_slice,
@@ -17,6 +19,7 @@ from looseleaf.web.admin.views.workflows.pipelines import (
     read_choices,
     read_json,
 )
+from looseleaf.web.admin.views.workflows.schedules import find_schedule
 from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, QUEUE_MODES
 from looseleaf.workflows.schedules.timing import INTERVALS
 
@@ -36,9 +39,13 @@ def show_flow(visit: Visit) -> Document | Redirect:
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
     pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
+    runs, run_count = list_recent_jobs(visit, flow.id)
     data = {
         "agent": agent,
         "flow": flow,
+        "schedule": find_schedule(visit, flow.id),
+        "runs": runs,
+        "run_count": run_count,
         "pipeline": pipeline,
         "intervals": CHOICES,
         "queue_modes": QUEUE_MODES,
@@ -61,6 +68,9 @@ def change_flow(visit: Visit) -> Document | Redirect:
     form, address = visit.form, f"/admin/agents/{quote(agent.slug)}/flows/{flow.id}"
     action = form.get("action", "")
     update = {"flow": flow.id, "if_match": form.get("version") or None}
+    if action == "run":
+        job = visit.run("datamachine/execute-workflow", flow=flow.id)
+        return Redirect(job_address(job), f"Job {job.job_id} is started.")
     if action == "schedule":
         fields = {"name": form.get("name", "").strip(), "schedule": read_schedule(form)}
         visit.run("looseleaf/update-flow", **update, **fields)

@@ -114,10 +114,13 @@ def pipeline_address(agent: str, pipeline: int) -> str:
     return f"/admin/agents/{quote(agent)}/pipelines/{pipeline}"
 
 
-def may_change(visit: Visit, agent: AgentRecord) -> bool:
-    """Say whether the one who is signed in may change workflows; the operations decide."""
-    principal = visit.context.principal
-    return find_requirement(principal, "flows", agent.shelf, owner=agent.owner) is None
+def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
+    """Say whether the one who is signed in may change workflows; the operations decide.
+
+    Without an agent, what belongs to the workspace is meant.
+    """
+    shelf, owner = (agent.shelf, agent.owner) if agent else (None, 0)
+    return find_requirement(visit.context.principal, "flows", shelf, owner=owner) is None
 
 
 def memory_choices(visit: Visit, agent: str, selection: tuple[str, ...]) -> list[tuple[str, bool]]:
