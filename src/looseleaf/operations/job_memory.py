@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import LooseleafError, SessionBusy
-from looseleaf.operations.step_parts import list_secrets
-from looseleaf.workflows.artifacts.masking import SecretMask
+from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.packet import Packet, parse_packet
 
 TYPE_CHECKING = False

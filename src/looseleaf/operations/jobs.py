@@ -17,6 +17,7 @@ from looseleaf.operations.job_documents import (
 from looseleaf.times import parse_time
 from looseleaf.values import changed, value
 from looseleaf.workflows import documents
+from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.definition_checks import check_steps, number_steps
 from looseleaf.workflows.documents import StepFields
 from looseleaf.workflows.engine import JobFilter
@@ -139,9 +140,6 @@ def show_packets(context: Context, job: int, *, step: str = "") -> list[PacketIn
         job: The number of the job.
         step: The id of the only step whose packets are shown.
     """
-    from looseleaf.operations.step_parts import list_secrets
-    from looseleaf.workflows.artifacts.masking import SecretMask
-
     find_job(context, job)
     mask = SecretMask(list_secrets(context.settings))
     state = context.parts.workflow_jobs().jobs.state(job)

@@ -17,7 +17,7 @@ from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunRequest, job_run_id, run_task
 from looseleaf.upkeep.system_tasks.task import MANUAL, SCHEDULE
 from looseleaf.values import changed
-from looseleaf.workflows.artifacts.masking import SecretMask
+from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.artifacts.transcript import (
     build_tool_trace,
     build_transcript,
@@ -197,10 +197,3 @@ def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:
     """
     choice = settings.get("persist_transcripts")
     return choice if isinstance(choice, bool) else defaults.pipeline_transcripts
-
-
-def list_secrets(settings: Settings) -> tuple[str, ...]:
-    """List the secret values of the settings, which stand in nothing that a job leaves."""
-    secrets = [provider.key for provider in settings.providers]
-    secrets += [site.password for site in settings.wordpress_sites]
-    return tuple(secret.reveal() for secret in secrets if secret is not None)

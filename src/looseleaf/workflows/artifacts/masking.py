@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from looseleaf.settings import Settings
+
 MASK = "[redacted]"
 _DEEPEST = 32
 _SHORTEST_SECRET = 6  # a shorter known value would mask ordinary words
@@ -92,3 +94,10 @@ def _masked_shape(shape: re.Match[str]) -> str:
     if not groups:
         return MASK
     return f"{groups[0]}{groups[1]}{MASK}" if len(groups) > 1 else f"{groups[0]} {MASK}"
+
+
+def list_secrets(settings: Settings) -> tuple[str, ...]:
+    """List the secret values of the settings, which stand in nothing that a job leaves."""
+    secrets = [provider.key for provider in settings.providers]
+    secrets += [site.password for site in settings.wordpress_sites]
+    return tuple(secret.reveal() for secret in secrets if secret is not None)
