@@ -12,6 +12,34 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "prompt/test_budget.py",
         "A budget is tested by the prompts that it limits.",
     ),
+    "bundles/importers/contract.py": (
+        "bundles/importers/systems/test_datamachine.py",
+        "The values of the contract; every importer gives them.",
+    ),
+    "bundles/importers/known_systems.py": (
+        "operations/test_imports.py",
+        "Sources are detected and chosen by operations.",
+    ),
+    "bundles/importers/ledger.py": (
+        "operations/test_imports.py",
+        "A second import asks the ledger.",
+    ),
+    "bundles/importers/left_out.py": (
+        "bundles/importers/test_source_folder.py",
+        "Files that cannot be read are named there.",
+    ),
+    "bundles/importers/page_import.py": (
+        "operations/test_imports.py",
+        "The pages of a workspace are imported there.",
+    ),
+    "bundles/importers/report.py": (
+        "operations/test_imports.py",
+        "Every import there is seen through its report.",
+    ),
+    "bundles/importers/selection.py": (
+        "operations/test_imports.py",
+        "One agent or one user of a source is chosen there.",
+    ),
     "catalog/audit_event.py": (
         "catalog/test_dispatch.py",
         "A call through dispatch writes the event.",
@@ -182,6 +210,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "Each provider is built and asked.",
     ),
     "models/retries.py": ("models/test_models.py", "Busy and failing providers."),
+    "operations/import_targets.py": (
+        "operations/test_imports.py",
+        "The pages of an import go to agents and users there.",
+    ),
     "operations/agents.py": (
         "operations/test_operations.py",
         "Agents are created, renamed and deleted.",

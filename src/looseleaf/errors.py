@@ -26,6 +26,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
+    │   ├── InvalidImport               a source of an import that cannot be read as one
     │   ├── InvalidSource               a feed or document that has no items one could read
     │   ├── InvalidTask                 a system task that could not run
     │   ├── InvalidTaskParameters       a task takes no such parameters, or not these values
@@ -54,6 +55,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── FlowMissing
     │   ├── ArtifactMissing             an artifact of a job
     │   ├── FileMissing                 an uploaded file
+    │   ├── ImportSourceMissing         a folder or file to import from
     │   ├── TaskMissing                 names the system tasks there are
     │   ├── TaskRunMissing              a run of a system task
     │   ├── TaskPromptMissing           names the prompts of the task
@@ -78,6 +80,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── ToolDenied                  the agent's policy or the call leaves the tool out
     │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
+    │   ├── FolderRefused               a folder of the server that only its operator may name
     │   ├── RequestRefused              another server that may not be asked, or not so
     │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
@@ -240,6 +243,12 @@ class InvalidWorkflow(_InvalidThing):
 
     code = "invalid_workflow"
     template = "The {name} cannot be saved: {why}."
+
+
+class InvalidImport(Invalid):
+    """A source of an import that cannot be read as one; nothing was imported."""
+
+    code = "invalid_import"
 
 
 class InvalidSource(_InvalidThing):
@@ -599,6 +608,16 @@ class ArtifactMissing(NotFound):
         super().__init__(f"There is no artifact {reference}; jobs artifacts lists those there are.")
 
 
+class ImportSourceMissing(NotFound):
+    """There is no such folder or file to import from."""
+
+    code = "import_source_missing"
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"There is no folder or file {path} to import from.")
+
+
 class FileMissing(NotFound):
     """There is no uploaded file of that name."""
 
@@ -690,6 +709,19 @@ class Refused(LooseleafError):
     """Understood, and not allowed."""
 
     code = "refused"
+
+
+class FolderRefused(Refused):
+    """A folder of the server's file system that only its operator may name."""
+
+    code = "folder_refused"
+
+    def __init__(self, path: str, setting: str) -> None:
+        self.path, self.setting = path, setting
+        super().__init__(
+            f"{path} is not read: it is not below a folder of the setting {setting}. The operator "
+            f"adds the folder to {setting} in looseleaf.toml, or runs the command on the server."
+        )
 
 
 class Protected(Refused):

@@ -88,6 +88,7 @@ class Settings:
     request_seconds: float = 30.0  # within which the body of a request must arrive
     outgoing_hosts: tuple[str, ...] = ()  # servers that may be asked; none by default
     outgoing_private_hosts: tuple[str, ...] = ()  # those that may have a private address
+    import_folders: tuple[str, ...] = ()  # below which administrators import from the server's disk
     publish_folders: tuple[tuple[str, str], ...] = ()  # (name, path): where steps may write files
     wordpress_sites: tuple[WordPressSite, ...] = ()  # where steps may publish posts
     pipeline_transcripts: bool = False  # whether jobs keep what was said to models and by them

@@ -1,1 +1,1 @@
-"""An agent as files: bundles to export, plan and install, and the archives that carry them."""
+"""An agent as files: bundles to export, plan and install, their archives, and importers."""

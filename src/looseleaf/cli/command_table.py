@@ -151,6 +151,7 @@ TOP = {
     "jobs": Entry("command_table", "jobs", "Durable runs of flows and tasks."),
     "schedules": Entry("command_table", "schedules", "What runs when."),
     "agents": Entry("command_table", "agents", "The agents of the workspace."),
+    "import": Entry("commands.imports", "import_memory", "Import the memory of another system."),
     "plugins": Entry("command_table", "plugins", "Who extends this workspace, and by what."),
     "users": Entry("command_table", "users", "The people who may act here."),
     "grants": Entry("command_table", "grants", "Who has which role on which agent."),

@@ -28,6 +28,7 @@ from looseleaf.catalog.schemas.declared_types import (
 from looseleaf.catalog.schemas.json_schema import result_schema, type_schema
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.remote.results import build_result
+from tests.bundles.importers.sources import OPENCLAW, write_tree
 
 if TYPE_CHECKING:
     from looseleaf.catalog.schemas.declared_types import Type
@@ -153,6 +154,9 @@ CALLS: list[Call] = [
             }
         },
     ),
+    ("looseleaf/detect-import", {"path": "{source}"}),
+    ("looseleaf/preview-import", {"path": "{source}"}),
+    ("looseleaf/run-import", {"path": "{source}"}),
     ("looseleaf/copy-pipeline", {"pipeline": 1}),
     ("looseleaf/copy-flow", {"flow": 1, "name": "Evening"}),
     ("datamachine/execute-workflow", {"flow": 1, "request": "once"}),
@@ -259,7 +263,8 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
         settings.write('base_url = "http://127.0.0.1:9/v1"\n')
     workspace = Workspace.open(tmp_path)
     context = workspace.context
-    known: dict[str, Any] = {}
+    source = write_tree(tmp_path.parent / f"{tmp_path.name}-source", OPENCLAW)
+    known: dict[str, Any] = {"source": str(source)}
     for name, given in CALLS:
         filled = {
             key: known[one[1:-1]] if isinstance(one, str) and one[:1] == "{" else one

@@ -36,6 +36,14 @@ def managed_block(text: str) -> str | None:
     return rest.rpartition("\n")[0] + "\n" if newline and first.startswith(_BEGINS) else None
 
 
+def remove_block(text: str) -> str:
+    """Give the text of a file without its managed block; a damaged block stays."""
+    if managed_block(text) is None:
+        return text
+    before, after = _around_block(text)
+    return before.rstrip("\n") + "\n" + after.removeprefix("\n") if before else after.lstrip("\n")
+
+
 def _around_block(text: str) -> tuple[str, str]:
     markers = _markers(text)
     if not markers:

@@ -74,6 +74,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/chat/{session}", "datamachine/get-chat-session"),
     Endpoint("PATCH", "/chat/{session}", "looseleaf/rename-chat-session"),
     Endpoint("DELETE", "/chat/{session}", "datamachine/delete-chat-session"),
+    # Imports.
+    Endpoint("POST", "/import/detect", "looseleaf/detect-import"),
+    Endpoint("POST", "/import/preview", "looseleaf/preview-import"),
+    Endpoint("POST", "/import", "looseleaf/run-import"),
     # Pipelines and flows.
     Endpoint("GET", "/pipelines", "looseleaf/list-pipelines"),
     Endpoint("POST", "/pipelines", "looseleaf/create-pipeline", 201),

@@ -1,0 +1,1 @@
+"""Import of memory from other systems: read a source, plan the changes, write them as pages."""

@@ -1,0 +1,144 @@
+"""What an import does with one page: create it, replace it, add to it, or nothing.
+
+A page that changed here since the last import is merged with the source by section: lines that are
+new in the source are added, and no line that was written here is removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from looseleaf.memory.sections import list_sections
+from looseleaf.memory.store import content_hash
+from looseleaf.memory.text.section_merge import compare_sections, merge_sections
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
+CREATE: Final = "create"
+REPLACE: Final = "replace"
+MERGE: Final = "merge"
+UNCHANGED: Final = "unchanged"
+LEFT_OUT: Final = "left out"
+FAILED: Final = "failed"
+CHANGES = (CREATE, REPLACE, MERGE)
+_DIGEST_LENGTH = 16
+
+
+@value
+class ImportedPage:
+    """A page at its last import, as the ledger keeps it.
+
+    Fields:
+        source: The hash of the text of the source.
+        page: The hash of the page after the import.
+        lines: Short hashes of the lines of the source, in place of the lines themselves.
+    """
+
+    source: str
+    page: str
+    lines: frozenset[str]
+
+
+@value
+class Decision:
+    """The outcome for one page: an action, its reason, and the new text of the page."""
+
+    action: str
+    reason: str
+    text: str
+
+
+def decide(
+    current: str | None,
+    source: str,
+    former: ImportedPage | None,
+    *,
+    is_starter: bool = False,
+) -> Decision:
+    """Decide what an import does with a page; None is a page that is not there.
+
+    `former` is the last import of the same page from the same source; `is_starter` says that the
+    page has the text that every new agent starts with.
+    """
+    if current is None:
+        if former is not None:
+            return Decision(LEFT_OUT, "the page was deleted here after the last import", "")
+        return Decision(CREATE, "", source)
+    if current == source:
+        return Decision(UNCHANGED, "the page has this text already", current)
+    if former is not None and former.source == content_hash(source.encode()):
+        return Decision(UNCHANGED, "the source has not changed since the last import", current)
+    if former is not None and former.page == content_hash(current.encode()):
+        return Decision(REPLACE, "the source has changed, and the page has not", source)
+    if is_starter:
+        return Decision(REPLACE, "the page had only its starter text", source)
+    text = merge_texts(current, source, former)
+    if text == current:
+        return Decision(UNCHANGED, "the page has every line of the source", current)
+    return Decision(MERGE, "new lines of the source are added, and no line is removed", text)
+
+
+def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
+    """Add the new lines of a source to a page, each to its section; remove no line of the page.
+
+    A line of the last import that is no longer in the page was removed here, and stays away.
+    """
+    lines = former.lines if former is not None else frozenset()
+    new_lines = _lines_by_section(source) - _lines_by_section(current)
+    if all(digest_line(line) in lines for _, line in new_lines):
+        return current
+    base = "".join(line for line in source.splitlines(keepends=True) if digest_line(line) in lines)
+    parts = compare_sections(base if former is not None else None, current, source)
+    text = merge_sections(parts, {})
+    return text if _has_every_line(text, current) else _append_new_lines(current, source, lines)
+
+
+def digest_lines(text: str) -> frozenset[str]:
+    """Give the short hashes of the lines of a text."""
+    return frozenset(digest_line(line) for line in text.splitlines() if line.strip())
+
+
+def digest_line(line: str) -> str:
+    """Give the short hash of one line, whatever its end."""
+    return hashlib.sha256(line.rstrip().encode()).hexdigest()[:_DIGEST_LENGTH]
+
+
+def record_import(source: str, page: str) -> ImportedPage:
+    """Give the entry of the ledger for a page that now has the text `page`."""
+    page_hash = content_hash(page.encode())
+    return ImportedPage(content_hash(source.encode()), page_hash, digest_lines(source))
+
+
+def _lines_by_section(text: str) -> set[tuple[str, str]]:
+    """Give the lines of a text, each with the name of its section."""
+    sections = list_sections(text)
+    first = sections[0].start if sections else len(text)
+    parts = [("", text[:first])]
+    parts += [(section.name, text[section.start : section.end]) for section in sections]
+    return {(name, line) for name, part in parts for line in _plain_lines(part.splitlines())}
+
+
+def _has_every_line(text: str, lines_of: str) -> bool:
+    return _plain_lines(lines_of.splitlines()) <= _plain_lines(text.splitlines())
+
+
+def _plain_lines(lines: Iterable[str]) -> set[str]:
+    return {line.rstrip() for line in lines if line.strip()}
+
+
+def _append_new_lines(current: str, source: str, lines: frozenset[str]) -> str:
+    """Add the new lines of a source to the end of a page: where sections cannot be merged."""
+    present = _plain_lines(current.splitlines())
+    new_lines = [
+        line
+        for line in source.splitlines()
+        if line.strip() and line.rstrip() not in present and digest_line(line) not in lines
+    ]
+    if not new_lines:
+        return current
+    head = current if current.endswith("\n") or not current else f"{current}\n"
+    return head + "\n" + "\n".join(new_lines) + "\n"

@@ -1,0 +1,118 @@
+"""The import of single pages: read the page here, decide, and write under the page's lock."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.decision import (
+    CHANGES,
+    FAILED,
+    LEFT_OUT,
+    Decision,
+    decide,
+    record_import,
+)
+from looseleaf.errors import HistoryMissing, Invalid, Refused
+from looseleaf.memory.pages import decode_text
+from looseleaf.memory.store import Missing, content_hash
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.bundles.importers.contract import SourcePage
+    from looseleaf.bundles.importers.ledger import Ledger
+    from looseleaf.memory.history import History
+    from looseleaf.memory.pages import MemoryPages
+    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.store import Change
+
+SCAFFOLD = "scaffold"  # the operation that gives a new page its starter text
+
+
+@value
+class PageImport:
+    """Imports pages one by one into a workspace.
+
+    Fields:
+        pages: The pages of the workspace.
+        history: The history of these pages.
+        ledger: The ledger of the source.
+        change: Gives the change of a page, with its provenance.
+    """
+
+    pages: MemoryPages
+    history: History
+    ledger: Ledger
+    change: Callable[[SourcePage], Change]
+
+    def preview(self, scope: Scope, page: SourcePage) -> Decision:
+        """Decide about a page and write nothing."""
+        return self._decide(scope, page)[0]
+
+    def apply(self, scope: Scope, page: SourcePage) -> Decision:
+        """Write a page as decided, and note it in the ledger."""
+        decision, starter_hash = self._decide(scope, page)
+        if decision.action in CHANGES:
+            try:
+                decision = self._write(scope, page, decision, starter_hash)
+            except (Invalid, Refused) as error:
+                return Decision(FAILED, str(error), "")
+        if decision.action not in (LEFT_OUT, FAILED):
+            self.ledger.add(scope.key, record_import(page.text, decision.text))
+        return decision
+
+    def _decide(self, scope: Scope, page: SourcePage) -> tuple[Decision, str]:
+        """Decide about a page; give also its hash, where it still has its starter text."""
+        refusal = self._find_refusal(scope, page)
+        if refusal:
+            return Decision(LEFT_OUT, refusal, ""), ""
+        former = self.ledger.find(scope.key)
+        current = self.pages.read(scope)
+        if isinstance(current, Missing):
+            return decide(None, page.text, former), ""
+        try:
+            text = decode_text(scope.filename, current.content)
+        except Invalid as error:
+            return Decision(FAILED, str(error), ""), ""
+        is_starter = former is None and self._is_starter(scope, current.hash)
+        decision = decide(text, page.text, former, is_starter=is_starter)
+        return decision, current.hash if is_starter else ""
+
+    def _write(
+        self, scope: Scope, page: SourcePage, preview: Decision, starter_hash: str
+    ) -> Decision:
+        """Decide again under the lock of the page: another writer may have been there first."""
+        decision = preview
+        former = self.ledger.find(scope.key)
+
+        def edit(current: str) -> str:
+            nonlocal decision
+            if current:
+                is_starter = content_hash(current.encode()) == starter_hash
+                decision = decide(current, page.text, former, is_starter=is_starter)
+            return decision.text
+
+        self.pages.edit(scope, edit, change=self.change(page))
+        return decision
+
+    def _find_refusal(self, scope: Scope, page: SourcePage) -> str:
+        """Say why a page of this name or size is not taken; "" where it is."""
+        registered_file = self.pages.registry.get(scope.filename)
+        if registered_file is not None and registered_file.editable is False:
+            return f"{scope.filename} is generated here"
+        if not page.text.strip():
+            return "it is empty"
+        size = len(page.text.encode())
+        if size > self.pages.max_bytes:
+            return f"it has {size:,} bytes, and a page has at most {self.pages.max_bytes:,}"
+        return ""
+
+    def _is_starter(self, scope: Scope, page_hash: str) -> bool:
+        """Say whether a page still has the text that it was started with."""
+        try:
+            revision = self.history.latest(scope)
+        except HistoryMissing:
+            return False
+        return (
+            revision is not None and revision.operation == SCAFFOLD and revision.hash == page_hash
+        )

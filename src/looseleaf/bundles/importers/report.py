@@ -1,0 +1,110 @@
+"""The report of an import: everything that was taken, mapped and left out, and why."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.decision import CHANGES, FAILED, LEFT_OUT
+from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from looseleaf.bundles.importers.contract import SourcePage
+    from looseleaf.bundles.importers.decision import Decision
+
+
+@value
+class PageReport:
+    """One page of an import.
+
+    Fields:
+        action: create, replace, merge, unchanged or failed.
+        layer: The layer of the page here.
+        owner: The agent or the id of the user whose page it is here; "" for a shared page.
+        file: The name of the page here.
+        sources: The files of the source that the page is from.
+        bytes: The size of the text of the source.
+        reason: The reason of the action.
+        note: A remark about the page.
+    """
+
+    action: str
+    layer: str
+    owner: str
+    file: str
+    sources: tuple[str, ...]
+    bytes: int
+    reason: str
+    note: str = ""
+
+
+@value
+class ImportReport:
+    """An import: what was taken, under which names, what was left out, and why.
+
+    Fields:
+        kind: The short name of the system.
+        title: The name of the system for people.
+        location: The path or address of the source.
+        is_preview: Whether nothing was written.
+        new_agents: The agents that the import creates.
+        pages: The pages of the source.
+        left_out: The files of the source that were not imported.
+        changed: The number of pages that were or would be changed.
+        failed: The number of pages that could not be written.
+    """
+
+    kind: str
+    title: str
+    location: str
+    is_preview: bool
+    new_agents: tuple[str, ...]
+    pages: tuple[PageReport, ...]
+    left_out: tuple[LeftOut, ...]
+    changed: int
+    failed: int
+
+
+def report_page(page: SourcePage, owner: str, decision: Decision) -> PageReport:
+    """Give the report of one page."""
+    return PageReport(
+        decision.action,
+        page.layer,
+        owner,
+        page.filename,
+        page.sources,
+        len(page.text.encode()),
+        decision.reason,
+        page.note,
+    )
+
+
+def build_report(
+    names: tuple[str, str, str],
+    pages: Iterable[PageReport],
+    left_out: Iterable[LeftOut],
+    *,
+    is_preview: bool,
+    new_agents: Iterable[str],
+) -> ImportReport:
+    """Build the report of a source, by its kind, title and location (`names`).
+
+    Pages that are left out join the files that are.
+    """
+    reports = tuple(pages)
+    refusals = [
+        LeftOut(source, report.reason)
+        for report in reports
+        if report.action == LEFT_OUT
+        for source in report.sources
+    ]
+    return ImportReport(
+        *names,
+        is_preview,
+        tuple(new_agents),
+        tuple(report for report in reports if report.action != LEFT_OUT),
+        tuple(sorted((*left_out, *refusals), key=lambda entry: entry.source)),
+        sum(report.action in CHANGES for report in reports),
+        sum(report.action == FAILED for report in reports),
+    )

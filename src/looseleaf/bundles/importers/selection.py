@@ -1,0 +1,80 @@
+"""The part of a source that is imported: one of its agents, one of its users."""
+
+from __future__ import annotations
+
+from looseleaf.agents.record import slug_problem
+from looseleaf.bundles.importers.contract import Reading
+from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.errors import InvalidImport
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from looseleaf.bundles.importers.contract import SourcePage
+
+
+@value
+class Selection:
+    """The part of a source that is meant.
+
+    Fields:
+        agent: The only agent of the source; "" for all of them.
+        user: The only user of the source; 0 for the one that it has.
+        has_target_agent: Whether all pages go to one agent here, which is named.
+    """
+
+    agent: str = ""
+    user: int = 0
+    has_target_agent: bool = False
+
+
+def select_pages(reading: Reading, selection: Selection) -> Reading:
+    """Give the part of a reading that is meant; the rest is left out with the reason."""
+    agents = sorted({page.agent for page in reading.pages if page.agent})
+    users = sorted({page.user for page in reading.pages if page.user})
+    _require_choice(agents, selection)
+    user = selection.user or (users[0] if len(users) == 1 else 0)
+    pages, left_out = [], list(reading.left_out)
+    for page in reading.pages:
+        reason = _find_refusal(page, selection, user)
+        if reason:
+            left_out += [LeftOut(source, reason) for source in page.sources]
+        else:
+            pages.append(page)
+    return Reading(tuple(pages), tuple(sorted(left_out, key=lambda entry: entry.source)))
+
+
+def _require_choice(agents: list[str], selection: Selection) -> None:
+    if selection.agent and selection.agent not in agents:
+        names = ", ".join(agents) or "none"
+        raise InvalidImport(
+            f"The source has no agent {selection.agent!r}. Agents of the source: {names}."
+        )
+    if selection.has_target_agent and len(agents) > 1 and not selection.agent:
+        raise InvalidImport(
+            f"The source has several agents ({_list(agents)}), and one agent is named here. Name "
+            "the agent of the source (--source-agent), or leave --agent out: each agent is then "
+            "imported under its own name."
+        )
+
+
+def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
+    """Say why a page is not meant; "" where it is."""
+    if page.agent and selection.agent not in ("", page.agent):
+        return f"it belongs to the agent {page.agent} of the source"
+    if page.agent and not selection.has_target_agent:
+        problem = slug_problem(page.agent)
+        if problem:
+            return f"{problem}; import it with --source-agent {page.agent} --agent SLUG"
+    if page.user and page.user != user:
+        advice = f"import it with --source-user {page.user} --user ID"
+        return f"it belongs to the user {page.user} of the source; {advice}"
+    return ""
+
+
+def _list(names: Iterable[str], most: int = 10) -> str:
+    parts = list(names)
+    rest = f" and {len(parts) - most} more" if len(parts) > most else ""
+    return ", ".join(parts[:most]) + rest

@@ -1,0 +1,232 @@
+"""A folder of another system, read without following a link and within limits.
+
+Nothing in the folder is trusted: each file that cannot be read is noted in `refusals` with the
+reason, so that the report of an import is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.errors import ImportSourceMissing, InvalidImport
+from looseleaf.files.atomic import FOLDER
+from looseleaf.files.folders import READ, open_folder
+from looseleaf.memory.scope import MAX_DEPTH
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_ENTRIES = 20_000
+LARGEST_FILE = 2_000_000
+MOST_BYTES = 100_000_000
+_UTF8_MARK = "\ufeff"
+
+
+@value
+class Limits:
+    """The limits of one source.
+
+    Fields:
+        entries: The number of files and folders that are looked at.
+        file_bytes: The size of one file.
+        bytes: The size of all files that are read.
+        depth: The number of folders above a file.
+    """
+
+    entries: int = MOST_ENTRIES
+    file_bytes: int = LARGEST_FILE
+    bytes: int = MOST_BYTES
+    depth: int = MAX_DEPTH
+
+
+LIMITS = Limits()
+
+
+class SourceFolder:
+    """A folder or a single file of another system; paths are relative and have `/`."""
+
+    def __init__(self, path: str, *, limits: Limits = LIMITS) -> None:
+        self.path = os.path.realpath(path)
+        self.single = ""
+        self._limits = limits
+        self._refusals: dict[str, str] = {}
+        self._listings: dict[str, tuple[list[str], list[str]]] = {}
+        self._entry_count = self._byte_count = 0
+        self._texts: dict[str, str] = {}
+        if os.path.isfile(self.path):
+            self.path, self.single = os.path.split(self.path)
+        if not os.path.isdir(self.path):
+            raise ImportSourceMissing(path)
+
+    @property
+    def location(self) -> str:
+        """The absolute path of the folder, or of the single file."""
+        return os.path.join(self.path, self.single) if self.single else self.path
+
+    @property
+    def name(self) -> str:
+        """The last part of the path of the folder."""
+        return os.path.basename(self.path)
+
+    @property
+    def refusals(self) -> list[LeftOut]:
+        """Every file and folder that could not be read, with the reason, by name."""
+        return [LeftOut(source, reason) for source, reason in sorted(self._refusals.items())]
+
+    def refuse(self, source: str, reason: str) -> None:
+        """Note that a file or folder is not imported."""
+        self._refusals.setdefault(source, reason)
+
+    def has_file(self, path: str) -> bool:
+        """Say whether there is an ordinary file at this path."""
+        folder, _, name = path.rpartition("/")
+        return name in self._list(folder)[0]
+
+    def has_folder(self, path: str) -> bool:
+        """Say whether there is a folder at this path."""
+        parent, _, name = path.rpartition("/")
+        return name in self._list(parent)[1]
+
+    def files(self, folder: str = "") -> list[str]:
+        """List the ordinary files directly in a folder, by name."""
+        return [_join(folder, name) for name in self._list(folder)[0]]
+
+    def folders(self, folder: str = "") -> list[str]:
+        """List the folders directly in a folder, by name; hidden folders are among them."""
+        return [_join(folder, name) for name in self._list(folder)[1]]
+
+    def walk(self, folder: str = "", *, skip: tuple[str, ...] = ()) -> Iterator[str]:
+        """Give every file below a folder, by name; hidden folders are noted and not entered.
+
+        The folders of `skip` are not entered, either; the caller notes why.
+        """
+        yield from self.files(folder)
+        for child in self.folders(folder):
+            if child in skip:
+                continue
+            if child.rpartition("/")[2].startswith("."):
+                self.refuse(f"{child}/", "it is a hidden folder")
+            elif child.count("/") >= self._limits.depth:
+                self.refuse(f"{child}/", f"it is more than {self._limits.depth} folders deep")
+            else:
+                yield from self.walk(child, skip=skip)
+
+    def read(self, path: str) -> str | None:
+        """Read a file as text; None where it cannot be read, which is noted."""
+        if path not in self._texts:
+            text, reason = self._read(path)
+            if text is None:
+                self.refuse(path, reason)
+                return None
+            self._texts[path] = text
+        return self._texts[path]
+
+    def _read(self, path: str) -> tuple[str | None, str]:
+        folder_path, _, name = path.rpartition("/")
+        try:
+            with _OpenFolder(self.path, folder_path) as folder:
+                fd = os.open(name, READ, dir_fd=folder)
+            try:
+                content, reason = self._read_content(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            return None, f"it cannot be read: {error.strerror or error}"
+        if content is None:
+            return None, reason
+        if b"\0" in content:
+            return None, "it is not text"
+        try:
+            return content.decode().removeprefix(_UTF8_MARK), ""
+        except UnicodeDecodeError as error:
+            return None, f"it is not UTF-8 (byte {error.start})"
+
+    def _read_content(self, fd: int) -> tuple[bytes | None, str]:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return None, "it is not an ordinary file"
+        largest = self._limits.file_bytes
+        parts, size = [], 0
+        while size <= largest and (part := os.read(fd, min(largest + 1 - size, 1_048_576))):
+            parts.append(part)
+            size += len(part)
+        if size > largest:
+            return None, f"it has more than {largest:,} bytes"
+        self._byte_count += size
+        if self._byte_count > self._limits.bytes:
+            raise InvalidImport(
+                f"The source has more than {self._limits.bytes:,} bytes to import. Import a part "
+                "of it, such as one of its folders."
+            )
+        return b"".join(parts), ""
+
+    def _list(self, folder: str) -> tuple[list[str], list[str]]:
+        """List the names of the files and folders in a folder; each folder is listed once."""
+        if folder not in self._listings:
+            self._listings[folder] = self._scan(folder)
+        return self._listings[folder]
+
+    def _scan(self, folder: str) -> tuple[list[str], list[str]]:
+        files: list[str] = []
+        folders: list[str] = []
+        try:
+            with _OpenFolder(self.path, folder) as fd, os.scandir(fd) as entries:
+                for entry in entries:
+                    self._entry_count += 1
+                    if self._entry_count > self._limits.entries:
+                        reason = f"the source has more than {self._limits.entries:,} entries"
+                        self.refuse(f"{folder}/…", f"{reason}; the others were not looked at")
+                        break
+                    self._sort_entry(folder, entry, files, folders)
+        except FileNotFoundError:
+            return [], []
+        except OSError as error:
+            self.refuse(f"{folder}/", f"it cannot be read: {error.strerror or error}")
+        return sorted(files), sorted(folders)
+
+    def _sort_entry(
+        self, folder: str, entry: os.DirEntry[str], files: list[str], folders: list[str]
+    ) -> None:
+        if self.single and (folder or entry.name != self.single):
+            return
+        path = _join(folder, entry.name)
+        try:
+            entry.name.encode()
+        except UnicodeEncodeError:
+            name = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            self.refuse(name, "its name is not UTF-8")
+            return
+        if entry.is_symlink():
+            self.refuse(path, "it is a link, and links are not followed")
+        elif entry.is_dir(follow_symlinks=False):
+            folders.append(entry.name)
+        elif entry.is_file(follow_symlinks=False):
+            files.append(entry.name)
+        else:
+            self.refuse(path, "it is not an ordinary file")
+
+
+class _OpenFolder:
+    """A folder below the source, opened part by part without following a link."""
+
+    def __init__(self, root: str, path: str) -> None:
+        self._root, self._segments = root, path.split("/") if path else []
+
+    def __enter__(self) -> int:
+        root = os.open(self._root, FOLDER & ~os.O_NOFOLLOW)
+        try:
+            self._fd = open_folder(root, self._segments)
+        finally:
+            os.close(root)
+        return self._fd
+
+    def __exit__(self, *_outcome: object) -> None:
+        os.close(self._fd)
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name

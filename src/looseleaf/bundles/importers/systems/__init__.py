@@ -1,0 +1,1 @@
+"""The systems that memory is imported from: one module for each."""

@@ -1,0 +1,101 @@
+"""Data Machine: a `datamachine-files` folder of a WordPress site, or another Looseleaf workspace.
+
+Its layers are ours: `shared/`, `agents/{slug}/`, `users/{id}/` and `network/`. Older sites keep one
+agent in `agent/`, and have its USER.md beside the others.
+"""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.memory.scope import PAGE_SUFFIXES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.bundles.importers.source_folder import SourceFolder
+    from looseleaf.memory.scope import Layer
+
+USER_PAGE = "USER.md"
+_CORE = ("SOUL.md", "MEMORY.md", USER_PAGE)
+_SILENCE = "index.php"  # a file without meaning that keeps a web server from listing a folder
+_RECORD = "agent.json"
+_WORKFLOWS = "it holds files of workflows; their definitions are in the database of the site"
+
+
+def detect(folder: SourceFolder) -> str:
+    """Name the files by which a folder of Data Machine is recognized."""
+    agents = [
+        f"{agent}/{name}"
+        for agent in folder.folders("agents")
+        for name in _CORE
+        if folder.has_file(f"{agent}/{name}")
+    ]
+    if agents:
+        return agents[0]
+    if folder.has_folder("agent") and folder.has_file("agent/SOUL.md"):
+        return "agent/SOUL.md"
+    shared = [name for name in ("SITE.md", "RULES.md") if folder.has_file(f"shared/{name}")]
+    return f"shared/{shared[0]}" if shared else ""
+
+
+def read(folder: SourceFolder) -> Reading:
+    """Read the pages of every layer; the names of agents and users stay those of the source."""
+    pages: list[SourcePage] = []
+    for layer, path in (("shared", "shared"), ("network", "network")):
+        pages += _read_layer(folder, path, layer)  # type: ignore[arg-type]
+    for agent in folder.folders("agents"):
+        pages += _read_layer(folder, agent, "agent", agent=agent.partition("/")[2])
+    for user in folder.folders("users"):
+        number = user.partition("/")[2]
+        if number.isascii() and number.isdigit() and int(number) > 0:
+            pages += _read_layer(folder, user, "user", user=int(number))
+        else:
+            folder.refuse(f"{user}/", "the name of the folder is not the id of a user")
+    if folder.has_folder("agent"):
+        pages += _read_old_agent(folder)
+    _note_other_files(folder)
+    return Reading(tuple(pages), tuple(folder.refusals))
+
+
+def _read_layer(
+    folder: SourceFolder, path: str, layer: Layer, *, agent: str = "", user: int = 0
+) -> Iterator[SourcePage]:
+    for file in folder.walk(path):
+        filename = file[len(path) + 1 :]
+        if _is_page(folder, file, filename) and (text := folder.read(file)) is not None:
+            yield SourcePage(filename, text, (file,), layer, agent, user)
+
+
+def _read_old_agent(folder: SourceFolder) -> Iterator[SourcePage]:
+    """Read the one agent of an older site."""
+    for page in _read_layer(folder, "agent", "agent"):
+        layer: Layer = "user" if page.filename == USER_PAGE else "agent"
+        yield SourcePage(page.filename, page.text, page.sources, layer)
+
+
+def _is_page(folder: SourceFolder, file: str, filename: str) -> bool:
+    name = filename.rpartition("/")[2]
+    if name == _SILENCE:
+        return False  # it is in every folder and says nothing
+    if filename == _RECORD:
+        folder.refuse(file, "it is the record of an agent, which is created here anew")
+        return False
+    if not name.lower().endswith(PAGE_SUFFIXES):
+        folder.refuse(file, f"it is no page: a page ends in {', '.join(PAGE_SUFFIXES)}")
+        return False
+    return True
+
+
+def _note_other_files(folder: SourceFolder) -> None:
+    layers = {"shared", "network", "agents", "users", "agent"}
+    for name in folder.folders():
+        if name.startswith("."):
+            folder.refuse(f"{name}/", "it is a hidden folder")
+        elif name.startswith("pipeline-") or name == "data-packets":
+            folder.refuse(f"{name}/", _WORKFLOWS)
+        elif name not in layers:
+            folder.refuse(f"{name}/", "it belongs to no layer")
+    for name in (*folder.files(), *folder.files("agents"), *folder.files("users")):
+        if name.rpartition("/")[2] != _SILENCE:
+            folder.refuse(name, "it belongs to no layer")

@@ -1,0 +1,128 @@
+"""`looseleaf import`: memory of other systems as pages, with a report of everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from looseleaf.bundles.importers.decision import CHANGES
+from looseleaf.bundles.importers.known_systems import IMPORTERS
+from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.formats import format_count, print_document, print_table
+from looseleaf.cli.groups import command
+from looseleaf.cli.output import FAILED, say
+from looseleaf.operations import imports as operations
+
+if TYPE_CHECKING:
+    from looseleaf.bundles.importers.report import ImportReport, PageReport
+    from looseleaf.operations.imports import DetectedSystem
+
+_MOST_SOURCES = 2
+
+
+@command(
+    "import",
+    "looseleaf import ~/.openclaw/workspace --dry-run",
+    "looseleaf import ~/.openclaw/workspace --agent ada",
+    "looseleaf import wp-content/uploads/datamachine-files",
+)
+@click.argument("path", type=click.Path())
+@click.option(
+    "--from",
+    "kind",
+    default="",
+    metavar="KIND",
+    help=f"The system: {', '.join(importer.kind for importer in IMPORTERS)}; else detected.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
+@click.option("--detect", is_flag=True, help="Only say which system's memory it is.")
+@click.option("--source-agent", default="", metavar="SLUG", help="Only this agent of the source.")
+@click.option("--source-user", type=int, default=0, metavar="ID", help="This user of the source.")
+@shared_options("agent", "user", "format", "actor", "reason")
+def import_memory(
+    options: SharedOptions,
+    path: str,
+    *,
+    kind: str,
+    dry_run: bool,
+    detect: bool,
+    source_agent: str,
+    source_user: int,
+) -> None:
+    """Import the memory of another system.
+
+    Never changes the source. A second import brings only what is new; a page that was changed here
+    is merged and loses no line.
+    """
+    context = options.open()
+    if detect:
+        _print_systems(options, path, operations.detect(context, path))
+        return
+    run = operations.preview if dry_run else operations.run
+    report = run(
+        context,
+        path,
+        kind=kind,
+        agent=options.agent,
+        user=options.user,
+        source_agent=source_agent,
+        source_user=source_user,
+    )
+    if options.json:
+        print_document(to_json_value(report))
+    else:
+        _print_report(report)
+    if report.failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _print_systems(options: SharedOptions, path: str, systems: list[DetectedSystem]) -> None:
+    if options.json:
+        print_document({"systems": to_json_value(systems)})
+        return
+    for system in systems:
+        say(f"{system.kind}: {system.title}, by {system.sign}")
+    if not systems:
+        say(f"{path} has the layout of no system that is known.")
+        raise click.exceptions.Exit(FAILED)
+
+
+def _print_report(report: ImportReport) -> None:
+    say(f"{report.title}: {report.location}")
+    for slug in report.new_agents:
+        say(f"New agent: {slug}")
+    if report.pages:
+        rows = [_format_row(page) for page in report.pages]
+        print_table(("ACTION", "PAGE", "SOURCE", "REMARK"), rows, shrink="REMARK")
+    if report.left_out:
+        say()
+        refusals = [(entry.source, entry.reason) for entry in report.left_out]
+        print_table(("LEFT OUT", "REASON"), refusals, shrink="REASON")
+    say()
+    say(_summarize(report))
+
+
+def _format_row(page: PageReport) -> tuple[str, str, str, str]:
+    place = f"{page.owner}: {page.file}" if page.layer == "agent" else f"{page.layer}: {page.file}"
+    sources = ", ".join(page.sources[:_MOST_SOURCES])
+    if len(page.sources) > _MOST_SOURCES:
+        sources += f" and {len(page.sources) - _MOST_SOURCES} more"
+    note = page.note if page.action in CHANGES else ""
+    remark = "; ".join(text for text in (page.reason, note) if text)
+    return page.action, place, sources, remark
+
+
+def _summarize(report: ImportReport) -> str:
+    verb = "would change" if report.is_preview else "changed"
+    parts = [f"{format_count(report.changed, 'page')} {verb}"]
+    unchanged = len(report.pages) - report.changed - report.failed
+    if unchanged:
+        parts.append(f"{unchanged:,} as before")
+    if report.left_out:
+        parts.append(f"{len(report.left_out):,} left out")
+    if report.failed:
+        parts.append(f"{report.failed:,} failed")
+    end = " Nothing was written." if report.is_preview else ""
+    return f"{', '.join(parts)}.{end}"

@@ -1,0 +1,119 @@
+"""Folders of other systems are read within limits, and no link is followed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from looseleaf.bundles.importers.source_folder import Limits, SourceFolder
+from looseleaf.errors import ImportSourceMissing, InvalidImport
+from tests.bundles.importers.sources import write_tree
+
+
+def test_a_folder_is_listed_and_read(tmp_path: Path) -> None:
+    """Files come by name; a mark of UTF-8 at the beginning is no text."""
+    write_tree(tmp_path, {"b.md": "b\n", "a.md": "\ufeffa\n", "sub/c.md": "c\n"})
+    folder = SourceFolder(str(tmp_path))
+    assert list(folder.walk()) == ["a.md", "b.md", "sub/c.md"]
+    assert folder.read("a.md") == "a\n"
+    assert folder.has_file("sub/c.md")
+    assert folder.has_folder("sub")
+    assert not folder.has_file("sub")
+    assert folder.refusals == []
+
+
+def test_a_single_file_is_a_source(tmp_path: Path) -> None:
+    """Its neighbors are not looked at."""
+    write_tree(tmp_path, {"memory.jsonl": "{}\n", "other.md": "x\n"})
+    folder = SourceFolder(str(tmp_path / "memory.jsonl"))
+    assert folder.files() == ["memory.jsonl"]
+    assert folder.location == str(tmp_path / "memory.jsonl")
+
+
+def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
+    """The error names the path."""
+    with pytest.raises(ImportSourceMissing, match="nowhere"):
+        SourceFolder(str(tmp_path / "nowhere"))
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    """Neither to a file nor to a folder; each is named."""
+    outside = write_tree(tmp_path / "outside", {"secret.md": "a secret\n"})
+    source = write_tree(tmp_path / "source", {"a.md": "a\n"})
+    (source / "file.md").symlink_to(outside / "secret.md")
+    (source / "folder").symlink_to(outside)
+    folder = SourceFolder(str(source))
+    assert list(folder.walk()) == ["a.md"]
+    assert {entry.source for entry in folder.refusals} == {"file.md", "folder"}
+    assert folder.read("file.md") is None
+    assert folder.read("folder/secret.md") is None
+
+
+def test_what_is_no_text_is_named(tmp_path: Path) -> None:
+    """Zero bytes, another encoding, and a pipe, which would never end."""
+    (tmp_path / "binary.md").write_bytes(b"a\0b")
+    (tmp_path / "latin.md").write_bytes(b"caf\xe9\n")
+    os.mkfifo(tmp_path / "pipe.md")
+    folder = SourceFolder(str(tmp_path))
+    assert [folder.read(file) for file in folder.walk()] == [None, None]
+    reasons = {entry.source: entry.reason for entry in folder.refusals}
+    assert reasons == {
+        "binary.md": "it is not text",
+        "latin.md": "it is not UTF-8 (byte 3)",
+        "pipe.md": "it is not an ordinary file",
+    }
+
+
+def test_a_name_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    """The report shows its bytes."""
+    try:
+        (tmp_path / os.fsdecode(b"caf\xe9.md")).write_text("x\n")
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 alone")
+    folder = SourceFolder(str(tmp_path))
+    assert list(folder.walk()) == []
+    assert [entry.source for entry in folder.refusals] == ["caf\\xe9.md"]
+
+
+def test_a_large_file_is_not_read(tmp_path: Path) -> None:
+    """A file of exactly the limit is."""
+    write_tree(tmp_path, {"fits.md": "x" * 10, "large.md": "x" * 11})
+    folder = SourceFolder(str(tmp_path), limits=Limits(file_bytes=10))
+    assert folder.read("fits.md") == "x" * 10
+    assert folder.read("large.md") is None
+    assert [entry.reason for entry in folder.refusals] == ["it has more than 10 bytes"]
+
+
+def test_a_source_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    """Nothing is imported from it, and the error says what to do."""
+    write_tree(tmp_path, {"a.md": "x" * 10, "b.md": "x" * 10})
+    folder = SourceFolder(str(tmp_path), limits=Limits(bytes=15))
+    folder.read("a.md")
+    with pytest.raises(InvalidImport, match="Import a part"):
+        folder.read("b.md")
+
+
+def test_a_deep_tree_ends(tmp_path: Path) -> None:
+    """Folders below the limit are named, not entered."""
+    write_tree(tmp_path, {"1/2/3/4/deep.md": "x\n", "1/near.md": "x\n"})
+    folder = SourceFolder(str(tmp_path), limits=Limits(depth=2))
+    assert list(folder.walk()) == ["1/near.md"]
+    assert [entry.source for entry in folder.refusals] == ["1/2/3/"]
+
+
+def test_a_folder_with_too_many_entries_ends(tmp_path: Path) -> None:
+    """The rest is not looked at, and the report says so."""
+    write_tree(tmp_path, {f"{number}.md": "x\n" for number in range(20)})
+    folder = SourceFolder(str(tmp_path), limits=Limits(entries=5))
+    assert len(list(folder.walk())) == 5
+    assert "more than 5 entries" in folder.refusals[0].reason
+
+
+def test_hidden_folders_are_named_and_not_entered(tmp_path: Path) -> None:
+    """A repository inside a source stays out."""
+    write_tree(tmp_path, {".git/config": "x\n", "a.md": "a\n"})
+    folder = SourceFolder(str(tmp_path))
+    assert list(folder.walk()) == ["a.md"]
+    assert [entry.source for entry in folder.refusals] == [".git/"]

@@ -1,0 +1,236 @@
+"""Imports as operations: detect, preview, run, run again; who may, and from where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.access.principals import Principal
+from looseleaf.errors import AgentMissing, FolderRefused, Forbidden, InvalidImport
+from looseleaf.operations import history, imports, memory
+from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, fingerprint, write_tree
+
+ADMINISTRATOR = Principal("session", 1, "admin", frozenset(("manage_options",)))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Make a workspace with the agent ada."""
+    return Workspace.create(tmp_path / "root", agent="ada")
+
+
+@pytest.fixture
+def openclaw(tmp_path: Path) -> Path:
+    """Write a workspace of OpenClaw."""
+    return write_tree(tmp_path / "openclaw", OPENCLAW)
+
+
+@pytest.fixture
+def datamachine(tmp_path: Path) -> Path:
+    """Write a folder of Data Machine."""
+    return write_tree(tmp_path / "datamachine-files", DATAMACHINE)
+
+
+def pages_below(root: str) -> dict[str, str]:
+    """Give every page of a workspace, and the number of its history."""
+    return {
+        name: text
+        for name, text in fingerprint(Path(root)).items()
+        if not name.startswith(".looseleaf/") or "/history/" in name
+    }
+
+
+def test_a_source_is_detected(workspace: Workspace, openclaw: Path, datamachine: Path) -> None:
+    """The kind, and the files that show it."""
+    [system] = imports.detect(workspace.context, str(openclaw))
+    assert (system.kind, system.sign) == ("openclaw", "AGENTS.md, SOUL.md, IDENTITY.md")
+    assert imports.detect(workspace.context, str(datamachine))[0].kind == "datamachine"
+
+
+def test_a_preview_writes_nothing(workspace: Workspace, datamachine: Path) -> None:
+    """It names the agents that a run would create, and says what a run does."""
+    before = fingerprint(Path(workspace.root))
+    report = imports.preview(workspace.context, str(datamachine))
+    assert fingerprint(Path(workspace.root)) == before
+    assert report.is_preview
+    assert report.new_agents == ("scout",)
+    actions = {(page.owner, page.file): page.action for page in report.pages}
+    result = imports.run(workspace.context, str(datamachine))
+    assert {(page.owner, page.file): page.action for page in result.pages} == {
+        **actions,
+        ("scout", "SOUL.md"): "replace",  # the new agent has its starter text by then
+    }
+
+
+def test_every_page_arrives(workspace: Workspace, datamachine: Path) -> None:
+    """On its layer, byte for byte; agents that are missing are created."""
+    report = imports.run(workspace.context, str(datamachine))
+    root = Path(workspace.root)
+    for name, text in DATAMACHINE.items():
+        is_page = name.endswith(".md") and not name.startswith("pipeline-")
+        if is_page and name != "shared/SITE.md":
+            assert (root / name).read_text() == text, name
+    assert (root / "agents/scout/agent.json").exists()
+    reasons = {entry.source: entry.reason for entry in report.left_out}
+    assert reasons["shared/SITE.md"] == "SITE.md is generated here"
+    assert report.failed == 0
+
+
+def test_the_source_is_never_changed(
+    workspace: Workspace, openclaw: Path, datamachine: Path
+) -> None:
+    """Neither a byte nor a time."""
+    before = fingerprint(openclaw), fingerprint(datamachine)
+    imports.run(workspace.context, str(openclaw))
+    imports.run(workspace.context, str(datamachine))
+    assert (fingerprint(openclaw), fingerprint(datamachine)) == before
+
+
+def test_a_second_run_changes_nothing(
+    workspace: Workspace, openclaw: Path, datamachine: Path
+) -> None:
+    """No page, and no revision."""
+    imports.run(workspace.context, str(openclaw))
+    imports.run(workspace.context, str(datamachine))
+    before = pages_below(workspace.root)
+    for source, agent in ((openclaw, "ada"), (datamachine, None)):
+        report = imports.run(workspace.context, str(source), agent=agent)
+        assert {page.action for page in report.pages} == {"unchanged"}
+        assert report.changed == 0
+    assert pages_below(workspace.root) == before
+
+
+def test_a_changed_source_brings_what_is_new(workspace: Workspace, openclaw: Path) -> None:
+    """What the agent learned here meanwhile stays, in the page and in the journal."""
+    context = workspace.context
+    imports.run(context, str(openclaw))
+    memory.update_memory(context, "Trees", "- Learned here", mode="append")
+    (openclaw / "MEMORY.md").write_text(OPENCLAW["MEMORY.md"] + "- Row 4 is quinces\n")
+    (openclaw / "memory/2026-03-03.md").write_text("# 2026-03-03\n\n- Rain\n")
+    report = imports.run(context, str(openclaw))
+    actions = {page.file: page.action for page in report.pages if page.action != "unchanged"}
+    assert actions == {"MEMORY.md": "merge", "daily/2026/03/03.md": "create"}
+    text = (Path(workspace.root) / "agents/ada/MEMORY.md").read_text()
+    lines = ("- Row 3 is Conference pears", "- Learned here", "- Row 4 is quinces")
+    assert [text.count(line) for line in lines] == [1, 1, 1]
+    assert imports.run(context, str(openclaw)).changed == 0
+
+
+def test_a_page_that_was_deleted_here_stays_deleted(workspace: Workspace, openclaw: Path) -> None:
+    """The report says why."""
+    context = workspace.context
+    imports.run(context, str(openclaw))
+    memory.delete_page(context, "TOOLS.md")
+    report = imports.run(context, str(openclaw))
+    assert "deleted here" in {entry.source: entry.reason for entry in report.left_out}["TOOLS.md"]
+    assert not (Path(workspace.root) / "agents/ada/TOOLS.md").exists()
+
+
+def test_changes_carry_their_provenance(workspace: Workspace, openclaw: Path) -> None:
+    """The history says that a page was imported, from which file, and keeps the text before."""
+    context = workspace.context
+    imports.run(context, str(openclaw))
+    revisions = history.list_revisions(context, "SOUL.md")
+    latest = max(revisions, key=lambda revision: revision.number)
+    assert (latest.origin, latest.actor_kind) == ("import", "import")
+    assert latest.reason == "imported from OpenClaw: SOUL.md"
+    assert min(revisions, key=lambda revision: revision.number).operation == "scaffold"
+
+
+def test_one_agent_of_several(workspace: Workspace, datamachine: Path) -> None:
+    """Two agents never end up in one by mistake; one of them is chosen by its name."""
+    context = workspace.context
+    with pytest.raises(InvalidImport, match="ada, scout"):
+        imports.run(context, str(datamachine), agent="ada")
+    with pytest.raises(InvalidImport, match="Agents of the source: ada, scout"):
+        imports.run(context, str(datamachine), source_agent="nobody")
+    report = imports.run(context, str(datamachine), agent="ada", source_agent="scout")
+    assert report.new_agents == ()
+    text = (Path(workspace.root) / "agents/ada/SOUL.md").read_text()
+    assert text == DATAMACHINE["agents/scout/SOUL.md"]
+    assert "agents/ada/SOUL.md" in {entry.source for entry in report.left_out}
+
+
+def test_pages_of_several_users_are_chosen(workspace: Workspace, datamachine: Path) -> None:
+    """User 7 of another site is not user 7 here."""
+    write_tree(datamachine, {"users/7/USER.md": "# User\n\n- Name: Rui\n"})
+    report = imports.run(workspace.context, str(datamachine))
+    reasons = {entry.source: entry.reason for entry in report.left_out}
+    assert "--source-user 7" in reasons["users/7/USER.md"]
+    assert "--source-user 1" in reasons["users/1/USER.md"]
+    imports.run(workspace.context, str(datamachine), source_user=7)
+    assert "Rui" in (Path(workspace.root) / "users/1/USER.md").read_text()
+
+
+def test_hostile_files_are_named_and_not_followed(workspace: Workspace, openclaw: Path) -> None:
+    """Links, other encodings and names that no page can have."""
+    outside = openclaw.parent / "secret.md"
+    outside.write_text("a secret\n")
+    (openclaw / "leak.md").symlink_to(outside)
+    (openclaw / "latin.md").write_bytes(b"caf\xe9\n")
+    (openclaw / "what?.md").write_text("x\n")
+    (openclaw / "empty.md").write_text("\n")
+    report = imports.run(workspace.context, str(openclaw))
+    reasons = {entry.source: entry.reason for entry in report.left_out}
+    assert "link" in reasons["leak.md"]
+    assert "UTF-8" in reasons["latin.md"]
+    assert "not allowed" in reasons["what?.md"]
+    assert reasons["empty.md"] == "it is empty"
+    for file in Path(workspace.root).rglob("*"):
+        assert not file.is_file() or b"a secret" not in file.read_bytes()
+
+
+def test_a_name_that_is_taken_fails_alone(workspace: Workspace, openclaw: Path) -> None:
+    """The other pages are imported, and the report names the one that is not."""
+    (openclaw / "tools.md").write_text("other\n")
+    report = imports.run(workspace.context, str(openclaw))
+    assert report.failed == 1
+    [failure] = [page for page in report.pages if page.action == "failed"]
+    assert "TOOLS.md" in failure.reason
+    assert (Path(workspace.root) / "agents/ada/SOUL.md").read_text() == OPENCLAW["SOUL.md"]
+
+
+def test_a_folder_of_no_known_system(workspace: Workspace, tmp_path: Path) -> None:
+    """The error names the systems; an unknown system is an error, too."""
+    source = write_tree(tmp_path / "other", {"readme.txt": "x\n"})
+    assert imports.detect(workspace.context, str(source)) == []
+    with pytest.raises(InvalidImport, match="openclaw"):
+        imports.run(workspace.context, str(source))
+    with pytest.raises(InvalidImport, match="no importer 'mystery'"):
+        imports.run(workspace.context, str(source), kind="mystery")
+
+
+def test_an_agent_that_is_named_must_exist(workspace: Workspace, openclaw: Path) -> None:
+    """A slip of the pen creates no agent."""
+    with pytest.raises(AgentMissing, match="ada"):
+        imports.run(workspace.context, str(openclaw), agent="adda")
+
+
+def test_the_workspace_is_no_source(workspace: Workspace) -> None:
+    """Neither itself, nor a folder in it, nor one around it."""
+    root = Path(workspace.root)
+    for path in (root, root / "agents", root.parent):
+        with pytest.raises(InvalidImport, match="one folder"):
+            imports.run(workspace.context, str(path))
+
+
+def test_only_administrators_import_and_only_from_allowed_folders(
+    workspace: Workspace, openclaw: Path
+) -> None:
+    """Over a network, an import reads only what the operator has opened to it."""
+    someone = workspace.acting(principal=Principal("session", 5, "someone"))
+    with pytest.raises(Forbidden):
+        imports.preview(someone, str(openclaw))
+    administrator = workspace.acting(principal=ADMINISTRATOR)
+    for path in (openclaw, openclaw.parent / "nowhere"):
+        with pytest.raises(FolderRefused, match="import_folders"):
+            imports.preview(administrator, str(path))
+    settings_file = Path(workspace.root) / "looseleaf.toml"
+    settings_file.write_text(f'import_folders = ["{openclaw}"]\n')
+    workspace.close()
+    allowed = Workspace.open(workspace.root).acting(principal=ADMINISTRATOR)
+    assert imports.preview(allowed, str(openclaw)).changed == 10
+    with pytest.raises(FolderRefused):
+        imports.preview(allowed, f"{openclaw}/../other")
