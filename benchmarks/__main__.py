@@ -21,6 +21,7 @@ from benchmarks import (
     searching,
     serving,
     starting,
+    working,
     workload,
     writing,
 )
@@ -39,6 +40,7 @@ MEASUREMENTS = {
     "growing": growing.measure,
     "crowding": crowding.measure,
     "keeping": keeping.measure,
+    "working": working.measure,
 }
 REPOSITORY = Path(__file__).parent.parent
 

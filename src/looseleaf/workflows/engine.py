@@ -108,8 +108,8 @@ class Engine(Protocol):
     def adopt(self, run_id: str) -> None:
         """Continue the run of a process that died, unless it has ended or never began."""
 
-    def discard(self, run_ids: Collection[str]) -> None:
-        """Forget runs that have ended."""
+    def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
+        """Forget runs that have ended; return those that the engine has still to finish."""
 
     def close(self) -> None:
         """Take no more work, and let go of everything."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from looseleaf.errors import Unsafe
-from looseleaf.stores.engine.dbos_engine import DbosEngine
+from looseleaf.stores.engine.dbos_engine import DbosEngine, _silence_logger
 from looseleaf.stores.engine.engine_database import FILE, open_engine_database
 from looseleaf.workflows.engine import RunAbandoned
 
@@ -166,6 +168,53 @@ def test_runs_that_have_ended_are_forgotten(root: Path) -> None:
     with sqlite3.connect(root / FILE) as database:
         assert database.execute("SELECT count(*) FROM workflow_status").fetchall() == [(0,)]
     database.close()
+
+
+def test_a_run_that_the_engine_has_not_finished_is_not_forgotten(root: Path) -> None:
+    """DBOS would fail to record the end of it; a run that was abandoned has no such end."""
+    engine, reports = make_engine(root, "one"), list[str]()
+    engine._report = lambda _label, error: reports.append(str(error))
+    is_begun, may_end, is_abandoned = (threading.Event() for _ in range(3))
+
+    def fail() -> dict[str, Any]:
+        raise KeyError("what")
+
+    def run_job(_run_id: str, job_id: int, _position: int) -> None:
+        engine.record("part", dict)
+        is_begun.set()
+        if job_id == 1:
+            assert may_end.wait(60)
+            return
+        try:
+            engine.record("failing", fail)
+        finally:
+            is_abandoned.set()
+
+    engine.launch(run_job)
+    engine.start("run-1", 1, 0)
+    assert is_begun.wait(60)
+    assert engine.discard(["run-1"]) == ("run-1",)
+    may_end.set()
+    deadline = time.monotonic() + 60
+    while engine.discard(["run-1"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    engine.start("run-2", 2, 0)
+    assert is_abandoned.wait(60)
+    assert engine.discard(["run-2"]) == ()
+    engine.close()
+    assert reports == []
+    with sqlite3.connect(root / FILE) as database:
+        assert database.execute("SELECT count(*) FROM workflow_status").fetchall() == [(0,)]
+    database.close()
+
+
+def test_an_error_of_the_engine_is_reported_with_its_reason() -> None:
+    """The message of DBOS alone says only that something happened."""
+    reports: list[str] = []
+    _silence_logger(lambda label, error: reports.append(f"{label}: {error}"))
+    logging.getLogger("dbos").error("Exception encountered:", exc_info=KeyError("what"))
+    assert reports == ["The engine of jobs: Exception encountered: KeyError: 'what'"]
 
 
 def test_a_link_is_not_followed(root: Path) -> None:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.workflows.execution.house import House
-
-POINTS = ("begin", "middle", "end")
 
 
 @contextmanager
@@ -71,18 +66,6 @@ def test_a_worker_that_dies_in_a_step_repeats_no_change(house: House, tmp_path: 
         house.workspace.agents.resolve("ada").shelf.page("notes.md")
     )
     assert len(revisions) == 2 * len(jobs)
-
-
-@pytest.mark.slow
-def test_two_hundred_deaths_lose_and_repeat_nothing(
-    house: House, tmp_path: Path, seed: int
-) -> None:
-    """Points in random order, with one worker after the other."""
-    chance = random.Random(seed)
-    points = [(0, "begin"), (0, "end"), *((step, point) for step in (1, 2) for point in POINTS)]
-    deaths = [chance.choice(points) for _ in range(200)]
-    jobs = kill_and_finish(house, deaths, tmp_path)
-    assert sorted(house.notes) == expected_notes(jobs)
 
 
 def test_a_survivor_finishes_the_jobs_of_a_dead_worker(any_house: House) -> None:

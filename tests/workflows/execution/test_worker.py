@@ -140,6 +140,15 @@ def test_what_a_dead_worker_did_not_clear_is_cleared_by_the_next(
     assert queue.list_uncleared() == ()
 
 
+def test_a_job_that_ends_before_it_is_run_again_is_left_alone(house: House) -> None:
+    """A look at the jobs without a thread may be older than the end of one of them."""
+    with house.working() as worker:
+        job = house.wait_for_end(house.add(("say", {"text": "x"})).id)
+        worker._restart(job.id)
+    assert house.store.jobs.find(job.id).status == "completed"
+    assert house.reports == []
+
+
 def test_a_worker_can_be_waited_for_until_nothing_is_due(house: House) -> None:
     """Also where the jobs are those of a worker that died, and with a line for each of them."""
     jobs = [house.add(("say", {"text": "x"}), ("note", {})) for _ in range(6)]

@@ -49,7 +49,10 @@ class _ErrorHandler(logging.Handler):
         self._report = report
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._report("The engine of jobs", EngineFailed(record.getMessage()))
+        text = record.getMessage().partition("\n")[0].rstrip(": ")
+        error = record.exc_info[1] if record.exc_info else None
+        reason = f": {type(error).__name__}: {error}" if error is not None else ""
+        self._report("The engine of jobs", EngineFailed(text + reason))
 
 
 class DbosEngine:
@@ -67,6 +70,7 @@ class DbosEngine:
         self._place = (database_url, root, file_mode)
         self._executor_id, self._report = executor_id, report
         self._database: sa.Engine | None = None
+        self._abandoned_runs: set[str] = set()
         self.run_job: RunJob = _refuse_job
 
     def launch(self, run_job: RunJob) -> None:
@@ -122,7 +126,11 @@ class DbosEngine:
 
         try:
             return DBOS.run_step({"name": name}, run_part)
+        except RunAbandoned:
+            self._abandoned_runs.add(str(DBOS.workflow_id))
+            raise
         except Exception as error:
+            self._abandoned_runs.add(str(DBOS.workflow_id))
             raise RunAbandoned(error) from error
 
     def adopt(self, run_id: str) -> None:
@@ -131,10 +139,23 @@ class DbosEngine:
         if status is not None and status.status in _OPEN_STATUSES:
             DBOS.resume_workflow(run_id)
 
-    def discard(self, run_ids: Collection[str]) -> None:
-        """Forget runs that have ended."""
-        if run_ids:
-            DBOS.delete_workflows(list(run_ids))
+    def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
+        """Forget runs that have ended; return those that the engine has still to finish."""
+        if not run_ids:
+            return ()
+        # A run ends for the worker a moment before DBOS has recorded its end.
+        open_runs = DBOS.list_workflows(
+            workflow_ids=list(run_ids),
+            status=list(_OPEN_STATUSES),
+            load_input=False,
+            load_output=False,
+        )
+        unfinished = {run.workflow_id for run in open_runs} - self._abandoned_runs
+        ended_runs = [run_id for run_id in run_ids if run_id not in unfinished]
+        if ended_runs:
+            DBOS.delete_workflows(ended_runs)
+        self._abandoned_runs.difference_update(ended_runs)
+        return tuple(unfinished)
 
     def close(self) -> None:
         """Take no more work, and let go of everything."""

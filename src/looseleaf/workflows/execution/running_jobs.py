@@ -70,6 +70,11 @@ class RunningJobs:
             run_ids, self._ended_runs = tuple(self._ended_runs), []
             return run_ids
 
+    def put_back_runs(self, run_ids: Collection[str]) -> None:
+        """Return the runs at the next call once more."""
+        with self._condition:
+            self._ended_runs.extend(run_ids)
+
     def wait_until_idle(self, seconds: float) -> bool:
         """Wait until no thread runs a job; False where that takes longer."""
         with self._condition:

@@ -164,7 +164,7 @@ class Worker:
         self._parts.queue.expire()
         for job in self._parts.queue.list_uncleared():
             self._clear(job)
-        self._parts.engine.discard(self._jobs.pop_ended_runs())
+        self._jobs.put_back_runs(self._parts.engine.discard(self._jobs.pop_ended_runs()))
 
     def _claim(self) -> None:
         while not self._stopping.is_set() and self._jobs.count() < self._options.jobs_at_once:
@@ -176,7 +176,10 @@ class Worker:
 
     def _restart(self, job_id: int) -> None:
         """Run a job of this worker that no thread runs: its run was lost, or never began."""
-        hold, _state = self._parts.queue.take(job_id, self.id)
+        try:
+            hold, _state = self._parts.queue.take(job_id, self.id)
+        except JobLost:
+            return  # it has ended in the meantime
         self._jobs.add(job_id)
         run_id = f"{hold.run_id}-{secrets.token_hex(4)}"
         self._parts.engine.start(run_id, job_id, hold.position)

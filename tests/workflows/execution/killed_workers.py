@@ -1,0 +1,134 @@
+"""Workers that are killed at any point of a job: `python -m … ROOT`, one line of input for each.
+
+A line is the number of points that a worker passes before it dies; `end` lets the worker live until
+nothing is due. The answer is a line, too: the point at which the worker died, or how it ended. A
+point lies before and after every act of the queue, every part that the engine records, every
+statement and every commit of the database of ours and of the engine's, and every rename and sync
+of a file.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+
+from looseleaf import Workspace, job_runtime
+from looseleaf.stores.database.jobs.job_queue import SqlJobQueue
+from looseleaf.stores.engine.dbos_engine import DbosEngine
+from looseleaf.workflows.execution.worker import WorkerOptions
+
+QUICK = WorkerOptions(poll_seconds=0.05, beat_seconds=0.2)
+ACTS = ("claim", "take", "begin_step", "end_step", "release", "note_cleared")
+LONGEST_LIFE = 240  # seconds; a worker that does not end is a failure of the test
+
+
+class Points:
+    """Counts the points that a worker passes from its first job on, and kills it at one of them."""
+
+    def __init__(self, limit: int | None, answer: int) -> None:
+        self._limit, self._answer = limit, answer
+        self.count = 0
+        self._is_counting = False
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._is_counting = True
+
+    def pass_by(self, label: str) -> None:
+        """Count a point, and die there if it is the one."""
+        if not self._is_counting or self._limit is None:
+            return
+        with self._lock:
+            self.count += 1
+            if self.count > self._limit:
+                os.write(self._answer, f"killed at {label}\n".encode())
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def surround(self, owner: Any, name: str) -> None:  # noqa: ANN401 - a class or a module
+        """Put a point before and after a function."""
+        function: Callable[..., Any] = getattr(owner, name)
+
+        def wrapped(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the function has it
+            self.pass_by(f"before {name}")
+            result = function(*arguments, **options)
+            if name == "claim" and result is not None:
+                self.begin()
+            if name == "take":
+                self.begin()
+            self.pass_by(f"after {name}")
+            return result
+
+        setattr(owner, name, wrapped)
+
+
+def set_points(points: Points) -> None:
+    """Put the points into everything that a job passes."""
+    for name in ACTS:
+        points.surround(SqlJobQueue, name)
+    points.surround(DbosEngine, "start")
+    record = DbosEngine.record
+
+    def record_part(engine: Any, name: str, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401
+        def run_part() -> dict[str, Any]:
+            points.pass_by("before a part")
+            result = part()
+            points.pass_by("after a part")
+            return result
+
+        result = record(engine, name, run_part)
+        points.pass_by("after a record")
+        return result
+
+    DbosEngine.record = record_part  # type: ignore[method-assign,assignment]
+    for name in ("fsync", "rename", "link"):
+        points.surround(os, name)
+    sa.event.listen(
+        sa.Engine, "before_cursor_execute", lambda *_: points.pass_by("before a statement")
+    )
+    sa.event.listen(
+        sa.Engine, "after_cursor_execute", lambda *_: points.pass_by("after a statement")
+    )
+    sa.event.listen(sa.Engine, "commit", lambda *_: points.pass_by("before a commit"))
+
+
+def work(root: str, limit: int | None, answer: int) -> None:
+    """Run a worker until it is killed or nothing is due."""
+    signal.alarm(LONGEST_LIFE)
+    points = Points(limit, answer)
+    set_points(points)
+    job_runtime._read_options = lambda _settings: QUICK  # type: ignore[assignment]
+    workspace = Workspace.open(root)
+    worker = workspace.workflow_jobs().start_worker()
+    worker.wait_until_drained()
+    workspace.close()
+    os.write(answer, f"ended after {points.count}\n".encode())
+
+
+def main(root: str) -> None:
+    """Fork a worker for each line; the imports are done once."""
+    for line in sys.stdin:
+        limit = None if line.strip() == "end" else int(line)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(reading)
+            work(root, limit, writing)
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as answers:
+            answer = answers.readline().strip()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code not in {0, -signal.SIGKILL}:
+            answer = f"died of {code} {answer}"
+        print(answer, flush=True)  # noqa: T201 - the test reads it
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
