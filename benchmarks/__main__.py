@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks import (
+    backing,
     chatting,
     composing,
     connecting,
@@ -40,6 +41,7 @@ MEASUREMENTS = {
     "growing": growing.measure,
     "crowding": crowding.measure,
     "keeping": keeping.measure,
+    "backing": backing.measure,
     "working": working.measure,
 }
 REPOSITORY = Path(__file__).parent.parent

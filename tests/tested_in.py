@@ -12,6 +12,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "prompt/test_budget.py",
         "A budget is tested by the prompts that it limits.",
     ),
+    "bundles/backup/archive.py": (
+        "bundles/backup/test_creation.py",
+        "An archive is written there, and checked by other programs.",
+    ),
     "bundles/importers/contract.py": (
         "bundles/importers/systems/test_datamachine.py",
         "The values of the contract; every importer gives them.",
@@ -134,6 +138,14 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "cli/hook_options.py": ("cli/commands/test_prompt.py", "The options of `prompt show --hook`."),
     "cli/json_text.py": ("cli/test_output.py", "The documents of all commands."),
     "cli/stdin.py": ("cli/commands/test_memory.py", "Pages are written from standard input."),
+    "files/file_copies.py": (
+        "stores/test_backup_source.py",
+        "Files are copied there while others change them.",
+    ),
+    "files/output_file.py": (
+        "bundles/backup/test_creation.py",
+        "The end of an archive is taken back there.",
+    ),
     "http_client/connection.py": (
         "http_client/test_client.py",
         "Requests to servers that stall, trickle and never end.",
@@ -350,6 +362,18 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "stores/database/tables.py": (
         "stores/database/test_database.py",
         "The tables are compared with the migrations.",
+    ),
+    "stores/disk/copies/agent_places.py": (
+        "stores/test_backup_source.py",
+        "Agents move there while a backup is made.",
+    ),
+    "stores/disk/copies/folder_copies.py": (
+        "stores/test_backup_source.py",
+        "Folders with links and pipes are copied there.",
+    ),
+    "stores/disk/copies/shelf_copies.py": (
+        "stores/test_backup_source.py",
+        "Pages are copied there with their history, beside writers.",
     ),
     "stores/disk/agents/agents_folder.py": (
         "stores/disk/agents/test_disk_agents.py",

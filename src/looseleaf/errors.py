@@ -23,6 +23,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidSchedule
     │   ├── InvalidPacket               data that does not fit the schema of its type
     │   ├── InvalidStep                 a type of step, or its settings, that cannot be
+    │   ├── InvalidBackup               a file that is no backup, or a damaged or hostile one
     │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
@@ -55,6 +56,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── FlowMissing
     │   ├── ArtifactMissing             an artifact of a job
     │   ├── FileMissing                 an uploaded file
+    │   ├── BackupMissing               names the folder that was looked at
     │   ├── ImportSourceMissing         a folder or file to import from
     │   ├── TaskMissing                 names the system tasks there are
     │   ├── TaskRunMissing              a run of a system task
@@ -72,6 +74,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   │   └── SectionTaken            another section differs only in case
     │   ├── AgentExists
     │   ├── UserExists
+    │   ├── FolderTaken                 a backup is restored to a new or an empty folder alone
     │   ├── SlugTaken                   a sibling of the pipeline or flow has the slug
     │   ├── Forbidden                   someone else may; the message says what it takes
     │   │   └── PageDenied              the agent's memory policy binds access and denies the page
@@ -229,6 +232,16 @@ class InvalidStep(_InvalidThing):
 
     code = "invalid_step"
     template = "Invalid step {name!r}: {why}."
+
+
+class InvalidBackup(Invalid):
+    """A file that is no backup, or a backup that is damaged or was made to do harm."""
+
+    code = "invalid_backup"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"The archive cannot be used as a backup: {why}.")
 
 
 class InvalidUpload(_InvalidThing):
@@ -628,6 +641,16 @@ class FileMissing(NotFound):
         super().__init__(f"There is no file {filename} of {place}.")
 
 
+class BackupMissing(NotFound):
+    """There is no backup of this name."""
+
+    code = "backup_not_found"
+
+    def __init__(self, name: str, folder: str) -> None:
+        self.name, self.folder = name, folder
+        super().__init__(f"There is no backup {name!r} in {folder}.")
+
+
 class ScheduleMissing(NotFound):
     """No schedule has that id, or it is another agent's."""
 
@@ -789,6 +812,18 @@ class UserExists(Refused):
     def __init__(self, login: str) -> None:
         self.login = login
         super().__init__(f"There is a user {login} already, or one with that id.")
+
+
+class FolderTaken(Refused):
+    """A folder that has files of its own, which a restore would mix with those of a backup."""
+
+    code = "folder_taken"
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder} is not empty. Restore to a new or an empty folder, then compare the two."
+        )
 
 
 class SlugTaken(Refused):

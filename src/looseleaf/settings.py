@@ -92,6 +92,7 @@ class Settings:
     publish_folders: tuple[tuple[str, str], ...] = ()  # (name, path): where steps may write files
     wordpress_sites: tuple[WordPressSite, ...] = ()  # where steps may publish posts
     pipeline_transcripts: bool = False  # whether jobs keep what was said to models and by them
+    backup_folder: str = ""  # where backups go, seen from the root; without it none are made
     cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
 
 

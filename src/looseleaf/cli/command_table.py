@@ -138,6 +138,11 @@ CHAT = {
     "delete": Entry("commands.sessions", "delete", "Delete a session for good."),
     "prune": Entry("commands.sessions", "prune", "Delete the sessions that need not be kept."),
 }
+BACKUP = {
+    "create": Entry("commands.backup", "create", "Write a backup; others may write meanwhile."),
+    "list": Entry("commands.backup", "list_backups", "List the backups, newest first."),
+    "verify": Entry("commands.backup", "verify", "Read a whole backup, and compare every hash."),
+}
 TOP = {
     "init": Entry("commands.setup", "init", "Make a folder a workspace."),
     "status": Entry(
@@ -168,6 +173,8 @@ TOP = {
     "work": Entry("commands.work", "work", "Run jobs and schedules without a server."),
     "mcp": Entry("commands.mcp", "mcp", "Memory for programs that speak MCP."),
     "tools": Entry("command_table", "tools", "What models may do, as tools."),
+    "backup": Entry("command_table", "backup", "Back up the workspace, and see the backups."),
+    "restore": Entry("commands.backup", "restore", "Restore a backup to a new folder."),
     "doctor": Entry("commands.doctor", "doctor", "Check the workspace, and say what to do."),
     "completion": Entry(
         "commands.setup", "completion", "Print the script that completes commands in a shell."
@@ -213,6 +220,7 @@ settings = Group("settings", SETTINGS, "What is set, from where, and what can be
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
 upkeep = Group("upkeep", UPKEEP, "Keep MEMORY.md within its budget, without losing a line.")
 system = Group("system", SYSTEM, "The tasks that run by themselves, and their prompts.")
+backup = DefaultGroup("backup", BACKUP, "Back up the workspace, and see the backups.")
 tools = Group("tools", TOOLS, "What models may do, as tools.")
 
 

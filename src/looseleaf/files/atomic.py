@@ -99,7 +99,7 @@ def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tupl
         status = os.fstat(fd)
         if stat.S_IMODE(status.st_mode) != mode:  # whatever the umask
             os.fchmod(fd, mode)
-        _write_all(fd, content)
+        write_all(fd, content)
     except BaseException:
         os.close(fd)
         os.unlink(name, dir_fd=folder)
@@ -184,7 +184,7 @@ def append(fd: int, content: bytes, size: int | None = None) -> None:
     if size is None:
         size = os.fstat(fd).st_size
     try:
-        _write_all(fd, content)
+        write_all(fd, content)
         sync_data(fd)
     except BaseException:
         os.ftruncate(fd, size)
@@ -311,7 +311,8 @@ def _load_swap() -> Swap:
     return swap
 
 
-def _write_all(fd: int, content: bytes) -> None:
+def write_all(fd: int, content: bytes | bytearray) -> None:
+    """Write all bytes at the position of an open file; nothing is synced."""
     view = memoryview(content)
     while view:
         view = view[os.write(fd, view) :]

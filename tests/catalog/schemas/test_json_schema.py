@@ -199,6 +199,9 @@ CALLS: list[Call] = [
     ("looseleaf/set-settings", {"settings": {"prompt_total_bytes": None}}),
     ("looseleaf/list-audit", {}),
     ("looseleaf/verify-audit", {}),
+    ("looseleaf/create-backup", {}),
+    ("looseleaf/verify-backup", {"name": "{name}"}),
+    ("looseleaf/list-backups", {}),
     ("datamachine/send-message", {"message": "Hello, Ada", "agent": "ada"}),
     ("looseleaf/continue-chat", {"session": "{session_id}"}),
     ("looseleaf/cancel-chat", {"session": "{session_id}"}),
@@ -259,6 +262,7 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
     Workspace.create(tmp_path, agent="ada")
     with open(tmp_path / "looseleaf.toml", "a", encoding="utf-8") as settings:
         settings.write('daily_memory_enabled = true\ndefault_model = "echo"\nagents_md = true\n')
+        settings.write('backup_folder = "backups"\n')
         settings.write('[mode_models]\nsystem = "echo"\n[providers.near]\n')
         settings.write('base_url = "http://127.0.0.1:9/v1"\n')
     workspace = Workspace.open(tmp_path)

@@ -172,4 +172,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("PUT", "/settings/{name}", "looseleaf/set-setting"),
     Endpoint("GET", "/audit", "looseleaf/list-audit"),
     Endpoint("GET", "/audit/verify", "looseleaf/verify-audit"),
+    Endpoint("GET", "/backups", "looseleaf/list-backups"),
+    Endpoint("POST", "/backups", "looseleaf/create-backup", 201),
+    Endpoint("POST", "/backups/{name}/verify", "looseleaf/verify-backup"),
 )

@@ -1,0 +1,1 @@
+"""Backups: one archive of a whole workspace, made while others write, verified and restored."""

@@ -1,0 +1,147 @@
+"""The archive of a backup: its members, its description, its manifest and its own checksum.
+
+`BACKUP.json` comes first and says what the archive is. The files of the workspace follow. Then
+`SHA256SUMS` has a line for each of them, as the program sha256sum writes and checks it, and
+`ARCHIVE-SHA256` has the hash of all bytes of the archive before itself. An archive without its end
+is not whole, and nothing in it can change without being noticed.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from looseleaf.bundles.backup import tar_format
+from looseleaf.bundles.backup.tar_format import Header, encode_header, padding
+from looseleaf.errors import InvalidBackup
+from looseleaf.values import as_dict, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from looseleaf.files.file_copies import FileCopy
+    from looseleaf.files.output_file import Mark, OutputFile
+
+DESCRIPTION, LEFT_OUT = b"BACKUP.json", b"LEFT-OUT.txt"
+MANIFEST, CHECKSUM = b"SHA256SUMS", b"ARCHIVE-SHA256"
+OWN_MEMBERS = (DESCRIPTION, LEFT_OUT, MANIFEST, CHECKSUM)
+FORMAT = 1
+_FILE_MODE = 0o600
+
+
+@value
+class BackupDescription:
+    """What an archive says about itself.
+
+    Fields:
+        format: The version of the layout of the archive.
+        program: The version of Looseleaf that made it.
+        created: The time at which the backup began, in seconds since 1970.
+        workspace: The id of the workspace.
+        name: The name of the workspace, for people.
+        database: sqlite where the database is in it, postgresql where it is not, or none.
+        group_writable: Whether files of the workspace belong to a group.
+    """
+
+    format: int
+    program: str
+    created: float
+    workspace: str
+    name: str
+    database: str
+    group_writable: bool
+
+
+def parse_description(content: bytes) -> BackupDescription:
+    """Read the description of an archive, or raise `InvalidBackup`."""
+    try:
+        fields: Any = json.loads(content)
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or type(fields.get("format")) is not int:
+        raise InvalidBackup("its description is damaged")
+    if fields["format"] != FORMAT:
+        raise InvalidBackup("a newer Looseleaf has made it; use that one")
+    empty = BackupDescription(FORMAT, "", 0.0, "", "", "", group_writable=False)
+    types = {name: type(field) for name, field in as_dict(empty).items()}
+    if {name: type(field) for name, field in fields.items()} != types:
+        raise InvalidBackup("its description is damaged")
+    return BackupDescription(**fields)
+
+
+def manifest_line(digest: str, path: bytes) -> bytes:
+    """Write a line of the manifest, as sha256sum does: a line end in a name is escaped."""
+    if b"\n" in path or b"\\" in path or b"\r" in path:
+        path = path.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+        return b"\\%s  %s\n" % (digest.encode(), path)
+    return b"%s  %s\n" % (digest.encode(), path)
+
+
+def checksum_text(digest: str, size: int) -> bytes:
+    """Write the last member: the hash of the bytes before it, and their number."""
+    return f"{digest}  the first {size} bytes of this archive\n".encode()
+
+
+class ArchiveWriter:
+    """Writes an archive; both files are new, and only the first is kept."""
+
+    def __init__(self, archive: OutputFile, manifest: OutputFile) -> None:
+        self._archive, self._manifest = archive, manifest
+        self.file_count = 0
+        self.content_bytes = 0
+
+    def begin(self, description: BackupDescription) -> None:
+        """Write the description."""
+        content = json.dumps(as_dict(description), ensure_ascii=False, indent=1).encode() + b"\n"
+        self._add_bytes(DESCRIPTION, content, int(description.created))
+
+    def add(self, copies: Iterable[FileCopy]) -> None:
+        """Write copies of files, in the order that they are given in."""
+        archive = self._archive
+        for copy in copies:
+            if copy.is_folder:
+                header = Header(copy.path, 0, copy.file_mode, copy.mtime, tar_format.FOLDER)
+                archive.write(encode_header(header))
+                continue
+            header = Header(copy.path, copy.size, copy.file_mode, copy.mtime, tar_format.FILE)
+            archive.write(encode_header(header))
+            digest = sha256()
+            for chunk in copy.chunks:
+                digest.update(chunk)
+                archive.write(chunk)
+            archive.write(padding(copy.size))
+            self._manifest.write(manifest_line(digest.hexdigest(), copy.path))
+            self.file_count += 1
+            self.content_bytes += copy.size
+
+    def mark(self) -> tuple[Mark, Mark, int, int]:
+        """Remember the end, to take back what is added after it."""
+        return self._archive.mark(), self._manifest.mark(), self.file_count, self.content_bytes
+
+    def rewind(self, mark: tuple[Mark, Mark, int, int]) -> None:
+        """Take back what was added since a mark."""
+        self._archive.rewind(mark[0])
+        self._manifest.rewind(mark[1])
+        self.file_count, self.content_bytes = mark[2:]
+
+    def finish(self, left_out: Iterable[str], mtime: int) -> None:
+        """Write the manifest and the checksum; all of it is on disk on return."""
+        names = "".join(f"{name}\n" for name in left_out)
+        if names:
+            self._add_bytes(LEFT_OUT, names.encode("utf-8", "backslashreplace"), mtime)
+        archive, size = self._archive, self._manifest.position()
+        archive.write(encode_header(Header(MANIFEST, size, _FILE_MODE, mtime, tar_format.FILE)))
+        for chunk in self._manifest.chunks():
+            archive.write(chunk)
+        archive.write(padding(size))
+        content = checksum_text(archive.hexdigest(), archive.position())
+        header = Header(CHECKSUM, len(content), _FILE_MODE, mtime, tar_format.FILE)
+        archive.write(encode_header(header) + content + padding(len(content)) + tar_format.END)
+        archive.finish()
+
+    def _add_bytes(self, path: bytes, content: bytes, mtime: int) -> None:
+        header = Header(path, len(content), _FILE_MODE, mtime, tar_format.FILE)
+        self._archive.write(encode_header(header) + content + padding(len(content)))
+        self._manifest.write(manifest_line(sha256(content).hexdigest(), path))

@@ -1,0 +1,145 @@
+"""Restoring a backup: beside the new folder first, which appears when every hash was compared."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager, suppress
+
+from looseleaf.bundles.backup import tar_format
+from looseleaf.bundles.backup.archive_reader import open_archive
+from looseleaf.errors import DiskFull, FolderTaken, InvalidBackup, Locked, Unavailable
+from looseleaf.files import atomic
+from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext, open_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from looseleaf.bundles.backup.archive_reader import ArchiveContent
+    from looseleaf.bundles.backup.tar_format import Header
+
+RESTORING = ".restoring"
+_SMALL_BYTES = 1 << 20
+
+
+def restore_backup(
+    archive: str,
+    target: str,
+    *,
+    show_progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> ArchiveContent:
+    """Restore an archive to a new or an empty folder; the folder is whole, or as it was before."""
+    path = os.path.abspath(os.path.expanduser(target))
+    _require_empty(path)
+    parent, name = os.path.split(path)
+    with open_archive(archive) as reader, OsErrorContext(target), _open_parent(parent) as folder:
+        if shutil.disk_usage(parent).free < reader.size:
+            raise DiskFull(target)
+        modes = GROUP if reader.read_description().group_writable else PRIVATE
+        staged_name = f".{name}{RESTORING}"
+        with _staged_folder(folder, staged_name, modes[1]) as staged:
+            files = _FileTree(staged, modes)
+
+            def receive(header: Header, chunks: Iterator[bytes]) -> None:
+                files.create(header, chunks)
+                show_progress(reader.position, reader.size)
+
+            try:
+                content = reader.read_all(receive)
+            finally:
+                files.close()
+            # One call for all files; a call for each would take longer than all the rest.
+            os.sync()
+            _require_empty(path)
+            atomic.move(folder, staged_name, folder, name)
+            atomic.sync(folder)
+    return content
+
+
+class _FileTree:
+    """The files of a folder that only this process knows."""
+
+    def __init__(self, root: int, modes: tuple[int, int]) -> None:
+        self._root, self._modes = root, modes
+        self._open_path, self._folder = b"", os.dup(root)  # the folder of the file before
+
+    def create(self, header: Header, chunks: Iterator[bytes]) -> None:
+        if header.kind == tar_format.FOLDER:
+            self._enter(header.path)
+            return
+        path, _, name = header.path.rpartition(b"/")
+        self._enter(path)
+        mode = header.file_mode & self._modes[0] | PRIVATE[0]
+        first = next(chunks, b"")
+        try:
+            fd, _ = atomic.create(self._folder, os.fsdecode(name), first, mode=mode)
+        except (FileExistsError, IsADirectoryError):
+            shown = header.path.decode("utf-8", "backslashreplace")
+            raise InvalidBackup(f"two entries in it have the path {shown!r} here") from None
+        try:
+            for chunk in chunks:
+                atomic.write_all(fd, chunk)
+            os.utime(fd, (header.mtime, header.mtime))
+        finally:
+            os.close(fd)
+
+    def _enter(self, path: bytes) -> None:
+        """Open the folder that the next file lies in, made if need be."""
+        if path == self._open_path:
+            return
+        segments = os.fsdecode(path).split("/") if path else ()
+        try:
+            folder = open_folder(self._root, segments, create=self._modes[1], twins=True)
+        except (NotADirectoryError, FileExistsError):
+            shown = path.decode("utf-8", "backslashreplace")
+            raise InvalidBackup(f"{shown!r} is a file and a folder in it") from None
+        self.close()
+        self._open_path, self._folder = path, folder
+
+    def close(self) -> None:
+        os.close(self._folder)
+
+
+@contextmanager
+def _open_parent(path: str) -> Iterator[int]:
+    """Open the folder that the restored one will lie in; one restore at a time goes into it."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            atomic.lock(folder, path, seconds=0.0)
+        except Locked:
+            raise Unavailable(
+                path, "another restore is under way in it; wait for its end"
+            ) from None
+        yield folder
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _staged_folder(parent: int, name: str, folder_mode: int) -> Iterator[int]:
+    """Make a folder in the place of what a restore that was killed has left, and remove it."""
+    atomic.remove_tree(parent, name)
+    try:
+        atomic.make_folder(parent, name, mode=folder_mode)
+        staged = os.open(name, atomic.FOLDER, dir_fd=parent)
+        try:
+            yield staged
+        finally:
+            os.close(staged)
+    finally:
+        with suppress(OSError):  # after a success it has another name
+            atomic.remove_tree(parent, name)
+
+
+def _require_empty(path: str) -> None:
+    try:
+        names = os.listdir(path)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError:
+        raise FolderTaken(path) from None
+    if names:
+        raise FolderTaken(path)

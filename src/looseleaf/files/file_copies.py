@@ -1,0 +1,135 @@
+"""Files as they are copied out of a folder that others may change meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import NamedTuple, Protocol
+
+from looseleaf.files.folders import NO_FILE, READ, explain_os_error, open_page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+CHUNK = 1 << 20
+
+
+class CopyChanged(Exception):
+    """A file was replaced, removed or written to while its group was copied; copy it again."""
+
+
+class FileCopy(NamedTuple):
+    """One file of a copy: its path below the root, and its bytes, to be read once and in order.
+
+    An empty folder is a copy, too: `is_folder` is True, and it has no bytes.
+    """
+
+    path: bytes
+    file_mode: int
+    mtime: int
+    size: int
+    chunks: Iterable[bytes]
+    is_folder: bool = False
+
+
+class FileGroup(NamedTuple):
+    """Files that belong together, such as a page and its history.
+
+    `read` gives the copies; it raises `CopyChanged` where one changed on the way, and then the
+    whole group is read again. With True, it keeps writers out until the last copy is read.
+    `progress` is the number of steps that are done, and of all steps.
+    """
+
+    read: Callable[[bool], Iterator[FileCopy]]
+    progress: tuple[int, int]
+
+
+class FileSource(Protocol):
+    """The files of a workspace, for a copy that is consistent while others write."""
+
+    left_out: list[str]
+
+    def groups(self, scratch: str) -> Iterator[FileGroup]:
+        """Give every group in order; `scratch` is a folder for files of the copy itself."""
+
+
+def copy_file(folder: int, name: str, path: bytes) -> FileCopy | None:
+    """Read a file of an open folder, at once where it is small; None where it is no plain file.
+
+    FileNotFoundError where it is gone, `CopyChanged` where it is being written to. The folder
+    stays open until the bytes of the copy are read.
+    """
+    fd = open_plain(folder, name)
+    if fd < 0:
+        return None
+    try:
+        return copy_open_file(fd, Place(folder, name, path))
+    finally:
+        os.close(fd)
+
+
+def open_plain(folder: int, name: str) -> int:
+    """Open a file of an open folder for reading; `NO_FILE` for a link or a socket."""
+    try:
+        return os.open(name, READ, dir_fd=folder)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EMLINK):
+            return NO_FILE
+        raise explain_os_error(f"The file {name}", error) from error
+
+
+class Place(NamedTuple):
+    """Where a file lies, and the path that its copy gets: `inner` is its path below `folder`."""
+
+    folder: int
+    inner: str
+    path: bytes
+
+
+def copy_open_file(fd: int, place: Place, *, limit: int = CHUNK) -> FileCopy | None:
+    """Do as `copy_file` with a file that is open; `limit` is the size up to which it is read now.
+
+    The bytes of a larger one are read later, and it must still be the same file then.
+    """
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    size = status.st_size
+    chunks: Iterable[bytes] = ()
+    if size > limit:
+        chunks = _read_chunks(place, status)
+    elif size:
+        content = os.read(fd, size + 1)
+        after = os.fstat(fd)
+        if (len(content), after.st_size, after.st_mtime_ns) != (size, size, status.st_mtime_ns):
+            raise CopyChanged(os.fsdecode(place.path))
+        chunks = (content,)
+    return FileCopy(place.path, stat.S_IMODE(status.st_mode), int(status.st_mtime), size, chunks)
+
+
+def _read_chunks(place: Place, before: os.stat_result) -> Iterator[bytes]:
+    """Read the bytes that a file had before, and none that were appended since."""
+    label = os.fsdecode(place.path)
+    try:
+        fd = open_page(place.folder, place.inner)
+    except FileNotFoundError:
+        raise CopyChanged(label) from None
+    try:
+        status = os.fstat(fd)
+        is_untouched = status.st_mtime_ns == before.st_mtime_ns
+        is_longer = status.st_size > before.st_size
+        if status.st_ino != before.st_ino or not (is_untouched or is_longer):
+            raise CopyChanged(label)
+        remaining = before.st_size
+        while remaining:
+            chunk = os.read(fd, min(remaining, CHUNK))
+            if not chunk:
+                raise CopyChanged(label)
+            remaining -= len(chunk)
+            yield chunk
+    finally:
+        os.close(fd)

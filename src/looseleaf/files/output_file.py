@@ -1,0 +1,89 @@
+"""A large file that is written piece by piece, with its hash; its end can be taken back."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import NamedTuple
+
+from looseleaf.files import atomic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_CHUNK = 1 << 20
+
+
+class Mark(NamedTuple):
+    """A position to which a file can be taken back."""
+
+    written: int
+    buffered: int
+    digest: Any
+
+
+class OutputFile:
+    """A new file that only its writer knows until it is finished."""
+
+    def __init__(self, folder: int, name: str, *, mode: int = 0o600) -> None:
+        self._fd, _ = atomic.create(folder, name, b"", mode=mode)
+        self._buffer = bytearray()
+        self._written = 0
+        self._digest = sha256()  # of what is written
+
+    def write(self, content: bytes) -> None:
+        """Add bytes to the end."""
+        self._buffer += content
+        if len(self._buffer) >= _CHUNK:
+            self._flush()
+
+    def position(self) -> int:
+        """Return the number of bytes so far."""
+        return self._written + len(self._buffer)
+
+    def hexdigest(self) -> str:
+        """Return the sha256 of all bytes so far."""
+        digest = self._digest.copy()
+        digest.update(self._buffer)
+        return digest.hexdigest()
+
+    def mark(self) -> Mark:
+        """Remember the position."""
+        return Mark(self._written, len(self._buffer), self._digest.copy())
+
+    def rewind(self, mark: Mark) -> None:
+        """Take back everything that was added since a mark."""
+        if mark.written != self._written:
+            kept = os.pread(self._fd, mark.buffered, mark.written)
+            atomic.truncate(self._fd, mark.written)
+            os.lseek(self._fd, mark.written, os.SEEK_SET)
+            self._buffer = bytearray(kept)
+            self._written, self._digest = mark.written, mark.digest.copy()
+        del self._buffer[mark.buffered :]
+
+    def chunks(self) -> Iterator[bytes]:
+        """Read back everything that was written."""
+        self._flush()
+        offset = 0
+        while chunk := os.pread(self._fd, _CHUNK, offset):
+            offset += len(chunk)
+            yield chunk
+
+    def finish(self) -> None:
+        """Write what is left, and return when all of it survives a power cut."""
+        self._flush()
+        atomic.sync(self._fd)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _flush(self) -> None:
+        atomic.write_all(self._fd, self._buffer)
+        self._digest.update(self._buffer)
+        self._written += len(self._buffer)
+        self._buffer.clear()

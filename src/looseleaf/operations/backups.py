@@ -1,0 +1,262 @@
+"""Backups: making one while the workspace is in use, listing them, and verifying one."""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.bundles.backup import backup_list, creation
+from looseleaf.bundles.backup.archive import FORMAT, BackupDescription
+from looseleaf.bundles.backup.archive_reader import PIPELINE, WORKSPACE_NAMES, open_archive
+from looseleaf.catalog.declaration import operation
+from looseleaf.errors import InvalidArgument, InvalidBackup
+from looseleaf.files.root_folder import RootFolder, read_identity
+from looseleaf.stores.backup_source import WorkspaceFiles
+from looseleaf.times import format_time
+from looseleaf.values import value
+from looseleaf.version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.bundles.backup.backup_list import ListedBackup
+    from looseleaf.catalog.context import Context
+    from looseleaf.settings import Settings
+
+SQLITE, POSTGRESQL, NO_DATABASE = "sqlite", "postgresql", "none"
+_PROGRESS_STEPS = 20  # lines that a terminal shows of one long act
+
+
+@value
+class BackupInfo:
+    """A backup in the folder of backups.
+
+    Fields:
+        name: The name of the archive.
+        path: The path of the archive on the machine of the workspace.
+        created: The time at which the backup began, in UTC.
+        age: The seconds since then.
+        size: The size of the archive, in bytes.
+        workspace: The id of the workspace.
+        workspace_name: The name of the workspace, for people.
+        is_own: Whether it is a backup of this workspace.
+        is_whole: Whether the end of the archive is there; verifying compares every byte.
+        database: sqlite where the database is in it, postgresql where it is not, or none.
+        program: The version of Looseleaf that made it.
+    """
+
+    name: str
+    path: str
+    created: str
+    age: int
+    size: int
+    workspace: str
+    workspace_name: str
+    is_own: bool
+    is_whole: bool
+    database: str
+    program: str
+
+
+@value
+class NewBackup:
+    """A backup that was made just now.
+
+    Fields:
+        name: The name of the archive.
+        path: The path of the archive on the machine of the workspace.
+        created: The time at which the backup began, in UTC.
+        size: The size of the archive, in bytes.
+        files: The number of files in it.
+        content_bytes: The number of bytes in these files.
+        database: sqlite where the database is in it, postgresql where it is not, or none.
+        left_out: What could not be copied, each with the reason.
+    """
+
+    name: str
+    path: str
+    created: str
+    size: int
+    files: int
+    content_bytes: int
+    database: str
+    left_out: tuple[str, ...]
+
+
+@value
+class BackupVerdict:
+    """What reading a whole backup has found.
+
+    Fields:
+        name: The name of the archive.
+        fault: What is not in order; "" where every hash is right.
+        created: The time at which the backup began, in UTC; "" where a fault hides it.
+        files: The number of files in it.
+        content_bytes: The number of bytes in these files.
+        left_out: What could not be copied when the backup was made.
+    """
+
+    name: str
+    fault: str
+    created: str = ""
+    files: int = 0
+    content_bytes: int = 0
+    left_out: tuple[str, ...] = ()
+
+
+@operation("looseleaf/create-backup", permission="operate", categories=("backup",))
+def create_backup(context: Context, *, folder: str = "") -> NewBackup:
+    """Write a backup of the whole workspace into the folder of backups; others may write meanwhile.
+
+    Arguments:
+        folder: The folder that the archive goes into; only the operator on this machine chooses
+            one. "" for the folder of the settings.
+    """
+    context.allow()
+    return write_backup(
+        context.settings,
+        _choose_folder(context, folder),
+        context.clock(),
+        show_progress=lambda done, total: context.parts.show_progress("Backing up", done, total),
+    )
+
+
+def write_backup(
+    settings: Settings,
+    folder: str,
+    now: float,
+    *,
+    show_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> NewBackup:
+    """Write a backup of a workspace into a folder."""
+    root = os.path.realpath(settings.root)
+    description = BackupDescription(
+        FORMAT,
+        __version__,
+        float(now),
+        read_identity(root),
+        settings.name,
+        _name_database(settings, root),
+        settings.group_writable,
+    )
+    result = creation.create_backup(
+        WorkspaceFiles(RootFolder(root), has_sqlite=description.database == SQLITE),
+        description,
+        folder,
+        show_progress=_in_steps(show_progress),
+        is_cancelled=is_cancelled,
+    )
+    return NewBackup(
+        os.path.basename(result.path),
+        result.path,
+        format_time(now),
+        result.size,
+        result.files,
+        result.content_bytes,
+        description.database,
+        result.left_out,
+    )
+
+
+@operation("looseleaf/list-backups", permission="operate", categories=("backup",), read_only=True)
+def list_backups(context: Context, *, folder: str = "") -> list[BackupInfo]:
+    """List the backups in the folder of backups, newest first, with their age.
+
+    Arguments:
+        folder: The folder to look at; only the operator on this machine chooses one. "" for the
+            folder of the settings.
+    """
+    context.allow()
+    identity = read_identity(os.path.realpath(context.settings.root))
+    backups = backup_list.list_backups(_choose_folder(context, folder))
+    return [_describe(backup, identity, context.clock()) for backup in backups]
+
+
+@operation("looseleaf/verify-backup", permission="operate", categories=("backup",), read_only=True)
+def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVerdict:
+    """Read a whole backup, and compare every file and the archive itself with their hashes.
+
+    Arguments:
+        name: The name of the archive.
+        folder: The folder that the archive lies in; only the operator on this machine chooses one.
+            "" for the folder of the settings.
+    """
+    context.allow()
+    if "/" in name or name.startswith(".") or "\0" in name:
+        raise InvalidArgument("name", "it is the name of a file in the folder of backups")
+    path = os.path.join(_choose_folder(context, folder), name)
+    with open_archive(path) as reader:
+        show = _in_steps(lambda done, total: context.parts.show_progress("Verifying", done, total))
+        try:
+            content = reader.read_all(lambda _header, _chunks: show(reader.position, reader.size))
+        except InvalidBackup as error:
+            return BackupVerdict(name, error.why)
+    created = format_time(content.description.created)
+    return BackupVerdict(name, "", created, content.files, content.content_bytes, content.left_out)
+
+
+def find_backup_folder(settings: Settings) -> str:
+    """Return the folder of backups, seen from the root; "" where none is set."""
+    if not settings.backup_folder:
+        return ""
+    folder = os.path.expanduser(settings.backup_folder)
+    return os.path.normpath(os.path.join(os.path.realpath(settings.root), folder))
+
+
+def _choose_folder(context: Context, folder: str) -> str:
+    if folder and not context.principal.is_local:
+        raise InvalidArgument("folder", "the settings of the server name it: backup_folder")
+    chosen = os.path.abspath(os.path.expanduser(folder)) if folder else ""
+    chosen = chosen or find_backup_folder(context.settings)
+    if not chosen:
+        reason = "name one, or set backup_folder in looseleaf.toml; no backups are made without it"
+        raise InvalidArgument("folder", reason)
+    check_outside(os.path.realpath(context.settings.root), chosen)
+    return chosen
+
+
+def check_outside(root: str, folder: str) -> None:
+    """Refuse a folder whose content would be a part of the next backup."""
+    inner = os.path.relpath(os.path.realpath(folder), root)
+    top = os.fsencode(inner.partition("/")[0])
+    if top in (b".", *WORKSPACE_NAMES) or top.startswith(PIPELINE):
+        raise InvalidArgument("folder", f"{folder} is a part of the workspace itself")
+
+
+def _describe(backup: ListedBackup, identity: str, now: float) -> BackupInfo:
+    description = backup.description
+    return BackupInfo(
+        backup.name,
+        backup.path,
+        format_time(description.created),
+        max(0, int(now - description.created)),
+        backup.size,
+        description.workspace,
+        description.name,
+        bool(identity) and description.workspace == identity,
+        backup.is_whole,
+        description.database,
+        description.program,
+    )
+
+
+def _name_database(settings: Settings, root: str) -> str:
+    if settings.database_url:
+        return POSTGRESQL
+    has_file = os.path.exists(os.path.join(root, ".looseleaf", "looseleaf.db"))
+    return SQLITE if has_file else NO_DATABASE
+
+
+def _in_steps(show: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """Let through only the calls at which another twentieth of the whole is done."""
+    last_step = -1
+
+    def show_step(done: int, total: int) -> None:
+        nonlocal last_step
+        step = done * _PROGRESS_STEPS // max(total, 1)
+        if step > last_step:
+            last_step = step
+            show(done, total)
+
+    return show_step

@@ -1,0 +1,202 @@
+"""Everything of a workspace that a backup holds, in the order that keeps it consistent.
+
+1. The note of the audit's end, then the databases: a note must not run ahead of what it notes.
+2. The databases before the pages: all that a row tells of is then in a page or its history, and a
+   job that is continued from the copy finds in the history what it has done.
+3. The list of agents, at one moment; then each shelf, page by page, each with its history.
+4. Everything else, file by file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from looseleaf.files.file_copies import FileGroup
+from looseleaf.files.folders import OsErrorContext, open_folder
+from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
+from looseleaf.stores.database.sqlite_copy import copy_database
+from looseleaf.stores.disk.agents.register import REGISTER
+from looseleaf.stores.disk.copies import agent_places
+from looseleaf.stores.disk.copies.folder_copies import FolderCopies, list_folder
+from looseleaf.stores.disk.copies.shelf_copies import ShelfCopies
+from looseleaf.stores.disk.history_names import HISTORY
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.files.file_copies import FileCopy
+    from looseleaf.files.root_folder import RootFolder
+    from looseleaf.stores.disk.copies.agent_places import AgentPlace
+
+HOME = ".looseleaf"
+SETTINGS = "looseleaf.toml"
+_DATABASES = ("engine.db", "looseleaf.db")  # the engine's first: it repeats what ours has done
+_SQLITE_ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal")
+# Made again by themselves, or of processes that run now.
+_NOT_COPIED = ("agents", "index", "staging", "workers")
+_COPIED_BEFORE = (AUDIT_END, "deleted", "history")
+_TRIAL = "doctor-"
+_SHELF_FOLDERS = ("shared", "network")
+_PIPELINE = "pipeline-"
+
+
+class WorkspaceFiles:
+    """The files of one workspace on a disk, for a backup."""
+
+    def __init__(self, root_folder: RootFolder, *, has_sqlite: bool) -> None:
+        self._root_folder, self._has_sqlite = root_folder, has_sqlite
+        self.left_out: list[str] = []
+        self._done, self._total = 0, 1
+        self._root = -1
+
+    def groups(self, scratch: str) -> Iterator[FileGroup]:
+        """Give every group; databases are copied to the folder `scratch` first."""
+        with OsErrorContext("The workspace"):
+            self._root = self._root_folder.open()
+            try:
+                home = open_folder(self._root, (HOME,))
+                try:
+                    yield from self._files_of_root(home)
+                    if self._has_sqlite:
+                        yield from self._databases(home, scratch)
+                    yield from self._shelves()
+                    yield from self._rest_of_home(home)
+                finally:
+                    os.close(home)
+                yield from self._pipelines()
+            finally:
+                os.close(self._root)
+
+    def _copies(self) -> FolderCopies:
+        return FolderCopies(self.left_out, (self._done, self._total))
+
+    def _files_of_root(self, home: int) -> Iterator[FileGroup]:
+        yield self._copies().group_of(self._root, SETTINGS, SETTINGS.encode())
+        yield self._copies().group_of(home, AUDIT_END, f"{HOME}/{AUDIT_END}".encode())
+
+    def _databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
+        folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            names = os.listdir(home)
+            for name in _DATABASES:
+                if name not in names:
+                    continue
+                file = os.path.join(self._root_folder.path, HOME, name)
+                fault = copy_database(file, folder, name, os.path.join(scratch, name))
+                if fault:
+                    self.left_out.append(f"{HOME}/{name}: it is copied, and damaged: {fault}")
+                yield self._copies().group_of(folder, name, f"{HOME}/{name}".encode())
+        finally:
+            os.close(folder)
+
+    def _shelves(self) -> Iterator[FileGroup]:
+        agents = agent_places.list_agent_places(self._root)
+        self.left_out += agents.left_out
+        history = self._open(HISTORY)
+        try:
+            remaining = set()
+            if history >= 0:
+                remaining = {name for name, is_folder, _ in list_folder(history) if is_folder}
+                for name, _is_folder, is_file in list_folder(history):
+                    if is_file:
+                        yield self._copies().group_of(history, name, f"{HISTORY}/{name}".encode())
+            users = self._user_folders()
+            self._total = len(agents.places) + len(users) + len(_SHELF_FOLDERS) + 1
+            if agents.register is not None:
+                yield _group_of_copy(agents.register, (self._done, self._total))
+            yield from self._files_between()
+            for path, shelf_name in (*((name, name) for name in _SHELF_FOLDERS), *users):
+                remaining.discard(shelf_name)
+                yield from self._shelf(self._open(path), path, history, shelf_name)
+            for place in agents.places:
+                shelf_name = f"agent-{place.agent_id}"
+                is_own = shelf_name in remaining and place.agent_id > 0
+                remaining.discard(shelf_name)
+                yield from self._agent(place, history if is_own else -1, shelf_name)
+            for shelf_name in sorted(remaining):  # of agents whose folder is gone
+                yield from self._shelf(-1, "", history, shelf_name)
+        finally:
+            if history >= 0:
+                os.close(history)
+
+    def _agent(self, place: AgentPlace, history: int, shelf_name: str) -> Iterator[FileGroup]:
+        folder = agent_places.open_place(self._root, place)
+        path = f"{place.parent}/{place.name}"
+        if folder is not None and place.agent_id and not agent_places.has_record(folder):
+            record = agent_places.find_moved_record(self._root, place)
+            if record is not None:
+                yield _group_of_copy(record, (self._done, self._total))
+        yield from self._shelf(-1 if folder is None else folder, path, history, shelf_name)
+
+    def _shelf(self, folder: int, path: str, history: int, shelf_name: str) -> Iterator[FileGroup]:
+        """Give the groups of a shelf, and close its folder."""
+        self._done += 1
+        own_history = -1
+        try:
+            if history >= 0 and shelf_name in os.listdir(history):
+                own_history = open_folder(history, (shelf_name,))
+            paths = os.fsencode(path)
+            yield from ShelfCopies(self._copies(), folder, paths, own_history, shelf_name).groups()
+        finally:
+            for fd in (folder, own_history):
+                if fd >= 0:
+                    os.close(fd)
+
+    def _user_folders(self) -> list[tuple[str, str]]:
+        users = self._open("users")
+        if users < 0:
+            return []
+        try:
+            names = [name for name, is_folder, _ in list_folder(users) if is_folder]
+        finally:
+            os.close(users)
+        return [(f"users/{name}", f"user-{name}") for name in names]
+
+    def _files_between(self) -> Iterator[FileGroup]:
+        """Give the files that people put beside the folders of agents and users."""
+        for parent in ("agents", "users"):
+            folder = self._open(parent)
+            if folder < 0:
+                continue
+            try:
+                for name, _is_folder, is_file in list_folder(folder):
+                    if is_file and name != REGISTER:
+                        path = os.fsencode(f"{parent}/{name}")
+                        yield self._copies().group_of(folder, name, path)
+            finally:
+                os.close(folder)
+
+    def _rest_of_home(self, home: int) -> Iterator[FileGroup]:
+        self._done = self._total
+        copies = self._copies()
+        for name, is_folder, _is_file in list_folder(home):
+            path = f"{HOME}/{name}".encode()
+            if name in (*_NOT_COPIED, *_COPIED_BEFORE) or name.endswith(_SQLITE_ENDINGS):
+                continue
+            if not is_folder:
+                yield copies.group_of(home, name, path)
+            elif not name.startswith(_TRIAL):
+                yield from self._tree(home, name, path)
+
+    def _pipelines(self) -> Iterator[FileGroup]:
+        for name, is_folder, _is_file in list_folder(self._root):
+            if is_folder and name.startswith(_PIPELINE):
+                yield from self._tree(self._root, name, os.fsencode(name))
+
+    def _tree(self, parent: int, name: str, path: bytes) -> Iterator[FileGroup]:
+        folder = open_folder(parent, (name,))
+        try:
+            yield from self._copies().groups(folder, path)
+        finally:
+            os.close(folder)
+
+    def _open(self, path: str) -> int:
+        try:
+            return open_folder(self._root, path.split("/"))
+        except FileNotFoundError:
+            return -1
+
+
+def _group_of_copy(copy: FileCopy, progress: tuple[int, int]) -> FileGroup:
+    return FileGroup(lambda _hold: iter((copy,)), progress)

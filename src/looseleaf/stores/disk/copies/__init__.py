@@ -1,0 +1,1 @@
+"""Copying pages, histories and agents out of a workspace that others change meanwhile."""

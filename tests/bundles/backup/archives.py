@@ -1,0 +1,58 @@
+"""Archives built by hand: sound ones, and ones that no honest program writes."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from looseleaf.bundles.backup.archive import checksum_text, manifest_line
+from looseleaf.bundles.backup.tar_format import END, FILE, Header, encode_header, padding
+
+DESCRIPTION: dict[str, Any] = {
+    "format": 1,
+    "program": "0.1.0",
+    "created": 1.5,
+    "workspace": "abc",
+    "name": "",
+    "database": "none",
+    "group_writable": False,
+}
+SETTINGS = ("looseleaf.toml", b"")
+
+
+def member(path: str | bytes, content: bytes = b"", *, kind: bytes = FILE) -> bytes:
+    """Give a member as it stands in an archive."""
+    raw_path = path.encode() if isinstance(path, str) else path
+    header = encode_header(Header(raw_path, len(content), 0o600, 0, kind))
+    return header + content + padding(len(content))
+
+
+def build(
+    *files: tuple[str, bytes],
+    members: bytes = b"",
+    description: dict[str, Any] | bytes = DESCRIPTION,
+    unlisted: bool = False,
+) -> bytes:
+    """Give an archive whose manifest and checksum are right, `members` being put in as they are."""
+    told = description if isinstance(description, bytes) else json.dumps(description).encode()
+    everything = (("BACKUP.json", told), *files)
+    archive = b"".join(member(path, content) for path, content in everything) + members
+    lines = [
+        manifest_line(sha256(content).hexdigest(), path.encode()) for path, content in everything
+    ]
+    return close(archive + member("SHA256SUMS", b"".join(lines[:1] if unlisted else lines)))
+
+
+def close(archive: bytes) -> bytes:
+    """Add the checksum and the end to everything that stands before them."""
+    text = checksum_text(sha256(archive).hexdigest(), len(archive))
+    return archive + member("ARCHIVE-SHA256", text) + END
+
+
+def write(folder: Path, archive: bytes) -> str:
+    """Write an archive into a folder and give its path."""
+    path = folder / "hostile.tar"
+    path.write_bytes(archive)
+    return str(path)

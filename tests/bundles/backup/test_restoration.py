@@ -1,0 +1,85 @@
+"""A backup comes back as it was, to a new folder, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from looseleaf import Workspace
+from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.errors import FolderTaken, InvalidBackup
+from tests.bundles.backup.archives import SETTINGS, build, write
+from tests.bundles.backup.copies import back_up, faults_of, fill, restore, tree_of
+
+
+def test_everything_comes_back(workspace: Workspace, tmp_path: Path) -> None:
+    """Pages, history, agents, accounts and records; the doctor finds nothing to say."""
+    fill(workspace)
+    restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+    assert tree_of(restored.root) == tree_of(workspace.root)
+    assert (Path(restored.root) / "pipeline-1/flow-1/jobs").is_dir()
+    assert [user.login for user in restored.accounts().users.list()] == ["admin", "eve"]
+    assert restored.accounts().audit.verify() == workspace.accounts().audit.verify()
+    assert [one.slug for one in restored.agents.deleted_records()] == ["bob"]
+    assert faults_of(restored) == []
+    restored.agents.restore("bob")
+    shelf = restored.agents.resolve("bob").shelf
+    assert restored.history.revisions(shelf.page("notes.md"))[-1].actor == "eve"
+
+
+def test_an_empty_folder_is_as_good_as_a_new_one(workspace: Workspace, tmp_path: Path) -> None:
+    """And one with a file of any name is refused, its file being left alone."""
+    result = back_up(workspace.root, tmp_path / "backups")
+    (tmp_path / "empty").mkdir()
+    restore_backup(result.path, str(tmp_path / "empty"))
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken/.hidden").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for name in ("taken", "file", "empty"):
+        with pytest.raises(FolderTaken, match="not empty"):
+            restore_backup(result.path, str(tmp_path / name))
+    assert (tmp_path / "taken/.hidden").read_text() == "mine"
+
+
+def test_a_folder_that_fills_meanwhile_is_left_alone(workspace: Workspace, tmp_path: Path) -> None:
+    """It is looked at again before the restored one takes its place."""
+    result = back_up(workspace.root, tmp_path / "backups")
+    target = tmp_path / "new"
+
+    def show_progress(_done: int, _total: int) -> None:
+        target.mkdir(exist_ok=True)
+        (target / "mine").write_text("mine")
+
+    with pytest.raises(FolderTaken):
+        restore_backup(result.path, str(target), show_progress=show_progress)
+    assert os.listdir(target) == ["mine"]
+    assert sorted(os.listdir(tmp_path)) == ["backups", "new", os.path.basename(workspace.root)]
+
+
+def test_files_are_private_again(workspace: Workspace, tmp_path: Path) -> None:
+    """Whatever the archive or the umask say."""
+    loose = build(SETTINGS, ("agents/ada/MEMORY.md", b"x")).replace(b"0000600\0", b"0000777\0")
+    with pytest.raises(InvalidBackup):
+        restore_backup(write(tmp_path, loose), str(tmp_path / "loose"))
+    before = os.umask(0)
+    try:
+        restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+    finally:
+        os.umask(before)
+    modes = {
+        stat.S_IMODE(path.lstat().st_mode)
+        for path in (Path(restored.root), *Path(restored.root).rglob("*"))
+        if ".looseleaf/index" not in str(path)
+    }
+    assert modes == {0o600, 0o700}
+
+
+def test_times_of_files_come_back(workspace: Workspace, tmp_path: Path) -> None:
+    """To the second, so that people see when a page was changed."""
+    page = Path(workspace.root) / "agents/ada/MEMORY.md"
+    os.utime(page, (1_000_000_000, 1_000_000_000))
+    restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+    assert (Path(restored.root) / "agents/ada/MEMORY.md").stat().st_mtime == 1_000_000_000
