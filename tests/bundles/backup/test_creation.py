@@ -119,7 +119,7 @@ def test_a_backup_that_is_cancelled_leaves_nothing(workspace: Workspace, tmp_pat
 
 def test_one_at_a_time_goes_into_a_folder(workspace: Workspace, tmp_path: Path) -> None:
     """The second one says so, and the first is not harmed."""
-    failures = []
+    failures: list[Unavailable] = []
 
     def show_progress(_done: int, _total: int) -> None:
         if not failures:
