@@ -109,8 +109,8 @@ def create_backup(context: Context, *, folder: str = "") -> NewBackup:
     """Write a backup of the whole workspace into the folder of backups; others may write meanwhile.
 
     Arguments:
-        folder: The folder that the archive goes into; only the operator on this machine chooses
-            one. "" for the folder of the settings.
+        folder: The folder that the archive goes into, "" for that of the settings; only the
+            operator on this machine chooses one.
     """
     context.allow()
     return write_backup(
@@ -164,8 +164,8 @@ def list_backups(context: Context, *, folder: str = "") -> list[BackupInfo]:
     """List the backups in the folder of backups, newest first, with their age.
 
     Arguments:
-        folder: The folder to look at; only the operator on this machine chooses one. "" for the
-            folder of the settings.
+        folder: The folder to look at, "" for that of the settings; only the operator on this
+            machine chooses one.
     """
     context.allow()
     identity = read_identity(os.path.realpath(context.settings.root))
@@ -179,8 +179,8 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
 
     Arguments:
         name: The name of the archive.
-        folder: The folder that the archive lies in; only the operator on this machine chooses one.
-            "" for the folder of the settings.
+        folder: The folder that the archive lies in, "" for that of the settings; only the
+            operator on this machine chooses one.
     """
     context.allow()
     if "/" in name or name.startswith(".") or "\0" in name:
