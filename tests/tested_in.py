@@ -20,6 +20,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "bundles/importers/systems/test_datamachine.py",
         "The values of the contract; every importer gives them.",
     ),
+    "bundles/importers/journal_pages.py": (
+        "bundles/importers/systems/test_nanobot.py",
+        "Logs become days of the journal there.",
+    ),
     "bundles/importers/known_systems.py": (
         "operations/test_imports.py",
         "Sources are detected and chosen by operations.",
@@ -43,6 +47,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "bundles/importers/selection.py": (
         "operations/test_imports.py",
         "One agent or one user of a source is chosen there.",
+    ),
+    "bundles/importers/workspace_files.py": (
+        "bundles/importers/systems/test_openclaw.py",
+        "The files of a workspace become pages there.",
     ),
     "catalog/audit_event.py": (
         "catalog/test_dispatch.py",
@@ -222,6 +230,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "Each provider is built and asked.",
     ),
     "models/retries.py": ("models/test_models.py", "Busy and failing providers."),
+    "operations/import_sources.py": (
+        "operations/test_imports.py",
+        "Folders and sites are opened or refused there.",
+    ),
     "operations/import_targets.py": (
         "operations/test_imports.py",
         "The pages of an import go to agents and users there.",

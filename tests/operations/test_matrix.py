@@ -225,6 +225,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/list-flow-memory-files": AGENT,
     "looseleaf/list-flows": (*AGENT, *WORKSPACE),
     "looseleaf/list-grants": AGENT,
+    "looseleaf/list-import-sources": WORKSPACE,
     "looseleaf/list-pipeline-memory-files": AGENT,
     "looseleaf/list-pipelines": (*AGENT, *WORKSPACE),
     "looseleaf/list-settings": WORKSPACE,

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 
 from looseleaf.bundles.importers.decision import LEFT_OUT, Decision, decide
-from looseleaf.bundles.importers.known_systems import choose_importer, detect_systems
+from looseleaf.bundles.importers.known_systems import IMPORTERS, detect_systems
 from looseleaf.bundles.importers.ledger import Ledger
 from looseleaf.bundles.importers.page_import import PageImport
 from looseleaf.bundles.importers.report import ImportReport, build_report, report_page
 from looseleaf.bundles.importers.selection import Selection, select_pages
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import FolderRefused, InvalidImport, InvalidName
+from looseleaf.errors import InvalidName
 from looseleaf.memory.provenance import FROM_IMPORT, IMPORT
 from looseleaf.memory.scope import check_filename
+from looseleaf.operations.import_sources import list_folders, open_folder, read_source
 from looseleaf.operations.import_targets import ImportTargets
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.bundles.importers.contract import Importer, SourcePage
+    from looseleaf.bundles.importers.contract import SourcePage
     from looseleaf.bundles.importers.report import PageReport
     from looseleaf.catalog.context import Context
     from looseleaf.memory.store import Change
 
+_MOST_FOLDERS = 200  # that are looked at for sources
 _MOST_SOURCES = 3  # that the history names
 _SAVE_INTERVAL = 200  # pages after which the ledger is written
 
@@ -47,6 +48,53 @@ class DetectedSystem:
 
 
 @value
+class KnownSystem:
+    """A system that memory can be imported from.
+
+    Fields:
+        kind: The short name of the system.
+        title: The name of the system for people.
+        example: A usual path of its memory.
+    """
+
+    kind: str
+    title: str
+    example: str
+
+
+@value
+class SourceInfo:
+    """A folder of the setting `import_folders` with the memory of a known system.
+
+    Fields:
+        path: The path of the folder.
+        kind: The short name of the system.
+        title: The name of the system for people.
+        sign: The files by which the layout was recognized.
+    """
+
+    path: str
+    kind: str
+    title: str
+    sign: str
+
+
+@value
+class ImportSources:
+    """The systems that are known, and the folders that can be imported.
+
+    Fields:
+        systems: The systems that memory can be imported from.
+        folders: The folders of the setting `import_folders`.
+        sources: The folders among them and directly in them that hold memory of a known system.
+    """
+
+    systems: tuple[KnownSystem, ...]
+    folders: tuple[str, ...]
+    sources: tuple[SourceInfo, ...]
+
+
+@value
 class _Request:
     """The arguments of an import."""
 
@@ -57,6 +105,20 @@ class _Request:
     selection: Selection
 
 
+@operation(
+    "looseleaf/list-import-sources", permission="operate", categories=("import",), read_only=True
+)
+def list_sources(context: Context) -> ImportSources:
+    """List the systems that memory can be imported from, and the folders that hold some."""
+    context.allow()
+    sources = []
+    for path in list_folders(context)[:_MOST_FOLDERS]:
+        for importer, sign in detect_systems(SourceFolder(path))[:1]:
+            sources.append(SourceInfo(path, importer.kind, importer.title, sign))
+    systems = [KnownSystem(entry.kind, entry.title, entry.example) for entry in IMPORTERS]
+    return ImportSources(tuple(systems), context.settings.import_folders, tuple(sources))
+
+
 @operation("looseleaf/detect-import", permission="operate", categories=("import",), read_only=True)
 def detect(context: Context, path: str) -> list[DetectedSystem]:
     """Say which systems' memory a folder of this machine holds, and by which files that shows.
@@ -65,7 +127,7 @@ def detect(context: Context, path: str) -> list[DetectedSystem]:
         path: The path of the folder or file, on the machine of the workspace.
     """
     context.allow()
-    folder = _open_folder(context, path)
+    folder = open_folder(context, path)
     return [
         DetectedSystem(importer.kind, importer.title, sign)
         for importer, sign in detect_systems(folder)
@@ -129,14 +191,13 @@ def run(
 
 
 def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportReport:
-    folder = _open_folder(context, request.path)
-    importer = choose_importer(folder, request.kind)
-    reading = select_pages(importer.read(folder), request.selection)
+    source = read_source(context, request.path, request.kind)
+    reading = select_pages(source.reading, request.selection)
     targets = ImportTargets(context, request.agent, request.user, is_preview=is_preview)
     records = RecordFolder(context.settings.root, "imports")
     with nullcontext() if is_preview else records.lock():
-        ledger = Ledger(records, importer.kind, folder.location)
-        page_import = _page_import(context, importer, ledger)
+        ledger = Ledger(records, source.kind, source.location)
+        page_import = _page_import(context, source.title, ledger)
         reports = []
         try:
             for number, page in enumerate(reading.pages, 1):
@@ -148,7 +209,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
             if not is_preview:
                 ledger.save()
     return build_report(
-        (importer.kind, importer.title, folder.location),
+        (source.kind, source.title, source.location),
         reports,
         reading.left_out,
         is_preview=is_preview,
@@ -156,9 +217,9 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
     )
 
 
-def _page_import(context: Context, importer: Importer, ledger: Ledger) -> PageImport:
+def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
     def change(page: SourcePage) -> Change:
-        reason = f"imported from {importer.title}: {', '.join(page.sources[:_MOST_SOURCES])}"
+        reason = f"imported from {title}: {', '.join(page.sources[:_MOST_SOURCES])}"
         page_change = context.change("import", origin=FROM_IMPORT, reason=context.reason or reason)
         provenance = changed(page_change.provenance, actor_kind=IMPORT)
         return changed(page_change, provenance=provenance)
@@ -182,19 +243,3 @@ def _import_page(
             page_import.preview(scope, page) if is_preview else page_import.apply(scope, page)
         )
     return report_page(page, targets.owner(page), decision)
-
-
-def _open_folder(context: Context, path: str) -> SourceFolder:
-    """Open a source; over a network only below the folders that the operator names."""
-    real_path = os.path.realpath(path)
-    if not context.principal.is_local:
-        roots = [os.path.realpath(root) for root in context.settings.import_folders if root]
-        if not any(real_path == root or real_path.startswith(f"{root}/") for root in roots):
-            raise FolderRefused(path, "import_folders")
-    workspace = os.path.realpath(context.settings.root)
-    if os.path.commonpath((real_path, workspace)) in (real_path, workspace):
-        raise InvalidImport(
-            f"{path} and the workspace {workspace} are one folder, or one is inside the other. "
-            "Copy the source to a folder of its own first."
-        )
-    return SourceFolder(path)

@@ -42,6 +42,92 @@ DATAMACHINE = {
     "pipeline-3/flow-4/jobs/job-9/data.json": "[]\n",
 }
 
+NANOBOT = {
+    "SOUL.md": "# Soul\n\nI am Nib.\n",
+    "USER.md": "# User\n\n- Name: Ines\n",
+    "AGENTS.md": "# Instructions\n\n- Be brief\n",
+    "TOOLS.md": "# Tools\n\n- A printer\n",
+    "memory/MEMORY.md": "# Long-term Memory\n\n- The printer needs blue ink\n",
+    "memory/HISTORY.md": (
+        "[2026-03-01 09:15] Printed the labels.\n\n"
+        "[2026-03-01 17:40] Ordered ink.\n\nThe shop had none.\n\n"
+        "[2026-03-02 08:00] Ink arrived.\n\n"
+    ),
+    "skills/print/SKILL.md": "# Print\n",
+    "sessions/cli_direct.jsonl": "{}\n",
+}
+NANOBOT_NEW = {
+    "SOUL.md": "# Soul\n\nI am Nib.\n",
+    "memory/MEMORY.md": "# Memory\n\n- Blue ink\n",
+    "memory/history.jsonl": (
+        '{"cursor": 1, "timestamp": "2026-03-01 09:15", "content": "Printed the labels."}\n'
+        '{"cursor": 2, "timestamp": "2026-03-02 08:00", "content": "Ink arrived."}\n'
+        "not json\n"
+        '{"cursor": 3, "timestamp": "soon", "content": "x"}\n'
+    ),
+}
+HERMES = {
+    "SOUL.md": "# Soul\n\nI carry messages.\n",
+    "config.yaml": "model: x\n",
+    "state.db": "x",
+    "memories/MEMORY.md": (
+        "The house runs Debian 12\n§\nThe router is in the attic\nbeside the clock\n§\n"
+    ),
+    "memories/USER.md": "Prefers short answers\n§\nWorks at night",
+    "memories/ARCHIVE.jsonl": '{"target": "memory", "entry": "The old router was gray"}\n[1]\n{}\n',
+    "profiles/work/memories/MEMORY.md": "x\n",
+    "skills/a/SKILL.md": "x\n",
+}
+LETTA = {
+    "system/persona.md": "---\ndescription: Who I am\nlimit: 2000\n---\n\nI am Lark, and I sing.\n",
+    "system/human.md": "---\ndescription: The human\n---\nInes likes mornings.\n",
+    "system/human/schedule.md": "---\ndescription: Times\n---\n- Market on Saturday\n",
+    "system/project/garden.md": (
+        "---\ndescription: The garden\nread_only: true\n---\n- Beds face south\n"
+    ),
+    "reference/birds.md": "---\ndescription: Birds\n---\n# Birds\n\n- Larks\n",
+    "skills/sing/SKILL.md": "x\n",
+}
+CLAWPRESS = {
+    "SOUL.md": "# Soul\n\nI keep a shop.\n",
+    "USER.md": "# User\n\n- Name: Ines\n",
+    "memory.md": "# Memory\n\n- The shop closes at six\n",
+    "memory-01032026.md": "Sold ten pears.\n",
+    "memory-31022026.md": "no such day\n",
+}
+BASIC_MEMORY = {
+    "garden/Pear Trees.md": (
+        "---\ntitle: Pear Trees\ntype: note\npermalink: garden/pear-trees\n---\n\n"
+        "# Pear Trees\n\n## Observations\n- [fact] Row 3 is pears #trees\n\n"
+        "## Relations\n- grows_in [[Orchard]]\n"
+    ),
+    "Orchard.md": "---\ntitle: Orchard\ntype: note\npermalink: orchard\n---\n\n# Orchard\n",
+    "map.canvas": "{}\n",
+    ".obsidian/app.json": "{}\n",
+}
+CLAUDE_MEMORY = {
+    "MEMORY.md": (
+        "- [Role](user_role.md): Ines runs an orchard\n- [Tests](feedback_tests.md): run first\n"
+    ),
+    "user_role.md": (
+        "---\nname: role\ndescription: Who\nmetadata:\n  type: user\n---\n\nInes runs an orchard.\n"
+    ),
+    "feedback_tests.md": (
+        "---\nname: tests\ndescription: How\ntype: feedback\n---\n\nRun tests first.\n"
+    ),
+}
+MCP_MEMORY = {
+    "memory.jsonl": (
+        '{"type":"entity","name":"Ines","entityType":"person","observations":["Runs an orchard"]}\n'
+        '{"type":"entity","name":"Row 3","entityType":"tree row",'
+        '"observations":["Is pears","Is old"]}\n'
+        '{"type":"relation","from":"Ines","to":"Row 3","relationType":"prunes"}\n'
+        '{"type":"relation","from":"Nobody","to":"Row 3","relationType":"eats"}\n'
+        '{"type":"entity","name":"No facts"}\n'
+        "broken\n"
+    ),
+}
+
 
 def write_tree(folder: Path, files: dict[str, str]) -> Path:
     """Write files below a folder."""

@@ -154,6 +154,7 @@ CALLS: list[Call] = [
             }
         },
     ),
+    ("looseleaf/list-import-sources", {}),
     ("looseleaf/detect-import", {"path": "{source}"}),
     ("looseleaf/preview-import", {"path": "{source}"}),
     ("looseleaf/run-import", {"path": "{source}"}),

@@ -10,13 +10,15 @@ import hashlib
 
 from looseleaf.memory.sections import list_sections
 from looseleaf.memory.store import content_hash
-from looseleaf.memory.text.section_merge import compare_sections, merge_sections
-from looseleaf.values import value
+from looseleaf.memory.text.section_merge import BOTH, compare_sections, merge_sections
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Final
+
+    from looseleaf.memory.text.section_merge import SectionMerge
 
 CREATE: Final = "create"
 REPLACE: Final = "replace"
@@ -93,8 +95,15 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
         return current
     base = "".join(line for line in source.splitlines(keepends=True) if digest_line(line) in lines)
     parts = compare_sections(base if former is not None else None, current, source)
-    text = merge_sections(parts, {})
+    text = merge_sections([_page_first(part) for part in parts], {})
     return text if _has_every_line(text, current) else _append_new_lines(current, source, lines)
+
+
+def _page_first(part: SectionMerge) -> SectionMerge:
+    """Give a section that both sides changed so that the lines of the page come first."""
+    if part.state != BOTH:
+        return part
+    return changed(part, mine=part.theirs, theirs=part.mine)
 
 
 def digest_lines(text: str) -> frozenset[str]:

@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from looseleaf.bundles.importers.contract import Importer
-from looseleaf.bundles.importers.systems import datamachine, openclaw
+from looseleaf.bundles.importers.systems import (
+    basic_memory,
+    claude_code,
+    clawpress,
+    datamachine,
+    hermes,
+    letta,
+    mcp_memory,
+    nanobot,
+    openclaw,
+)
 from looseleaf.errors import InvalidImport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from looseleaf.bundles.importers.source_folder import SourceFolder
+
+
+def _importer(system: ModuleType, title: str, example: str) -> Importer:
+    kind = system.__name__.rpartition(".")[2].replace("_", "-")
+    return Importer(kind, title, example, system.detect, system.read)
+
 
 # In the order in which a folder is tried: the layouts with the clearest signs first.
 IMPORTERS: tuple[Importer, ...] = (
-    Importer(
-        "datamachine",
-        "Data Machine",
-        "wp-content/uploads/datamachine-files",
-        datamachine.detect,
-        datamachine.read,
-    ),
-    Importer("openclaw", "OpenClaw", "~/.openclaw/workspace", openclaw.detect, openclaw.read),
+    _importer(datamachine, "Data Machine", "wp-content/uploads/datamachine-files"),
+    _importer(hermes, "Hermes", "~/.hermes"),
+    _importer(letta, "Letta", "~/.letta/agents/ID/memory"),
+    _importer(nanobot, "nanobot", "~/.nanobot/workspace"),
+    _importer(clawpress, "clawpress", "a folder of its files"),
+    _importer(openclaw, "OpenClaw", "~/.openclaw/workspace"),
+    _importer(mcp_memory, "MCP memory server", "memory.jsonl"),
+    _importer(claude_code, "Claude Code", "~/.claude/projects/PROJECT/memory, or a project"),
+    _importer(basic_memory, "basic-memory", "~/basic-memory"),
 )
 
 

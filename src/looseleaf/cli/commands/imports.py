@@ -17,7 +17,7 @@ from looseleaf.operations import imports as operations
 
 if TYPE_CHECKING:
     from looseleaf.bundles.importers.report import ImportReport, PageReport
-    from looseleaf.operations.imports import DetectedSystem
+    from looseleaf.operations.imports import DetectedSystem, ImportSources
 
 _MOST_SOURCES = 2
 
@@ -28,7 +28,7 @@ _MOST_SOURCES = 2
     "looseleaf import ~/.openclaw/workspace --agent ada",
     "looseleaf import wp-content/uploads/datamachine-files",
 )
-@click.argument("path", type=click.Path())
+@click.argument("path", default="", metavar="[PATH]", type=click.Path())
 @click.option(
     "--from",
     "kind",
@@ -53,10 +53,13 @@ def import_memory(
 ) -> None:
     """Import the memory of another system.
 
-    Never changes the source. A second import brings only what is new; a page that was changed here
-    is merged and loses no line.
+    Without a path, lists the systems. Never changes the source. A second import brings only what
+    is new; a page that was changed here is merged and loses no line.
     """
     context = options.open()
+    if not path:
+        _print_sources(options, operations.list_sources(context))
+        return
     if detect:
         _print_systems(options, path, operations.detect(context, path))
         return
@@ -76,6 +79,16 @@ def import_memory(
         _print_report(report)
     if report.failed:
         raise click.exceptions.Exit(FAILED)
+
+
+def _print_sources(options: SharedOptions, sources: ImportSources) -> None:
+    if options.json:
+        print_document(to_json_value(sources))
+        return
+    rows = [(system.kind, system.title, system.example) for system in sources.systems]
+    print_table(("KIND", "SYSTEM", "USUAL PATH"), rows)
+    for source in sources.sources:
+        say(f"{source.path}: {source.title}, by {source.sign}")
 
 
 def _print_systems(options: SharedOptions, path: str, systems: list[DetectedSystem]) -> None:

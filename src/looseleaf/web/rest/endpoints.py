@@ -75,6 +75,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("PATCH", "/chat/{session}", "looseleaf/rename-chat-session"),
     Endpoint("DELETE", "/chat/{session}", "datamachine/delete-chat-session"),
     # Imports.
+    Endpoint("GET", "/import/sources", "looseleaf/list-import-sources"),
     Endpoint("POST", "/import/detect", "looseleaf/detect-import"),
     Endpoint("POST", "/import/preview", "looseleaf/preview-import"),
     Endpoint("POST", "/import", "looseleaf/run-import"),

@@ -59,21 +59,22 @@ def publish_post(requests: OutgoingRequests, site: WordPressSite, post: Post) ->
         "status": post.status,
         "slug": post.slug,
     }
-    request = _request(site, _POSTS, method="POST", body=json.dumps(body).encode())
-    return _describe(site, _read(site, requests.send(request), (200, 201)))
+    request = build_request(site, _POSTS, method="POST", body=json.dumps(body).encode())
+    return _describe(site, read_answer(site, requests.send(request), (200, 201)))
 
 
 def _find_post(requests: OutgoingRequests, site: WordPressSite, slug: str) -> dict[str, Any] | None:
     path = f"{_POSTS}?context=edit&status={_STATUSES}&slug={quote(slug)}"
-    posts = _read(site, requests.send(_request(site, path)), (200,))
+    posts = read_answer(site, requests.send(build_request(site, path)), (200,))
     if not isinstance(posts, list) or not all(isinstance(post, dict) for post in posts):
         raise RequestFailed(_host(site), "its answer is not that of WordPress; check the url")
     return posts[0] if posts else None
 
 
-def _request(
+def build_request(
     site: WordPressSite, path: str, *, method: str = "GET", body: bytes = b""
 ) -> OutgoingRequest:
+    """Build a request to a site, with its user and password, or raise `RequestRefused`."""
     if site.password is None or not site.user:
         raise RequestRefused(
             _host(site),
@@ -94,7 +95,7 @@ def _request(
     )
 
 
-def _read(site: WordPressSite, response: IncomingResponse, statuses: tuple[int, ...]) -> Any:  # noqa: ANN401 - any JSON
+def read_answer(site: WordPressSite, response: IncomingResponse, statuses: tuple[int, ...]) -> Any:  # noqa: ANN401 - any JSON
     """Read the answer of a site, or raise: refused for good, or failed for now."""
     try:
         document = json.loads(response.body)

@@ -56,7 +56,9 @@ def test_the_notes_of_a_day_become_one_page(tmp_path: Path) -> None:
     assert days["daily/2026/03/01.md"].text == (
         "# 2026-03-01\n\n- Pruned row 3\n\n## 14:30\n\n- Ordered new shears\n"
     )
-    assert days["daily/2026/03/02.md"].text == "## frost night\n\n- Lit the candles at 4 a.m.\n"
+    assert days["daily/2026/03/02.md"].text == (
+        "# 2026-03-02\n\n## frost night\n\n- Lit the candles at 4 a.m.\n"
+    )
 
 
 def test_the_state_folder_leads_to_its_workspace(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ agent in `agent/`, and have its USER.md beside the others.
 from __future__ import annotations
 
 from looseleaf.bundles.importers.contract import Reading, SourcePage
-from looseleaf.memory.scope import PAGE_SUFFIXES
+from looseleaf.bundles.importers.workspace_files import is_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _read_layer(
 ) -> Iterator[SourcePage]:
     for file in folder.walk(path):
         filename = file[len(path) + 1 :]
-        if _is_page(folder, file, filename) and (text := folder.read(file)) is not None:
+        if _is_own_page(folder, file, filename) and (text := folder.read(file)) is not None:
             yield SourcePage(filename, text, (file,), layer, agent, user)
 
 
@@ -74,17 +74,14 @@ def _read_old_agent(folder: SourceFolder) -> Iterator[SourcePage]:
         yield SourcePage(page.filename, page.text, page.sources, layer)
 
 
-def _is_page(folder: SourceFolder, file: str, filename: str) -> bool:
+def _is_own_page(folder: SourceFolder, file: str, filename: str) -> bool:
     name = filename.rpartition("/")[2]
     if name == _SILENCE:
         return False  # it is in every folder and says nothing
     if filename == _RECORD:
         folder.refuse(file, "it is the record of an agent, which is created here anew")
         return False
-    if not name.lower().endswith(PAGE_SUFFIXES):
-        folder.refuse(file, f"it is no page: a page ends in {', '.join(PAGE_SUFFIXES)}")
-        return False
-    return True
+    return is_page(folder, file)
 
 
 def _note_other_files(folder: SourceFolder) -> None:

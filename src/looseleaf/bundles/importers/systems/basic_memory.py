@@ -1,0 +1,39 @@
+"""basic-memory: the folder of a project, with a note in each Markdown file.
+
+A note has front matter (title, type, permalink), observations and relations. It stays as it is,
+below `notes/`, so that no note takes the name of a core page.
+"""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.front_matter import split_front_matter
+from looseleaf.bundles.importers.workspace_files import NOT_IN_PROMPTS, is_page
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.bundles.importers.source_folder import SourceFolder
+
+_FOLDER = "notes"
+_MOST_SAMPLES = 50
+
+
+def detect(folder: SourceFolder) -> str:
+    """Name a note that has a permalink, which only basic-memory writes."""
+    for number, file in enumerate(file for file in folder.walk() if file.endswith(".md")):
+        if number >= _MOST_SAMPLES:
+            break
+        text = folder.read(file)
+        if text is not None and "permalink" in split_front_matter(text)[0]:
+            return file
+    return ""
+
+
+def read(folder: SourceFolder) -> Reading:
+    """Read every note, with its front matter."""
+    pages = [
+        SourcePage(f"{_FOLDER}/{file}", text, (file,), note=NOT_IN_PROMPTS)
+        for file in folder.walk()
+        if is_page(folder, file) and (text := folder.read(file)) is not None
+    ]
+    return Reading(tuple(pages), tuple(folder.refusals))

@@ -1,0 +1,81 @@
+"""Letta: the memory folder of an agent, such as `~/.letta/agents/<id>/memory`.
+
+The blocks in `system/` are always in the agent's context: `persona` becomes SOUL.md, `human`
+USER.md, and each other block a section of MEMORY.md. Every other file is a page of its name.
+"""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.front_matter import split_front_matter
+from looseleaf.bundles.importers.workspace_files import (
+    NOT_IN_PROMPTS,
+    SKILLS,
+    below,
+    is_page,
+    note_folders,
+)
+from looseleaf.memory.sections import end_line, set_section
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.bundles.importers.source_folder import SourceFolder
+    from looseleaf.memory.scope import Layer
+
+_SYSTEM = "system"
+_TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name of a block
+    "persona": ("SOUL.md", "agent", "# Soul\n"),
+    "human": ("USER.md", "user", "# User\n"),
+    "": ("MEMORY.md", "agent", "# Memory\n"),
+}
+
+
+def detect(folder: SourceFolder) -> str:
+    """Name the files by which a memory folder of Letta is recognized."""
+    system = below(_top(folder), _SYSTEM)
+    files = [file for file in folder.files(system) if file.endswith(".md")]
+    names = {file.rpartition("/")[2] for file in files}
+    if names & {"persona.md", "human.md"}:
+        return ", ".join(sorted(f"{system}/{name}" for name in names & {"persona.md", "human.md"}))
+    for file in files[:20]:
+        text = folder.read(file)
+        if text is not None and "description" in split_front_matter(text)[0]:
+            return file
+    return ""
+
+
+def read(folder: SourceFolder) -> Reading:
+    """Read the blocks as sections of the core pages, and every other page as it is."""
+    top = _top(folder)
+    blocks: dict[str, list[tuple[str, str]]] = {}
+    pages: list[SourcePage] = []
+    skipped_folders = note_folders(folder, {below(top, "skills"): SKILLS})
+    for file in folder.walk(top, skip=skipped_folders):
+        filename = file[len(top) + 1 :] if top else file
+        if not is_page(folder, file) or (text := folder.read(file)) is None:
+            continue
+        if filename.startswith(f"{_SYSTEM}/"):
+            label = filename[len(_SYSTEM) + 1 :].rpartition(".")[0]
+            group = label.partition("/")[0]
+            blocks.setdefault(group if group in _TARGETS else "", []).append((label, file))
+        else:
+            pages.append(SourcePage(filename, text, (file,), note=NOT_IN_PROMPTS))
+    core_pages = [
+        _build_page(folder, group, blocks[group]) for group in _TARGETS if group in blocks
+    ]
+    return Reading((*core_pages, *pages), tuple(folder.refusals))
+
+
+def _top(folder: SourceFolder) -> str:
+    return "memory" if folder.has_folder("memory") and not folder.has_folder(_SYSTEM) else ""
+
+
+def _build_page(folder: SourceFolder, group: str, blocks: list[tuple[str, str]]) -> SourcePage:
+    """Put the blocks of a group on one page: the main one above, each other in a section."""
+    filename, layer, title = _TARGETS[group]
+    texts = {label: split_front_matter(folder.read(file) or "")[1] for label, file in blocks}
+    page = end_line(texts.pop(group, title)) if group else title
+    for label, text in sorted(texts.items()):
+        if text.strip():
+            page = set_section(page, label, text.strip("\n"))
+    return SourcePage(filename, page, tuple(file for _, file in blocks), layer)

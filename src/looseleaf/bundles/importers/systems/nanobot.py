@@ -1,0 +1,96 @@
+"""nanobot: a workspace such as `~/.nanobot/workspace`.
+
+Its long-term memory is `memory/MEMORY.md`. Its log is `memory/HISTORY.md`, or `history.jsonl` in
+newer versions; every entry has a time, and becomes a part of the journal.
+"""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.journal_pages import (
+    DayEntry,
+    build_days,
+    read_json_lines,
+    read_stamped_log,
+)
+from looseleaf.bundles.importers.workspace_files import (
+    NO_MEMORY,
+    NOT_IN_PROMPTS,
+    SKILLS,
+    below,
+    is_page,
+    map_page,
+    note_folders,
+)
+from looseleaf.memory.day import parse_date
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.bundles.importers.source_folder import SourceFolder
+
+_LOG, _JSON_LOG = "memory/HISTORY.md", "memory/history.jsonl"
+_MEMORY = "memory/MEMORY.md"
+_OLD_LOG_PAGE = "history.md"
+_FOLDERS = {"skills": SKILLS, "sessions": "conversations are not imported", "cron": NO_MEMORY}
+
+
+def detect(folder: SourceFolder) -> str:
+    """Name the files by which a workspace of nanobot is recognized."""
+    top = _workspace(folder)
+    names = [name for name in (_MEMORY, _LOG, _JSON_LOG) if folder.has_file(below(top, name))]
+    return ", ".join(below(top, name) for name in names)
+
+
+def read(folder: SourceFolder) -> Reading:
+    """Read the pages of a workspace, and its log as days of the journal."""
+    top = _workspace(folder)
+    if top:
+        for path in (*folder.files(), *(f"{path}/" for path in folder.folders())):
+            if path != f"{top}/":
+                folder.refuse(path, "it is outside the workspace")
+    folders = {below(top, path): reason for path, reason in _FOLDERS.items()}
+    skipped_folders = note_folders(folder, folders)
+    pages: list[SourcePage] = []
+    entries: list[DayEntry] = []
+    for file in folder.walk(top, skip=skipped_folders):
+        filename = file[len(top) + 1 :] if top else file
+        if filename == _JSON_LOG:
+            entries += _read_json_log(folder, file)
+        elif is_page(folder, file) and (text := folder.read(file)) is not None:
+            day = parse_date(filename.removeprefix("memory/").removesuffix(".md"))
+            if filename == _LOG:
+                log_entries, head = read_stamped_log(file, text)
+                entries += log_entries
+                if head:
+                    pages.append(SourcePage(_OLD_LOG_PAGE, f"{head}\n", (file,)))
+            elif day is not None:
+                entries.append(DayEntry(str(day), text, file))
+            else:
+                pages.append(_map_page(file, filename, text))
+    return Reading((*pages, *build_days(entries)), tuple(folder.refusals))
+
+
+def _workspace(folder: SourceFolder) -> str:
+    is_state = folder.has_folder("workspace") and not folder.has_folder("memory")
+    return "workspace" if is_state else ""
+
+
+def _map_page(file: str, filename: str, text: str) -> SourcePage:
+    if filename == _MEMORY:
+        return SourcePage("MEMORY.md", text, (file,))
+    page = map_page(file, filename, text)
+    if filename == "MEMORY.md":  # nanobot does not read it; its own is in the folder `memory`
+        return SourcePage("workspace/MEMORY.md", text, (file,), note=NOT_IN_PROMPTS)
+    return page
+
+
+def _read_json_log(folder: SourceFolder, file: str) -> Iterator[DayEntry]:
+    for number, record in read_json_lines(folder, file):
+        time, content = record.get("timestamp"), record.get("content")
+        date = time[:10] if isinstance(time, str) else ""
+        if parse_date(date) is None or not isinstance(content, str) or not content.strip():
+            folder.refuse(f"{file}:{number}", "the entry has no day or no text")
+            continue
+        yield DayEntry(date, f"[{time}] {content.strip()}", file)

@@ -1,0 +1,30 @@
+"""Notes of basic-memory as pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from looseleaf.bundles.importers.source_folder import SourceFolder
+from looseleaf.bundles.importers.systems import basic_memory
+from tests.bundles.importers.sources import BASIC_MEMORY, fingerprint, write_tree
+
+
+def test_the_layout_is_recognized(tmp_path: Path) -> None:
+    """By a permalink; other notes are anyone's."""
+    assert basic_memory.detect(SourceFolder(str(write_tree(tmp_path / "a", BASIC_MEMORY))))
+    other = write_tree(tmp_path / "b", {"a.md": "---\ntitle: A\n---\nx\n"})
+    assert basic_memory.detect(SourceFolder(str(other))) == ""
+
+
+def test_notes_stay_as_they_are(tmp_path: Path) -> None:
+    """With front matter, observations and relations, below one folder."""
+    write_tree(tmp_path, BASIC_MEMORY)
+    before = fingerprint(tmp_path)
+    reading = basic_memory.read(SourceFolder(str(tmp_path)))
+    assert fingerprint(tmp_path) == before
+    texts = {page.filename: page.text for page in reading.pages}
+    assert texts == {
+        "notes/Orchard.md": BASIC_MEMORY["Orchard.md"],
+        "notes/garden/Pear Trees.md": BASIC_MEMORY["garden/Pear Trees.md"],
+    }
+    assert {entry.source for entry in reading.left_out} == {".obsidian/", "map.canvas"}

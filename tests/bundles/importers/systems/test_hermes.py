@@ -1,0 +1,43 @@
+"""The entries of Hermes as bullets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from looseleaf.bundles.importers.source_folder import SourceFolder
+from looseleaf.bundles.importers.systems import hermes
+from tests.bundles.importers.sources import HERMES, fingerprint, write_tree
+
+
+def test_the_layout_is_recognized(tmp_path: Path) -> None:
+    """From its own folder, and from the folder of the memories."""
+    write_tree(tmp_path, HERMES)
+    assert hermes.detect(SourceFolder(str(tmp_path))) == "memories/MEMORY.md, memories/USER.md"
+    assert hermes.detect(SourceFolder(str(tmp_path / "memories"))) == "MEMORY.md, USER.md"
+    assert hermes.detect(SourceFolder(str(tmp_path / "skills"))) == ""
+
+
+def test_entries_become_bullets(tmp_path: Path) -> None:
+    """Each entry once; its further lines are indented; lines without text are named."""
+    write_tree(tmp_path, HERMES)
+    before = fingerprint(tmp_path)
+    reading = hermes.read(SourceFolder(str(tmp_path)))
+    assert fingerprint(tmp_path) == before
+    pages = {page.filename: page for page in reading.pages}
+    assert pages["MEMORY.md"].text == (
+        "# Memory\n\n- The house runs Debian 12\n- The router is in the attic\n  beside the clock\n"
+    )
+    assert pages["USER.md"].text == "# User\n\n- Prefers short answers\n- Works at night\n"
+    assert pages["USER.md"].layer == "user"
+    assert pages["SOUL.md"].text == HERMES["SOUL.md"]
+    assert pages["memory-archive.md"].text == "# Memory archive\n\n- The old router was gray\n"
+    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    assert set(reasons) == {
+        "config.yaml",
+        "memories/ARCHIVE.jsonl:2",
+        "memories/ARCHIVE.jsonl:3",
+        "profiles/work/",
+        "skills/",
+        "state.db",
+    }
+    assert str(tmp_path / "profiles/work") in reasons["profiles/work/"]

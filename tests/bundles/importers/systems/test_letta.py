@@ -1,0 +1,36 @@
+"""The memory folder of a Letta agent as pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from looseleaf.bundles.importers.source_folder import SourceFolder
+from looseleaf.bundles.importers.systems import letta
+from tests.bundles.importers.sources import LETTA, fingerprint, write_tree
+
+
+def test_the_layout_is_recognized(tmp_path: Path) -> None:
+    """By its blocks, from the folder of the agent, too."""
+    write_tree(tmp_path / "agent/memory", LETTA)
+    sign = "system/human.md, system/persona.md"
+    assert letta.detect(SourceFolder(str(tmp_path / "agent/memory"))) == sign
+    assert letta.detect(SourceFolder(str(tmp_path / "agent"))).startswith("memory/system/")
+    plain = write_tree(tmp_path / "plain", {"system/notes.md": "x\n"})
+    assert letta.detect(SourceFolder(str(plain))) == ""
+
+
+def test_blocks_become_core_pages(tmp_path: Path) -> None:
+    """persona and human have pages of their own; every other block is a section of MEMORY.md."""
+    write_tree(tmp_path, LETTA)
+    before = fingerprint(tmp_path)
+    reading = letta.read(SourceFolder(str(tmp_path)))
+    assert fingerprint(tmp_path) == before
+    pages = {page.filename: page for page in reading.pages}
+    assert pages["SOUL.md"].text == "I am Lark, and I sing.\n"
+    assert pages["USER.md"].text == (
+        "Ines likes mornings.\n\n## human/schedule\n- Market on Saturday\n"
+    )
+    assert pages["USER.md"].layer == "user"
+    assert pages["MEMORY.md"].text == "# Memory\n\n## project/garden\n- Beds face south\n"
+    assert pages["reference/birds.md"].text == LETTA["reference/birds.md"]
+    assert [entry.source for entry in reading.left_out] == ["skills/"]

@@ -1,0 +1,52 @@
+"""A workspace of nanobot as pages, and its log as a journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from looseleaf.bundles.importers.source_folder import SourceFolder
+from looseleaf.bundles.importers.systems import nanobot
+from tests.bundles.importers.sources import NANOBOT, NANOBOT_NEW, OPENCLAW, fingerprint, write_tree
+
+
+def test_the_layout_is_recognized(tmp_path: Path) -> None:
+    """By the memory in its folder, also from the folder above; OpenClaw keeps its own elsewhere."""
+    assert nanobot.detect(SourceFolder(str(write_tree(tmp_path / "a", NANOBOT))))
+    write_tree(tmp_path / "b/workspace", NANOBOT)
+    assert nanobot.detect(SourceFolder(str(tmp_path / "b"))).startswith("workspace/memory/")
+    assert nanobot.detect(SourceFolder(str(write_tree(tmp_path / "c", OPENCLAW)))) == ""
+
+
+def test_pages_and_log(tmp_path: Path) -> None:
+    """Each entry of the log stands on the page of its day, with the lines below it."""
+    write_tree(tmp_path, NANOBOT)
+    before = fingerprint(tmp_path)
+    reading = nanobot.read(SourceFolder(str(tmp_path)))
+    assert fingerprint(tmp_path) == before
+    pages = {page.filename: page for page in reading.pages}
+    assert set(pages) == {
+        "MEMORY.md",
+        "SOUL.md",
+        "TOOLS.md",
+        "USER.md",
+        "daily/2026/03/01.md",
+        "daily/2026/03/02.md",
+        "operating-instructions.md",
+    }
+    assert pages["MEMORY.md"].text == NANOBOT["memory/MEMORY.md"]
+    assert pages["daily/2026/03/01.md"].text == (
+        "# 2026-03-01\n\n[2026-03-01 09:15] Printed the labels.\n\n"
+        "[2026-03-01 17:40] Ordered ink.\n\nThe shop had none.\n"
+    )
+    assert {entry.source for entry in reading.left_out} == {"skills/", "sessions/"}
+
+
+def test_the_log_of_newer_versions(tmp_path: Path) -> None:
+    """Lines that are no entry are named by their numbers."""
+    reading = nanobot.read(SourceFolder(str(write_tree(tmp_path, NANOBOT_NEW))))
+    pages = {page.filename: page.text for page in reading.pages}
+    assert pages["daily/2026/03/02.md"] == "# 2026-03-02\n\n[2026-03-02 08:00] Ink arrived.\n"
+    assert {entry.source for entry in reading.left_out} == {
+        "memory/history.jsonl:3",
+        "memory/history.jsonl:4",
+    }
