@@ -12,6 +12,14 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "prompt/test_budget.py",
         "A budget is tested by the prompts that it limits.",
     ),
+    "bundles/git/commit_message.py": (
+        "operations/test_page_commits.py",
+        "Messages are read back from the commits there.",
+    ),
+    "bundles/git/repository.py": (
+        "operations/test_page_commits.py",
+        "Real repositories are committed to there.",
+    ),
     "bundles/backup/archive.py": (
         "bundles/backup/test_creation.py",
         "An archive is written there, and checked by other programs.",

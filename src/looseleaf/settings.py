@@ -20,6 +20,11 @@ INCLUDES = ("inline", "imports")
 _IMAGES = (".gif", ".jpeg", ".jpg", ".png", ".webp")
 _DATA = (".csv", ".html", ".json", ".jsonl", ".tsv", ".xml", ".yaml", ".yml")
 UPLOAD_TYPES = (".md", ".txt", ".pdf", *_DATA, *_IMAGES)
+# Variables by which git tells the programs it runs, such as hooks, which repository it works on.
+_GIT_PLACES = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"),
+    *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
+)
 REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to ask
 
 
@@ -93,6 +98,8 @@ class Settings:
     wordpress_sites: tuple[WordPressSite, ...] = ()  # where steps may publish posts
     pipeline_transcripts: bool = False  # whether jobs keep what was said to models and by them
     backup_folder: str = ""  # where backups go, seen from the root; without it none are made
+    backup_keep: int = 7  # backups that stay when the nightly task has made one; 0: all of them
+    git_commits: bool = False  # whether a task commits the pages to git every hour
     cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
 
 
@@ -126,6 +133,14 @@ def _data_folder(environ: Mapping[str, str]) -> str:
 def variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
     """Give a variable of the environment that is no setting of a workspace; "" if nobody set it."""
     return environ.get(name, "")
+
+
+def environment_for_git(
+    variables: Mapping[str, str], *, environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Give the environment of a call of git, which follows no repository but that of its folder."""
+    inherited = {name: text for name, text in environ.items() if name not in _GIT_PLACES}
+    return {**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **variables}
 
 
 def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.environ) -> str:

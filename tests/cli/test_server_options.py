@@ -434,6 +434,11 @@ ROLES = (
     ("all", "upkeep run --agent ada", 0),
     ("all", "system run daily_memory_generation --agent ada", 0),
     ("viewer", "system run daily_memory_generation --agent ada", 4),
+    ("all", "backup create", 2),  # the settings of that server name no folder
+    ("all", "backup list", 2),
+    ("all", "backup verify x.tar", 2),
+    ("all", "backup commit", 6),  # and its workspace is in no repository
+    ("admin", "backup create", 4),
     ("all", "chat list --agent ada", 0),
     ("all", "chat search hello --agent ada", 0),
     ("all", "chat show 00000000-0000-4000-8000-000000000000", 3),
@@ -451,6 +456,7 @@ LOCAL = {
     "serve": "serve --port 0",
     "work": "work",
     "completion": "completion bash",
+    "restore": "restore x.tar y",
     "doctor": "doctor",
     "mcp serve": "mcp serve",
     "mcp install": "mcp install --client codex --print",

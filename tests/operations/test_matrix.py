@@ -189,6 +189,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/show-job-packets": AGENT,
     "looseleaf/check-prompt": AGENT,
     "looseleaf/check-workspace": WORKSPACE,
+    "looseleaf/commit-pages": WORKSPACE,
     "looseleaf/create-backup": WORKSPACE,
     "looseleaf/list-backups": WORKSPACE,
     "looseleaf/verify-backup": WORKSPACE,

@@ -46,7 +46,8 @@ def house(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Work
 def test_schedules_show_their_next_three_times(house: Workspace) -> None:
     """In UTC for programs, and in the zone of the site for people."""
     listed = {entry.schedule: entry for entry in schedules.list_schedules(house.context)}
-    tasks = ["task:daily_memory_generation", "task:greet", "task:quiet", "task:tidy"]
+    ours = ["task:backup", "task:daily_memory_generation", "task:git_commit"]
+    tasks = [*ours, "task:greet", "task:quiet", "task:tidy"]
     assert list(listed) == [*tasks, "flow:2", "flow:1"]
     morning = listed["flow:1"]
     assert (morning.status, morning.when, morning.agent) == ("active", "cron 0 6 * * *", "ada")

@@ -142,6 +142,7 @@ BACKUP = {
     "create": Entry("commands.backup", "create", "Write a backup; others may write meanwhile."),
     "list": Entry("commands.backup", "list_backups", "List the backups, newest first."),
     "verify": Entry("commands.backup", "verify", "Read a whole backup, and compare every hash."),
+    "commit": Entry("commands.backup", "commit", "Commit the pages that changed to git."),
 }
 TOP = {
     "init": Entry("commands.setup", "init", "Make a folder a workspace."),

@@ -70,10 +70,13 @@ class Defaults:
 
     @hookimpl(tryfirst=True)
     def register_system_tasks(self, tasks: SystemTasks) -> None:
-        """Register the tasks that keep memory lean."""
+        """Register the tasks that keep memory lean, and those that back it up."""
+        from looseleaf.operations.backup_task import BACKUP, GIT_COMMIT
         from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
 
         tasks.register(DAILY_MEMORY)
+        tasks.register(BACKUP)
+        tasks.register(GIT_COMMIT)
 
     @hookimpl(tryfirst=True)
     def register_schedules(self, schedules: Schedules) -> None:
@@ -87,6 +90,13 @@ class Defaults:
             per_agent=True,
             setting="daily_memory_enabled",
             label="Daily memory",
+        )
+
+        schedules.register(
+            "backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup"
+        )
+        schedules.register(
+            "git_commit", "git_commit", "hourly", setting="git_commits", label="Commit to git"
         )
 
     @hookimpl

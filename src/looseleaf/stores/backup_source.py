@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import os
 
+from looseleaf.errors import WorkspaceUnavailable
 from looseleaf.files.file_copies import FileGroup
 from looseleaf.files.folders import OsErrorContext, open_folder
 from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
 from looseleaf.stores.database.sqlite_copy import copy_database
+from looseleaf.stores.disk.agents.record_files import HINTS
 from looseleaf.stores.disk.agents.register import REGISTER
 from looseleaf.stores.disk.copies import agent_places
 from looseleaf.stores.disk.copies.folder_copies import FolderCopies, list_folder
@@ -72,6 +74,8 @@ class WorkspaceFiles:
         return FolderCopies(self.left_out, (self._done, self._total))
 
     def _files_of_root(self, home: int) -> Iterator[FileGroup]:
+        if SETTINGS not in os.listdir(self._root):
+            raise WorkspaceUnavailable(f"{self._root_folder.path} has no {SETTINGS} any more")
         yield self._copies().group_of(self._root, SETTINGS, SETTINGS.encode())
         yield self._copies().group_of(home, AUDIT_END, f"{HOME}/{AUDIT_END}".encode())
 
@@ -93,6 +97,8 @@ class WorkspaceFiles:
     def _shelves(self) -> Iterator[FileGroup]:
         agents = agent_places.list_agent_places(self._root)
         self.left_out += agents.left_out
+        if not agents.places:
+            self._require_no_hints()
         history = self._open(HISTORY)
         try:
             remaining = set()
@@ -119,6 +125,21 @@ class WorkspaceFiles:
         finally:
             if history >= 0:
                 os.close(history)
+
+    def _require_no_hints(self) -> None:
+        """Refuse to back up a workspace whose agents are gone: it may be not mounted.
+
+        Such a backup would be whole, and would push out those that hold something.
+        """
+        hints = self._open(HINTS)
+        if hints < 0:
+            return
+        try:
+            if os.listdir(hints):
+                reason = "agents were created here, and the folder agents/ is missing or empty"
+                raise WorkspaceUnavailable(reason)
+        finally:
+            os.close(hints)
 
     def _agent(self, place: AgentPlace, history: int, shelf_name: str) -> Iterator[FileGroup]:
         folder = agent_places.open_place(self._root, place)

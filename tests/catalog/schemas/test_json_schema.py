@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from base64 import b64encode
 from collections.abc import Iterator
@@ -203,6 +204,7 @@ CALLS: list[Call] = [
     ("looseleaf/create-backup", {}),
     ("looseleaf/verify-backup", {"name": "{name}"}),
     ("looseleaf/list-backups", {}),
+    ("looseleaf/commit-pages", {}),
     ("datamachine/send-message", {"message": "Hello, Ada", "agent": "ada"}),
     ("looseleaf/continue-chat", {"session": "{session_id}"}),
     ("looseleaf/cancel-chat", {"session": "{session_id}"}),
@@ -266,6 +268,7 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
         settings.write('backup_folder = "backups"\n')
         settings.write('[mode_models]\nsystem = "echo"\n[providers.near]\n')
         settings.write('base_url = "http://127.0.0.1:9/v1"\n')
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     workspace = Workspace.open(tmp_path)
     context = workspace.context
     source = write_tree(tmp_path.parent / f"{tmp_path.name}-source", OPENCLAW)

@@ -60,6 +60,7 @@ ADDRESSES = {
     "lint": "/admin/agents/ada/lint",
     "settings": "/admin/settings",
     "audit": "/admin/audit",
+    "backups": "/admin/backups",
     "health": "/admin/health",
     "requests": "/admin/requests",
     "shortcuts": "/admin/shortcuts",

@@ -14,6 +14,7 @@ from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say, show_progress, warn
 from looseleaf.operations import backups as operations
+from looseleaf.operations import page_commits
 from looseleaf.times import DAY_SECONDS, format_time
 
 _MEGABYTE = 1_000_000
@@ -97,6 +98,24 @@ def verify(options: SharedOptions, archive: str) -> None:
         say(f"{name} is whole: {result.files} files, {size}, of {result.created}.")
     if result.fault:
         raise click.exceptions.Exit(FAILED)
+
+
+@command("commit", "looseleaf backup commit", "looseleaf backup commit --format json")
+@shared_options("format")
+def commit(options: SharedOptions) -> None:
+    """Commit the pages that changed to git.
+
+    To the repository that the workspace lies in, with who changed what and why. Other files, and
+    what you have staged, stay as they are.
+    """
+    result = page_commits.commit_pages(options.open())
+    if options.json:
+        print_document(to_json_value(result))
+    elif not result.commit:
+        say("No page has changed since the last commit.")
+    else:
+        branch = f" on {result.branch}" if result.branch else ""
+        say(f"Committed {result.commit[:12]}{branch}: {result.subject}")
 
 
 @command("restore", "looseleaf restore backups/looseleaf-20260417T093000Z.tar ~/memory-restored")

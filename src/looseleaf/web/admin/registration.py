@@ -11,7 +11,7 @@ from looseleaf.web.admin.views.agents import access, overview
 from looseleaf.web.admin.views.agents import settings as agent_settings
 from looseleaf.web.admin.views.chat import conversations
 from looseleaf.web.admin.views.memory import editor, history, journal, pages
-from looseleaf.web.admin.views.operation import audit, health, people, requests, settings
+from looseleaf.web.admin.views.operation import audit, backups, health, people, requests, settings
 from looseleaf.web.admin.views.prompt import blocks, comparison
 from looseleaf.web.admin.views.upkeep import lint, prompts, runs
 from looseleaf.web.admin.views.workflows import flows, job_details, jobs, pipelines, schedules
@@ -131,6 +131,10 @@ def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
         label="Settings", priority=65,
     )  # fmt: skip
     site.register("audit", "audit", audit.list_audit, label="Audit", priority=70)
+    site.register(
+        "backups", "backups", backups.show_backups, submit=backups.create_backup, label="Backups",
+        priority=73,
+    )  # fmt: skip
     site.register("health", "health", health.show_health, label="Health", priority=75)
     show_requests = partial(requests.list_requests, recent)
     site.register("requests", "requests", show_requests, label="Requests", priority=80)

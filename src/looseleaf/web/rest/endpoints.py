@@ -175,5 +175,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/audit/verify", "looseleaf/verify-audit"),
     Endpoint("GET", "/backups", "looseleaf/list-backups"),
     Endpoint("POST", "/backups", "looseleaf/create-backup", 201),
+    Endpoint("POST", "/backups/commit", "looseleaf/commit-pages"),
     Endpoint("POST", "/backups/{name}/verify", "looseleaf/verify-backup"),
 )

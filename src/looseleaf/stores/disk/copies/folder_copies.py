@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Progress = tuple[int, int]
 
 NOT_PLAIN = "it is a link or a device"
-_MOST_DEPTH = 64
+_MOST_DEPTH, _MOST_NOTES = 64, 10_000
 _FOLDER_MODE = 0o700
 
 
@@ -25,8 +25,9 @@ class FolderCopies:
         self.left_out, self.progress = left_out, progress
 
     def leave_out(self, path: bytes, reason: str) -> None:
-        """Note a file that cannot be copied."""
-        self.left_out.append(f"{os.fsdecode(path)}: {reason}")
+        """Note a file that cannot be copied; of very many, the first."""
+        if len(self.left_out) < _MOST_NOTES:
+            self.left_out.append(f"{os.fsdecode(path)}: {reason}")
 
     def walk(self, folder: int, path: bytes, depth: int = 0) -> Iterator[tuple[int, str, bytes]]:
         """Give every file that can be copied: its open folder, its name, and its path."""

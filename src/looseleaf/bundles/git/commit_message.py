@@ -1,0 +1,98 @@
+"""The message of a commit of pages: who changed what since the last commit, by the history."""
+
+from __future__ import annotations
+
+from looseleaf.memory.store import content_hash
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from looseleaf.memory.history import Revision
+
+MOST_PAGES = 100  # that a message tells of, one by one
+_MOST_REASONS = 3
+_SUBJECT_LENGTH, _REASON_LENGTH = 72, 160
+
+
+@value
+class PageChange:
+    """A page of a commit: its path, how it changed, and the revisions since the last commit."""
+
+    path: str
+    kind: str  # added, deleted or changed
+    revisions: tuple[Revision, ...] = ()
+
+
+def revisions_since(revisions: Sequence[Revision], committed: bytes | None) -> tuple[Revision, ...]:
+    """Choose the revisions after the one whose bytes were committed; the newest where none was."""
+    if committed is None:
+        return tuple(revisions)
+    digest = content_hash(committed)
+    for place in range(len(revisions) - 1, -1, -1):
+        if revisions[place].hash == digest:
+            return tuple(revisions[place + 1 :])
+    return tuple(revisions[-1:])
+
+
+def write_message(changes: Sequence[PageChange], count: int) -> str:
+    """Write the message: a subject, a line for each page, and the reasons that were given."""
+    lines = [_write_subject(changes, count), ""]
+    for change in changes:
+        lines.append(f"{change.path}: {_describe(change)}")
+        reasons = dict.fromkeys(
+            _one_line(revision.reason, _REASON_LENGTH)
+            for revision in change.revisions
+            if revision.reason
+        )
+        lines += [f"  {reason}" for reason in list(reasons)[-_MOST_REASONS:]]
+    if count > len(changes):
+        lines.append(f"and {count - len(changes)} more")
+    return "\n".join(lines) + "\n"
+
+
+def _write_subject(changes: Sequence[PageChange], count: int) -> str:
+    actors = dict.fromkeys(
+        revision.actor or revision.actor_kind
+        for change in changes
+        for revision in change.revisions
+        if revision.actor or revision.actor_kind
+    )
+    by = f" by {', '.join(actors)}" if actors else ""
+    if count == 1:
+        verb = {"added": "Add", "deleted": "Delete"}.get(changes[0].kind, "Update")
+        subject = f"{verb} {changes[0].path}{by}"
+    else:
+        owners = dict.fromkeys(_owner_of(change.path) for change in changes)
+        subject = f"Update {count} pages of {', '.join(owners)}{by}"
+    return _one_line(subject, _SUBJECT_LENGTH)
+
+
+def _owner_of(path: str) -> str:
+    """Name the owner of a page: an agent, a user, or all."""
+    layer, _, rest = path.partition("/")
+    owner = rest.partition("/")[0]
+    return {"agents": owner, "users": f"user {owner}"}.get(layer, layer)
+
+
+def _describe(change: PageChange) -> str:
+    if not change.revisions:
+        return change.kind
+    actors = dict.fromkeys(_describe_actor(revision) for revision in change.revisions)
+    count = len(change.revisions)
+    operations = dict.fromkeys(revision.operation for revision in change.revisions)
+    changes = "1 change" if count == 1 else f"{count} changes"
+    return _one_line(f"{changes} ({', '.join(operations)}) by {', '.join(actors)}", 400)
+
+
+def _describe_actor(revision: Revision) -> str:
+    details = ", ".join(filter(None, (revision.actor_kind, revision.surface)))
+    name = revision.actor or "someone"
+    return f"{name} ({details})" if details else name
+
+
+def _one_line(text: str, length: int) -> str:
+    """Write a text in one line: agents choose names and reasons, and a message has a form."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"

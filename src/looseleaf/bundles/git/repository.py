@@ -1,0 +1,208 @@
+"""A git repository, by the program git: without a shell, for a bounded time, beside its owner.
+
+The owner's index, other files and branches stay as they are: a commit is built in an index of its
+own, and only the entries of the committed files are brought up to date in the owner's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from looseleaf.errors import Unavailable
+from looseleaf.files import atomic
+from looseleaf.settings import environment_for_git
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SECONDS = 120.0  # for one call of git
+_MOST_WORDS = 300  # of what git says about a failure
+# Programs that a repository may name run only where they change bytes: filters, and nothing else.
+_OPTIONS = (
+    *("--literal-pathspecs", "--no-optional-locks", "-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.quotePath=false"),
+)
+_IDENTITY = ("-c", "user.name=Looseleaf", "-c", "user.email=looseleaf@localhost")
+# Files of the git directory that tell of work that is not finished.
+_UNFINISHED = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
+_NOTHING = "0" * 6
+
+
+class FileChange(NamedTuple):
+    """A file that differs between two trees: its modes and blobs before and after."""
+
+    path: bytes
+    old: tuple[str, str]
+    new: tuple[str, str]
+
+    @property
+    def kind(self) -> str:
+        """The change in one word: added, deleted or changed."""
+        if self.old[0] == _NOTHING:
+            return "added"
+        return "deleted" if self.new[0] == _NOTHING else "changed"
+
+
+class Repository:
+    """The repository that a folder lies in."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._index = ""
+        try:
+            lines = self._run("rev-parse", "--absolute-git-dir", "--show-prefix").decode()
+        except GitFailed as error:
+            reason = f"it is in no git repository that can be used ({error.words})"
+            raise Unavailable(folder, f"{reason}; begin one with: git init {folder}") from None
+        self.directory, self.prefix = lines.split("\n")[:2]
+
+    def unfinished_work(self) -> str:
+        """Name what the owner has begun and not finished, such as a merge; "" for nothing."""
+        names = [
+            name for name in _UNFINISHED if os.path.lexists(os.path.join(self.directory, name))
+        ]
+        return names[0].partition("_")[0].partition("-")[0].lower() if names else ""
+
+    def head(self) -> str:
+        """Return the commit that is checked out; "" where there is none yet."""
+        try:
+            return self._run("rev-parse", "--quiet", "--verify", "HEAD^{commit}").decode().strip()
+        except GitFailed:
+            return ""
+
+    def branch(self) -> str:
+        """Return the branch that is checked out; "" for none."""
+        try:
+            return self._run("symbolic-ref", "--quiet", "--short", "HEAD").decode().strip()
+        except GitFailed:
+            return ""
+
+    @contextmanager
+    def own_index(self, head: str) -> Iterator[None]:
+        """Work in an index of its own, which begins with a commit, and remove it."""
+        name = f"looseleaf-index-{os.getpid()}"
+        self._index = os.path.join(self.directory, name)
+        try:
+            self._run("read-tree", *((head,) if head else ("--empty",)))
+            yield
+        finally:
+            self._index = ""
+            folder = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                atomic.remove(folder, name)
+                atomic.remove(folder, f"{name}.lock")
+            finally:
+                os.close(folder)
+
+    def add(self, names: Sequence[str]) -> str:
+        """Take over what lies below some folders, and return the tree with it."""
+        if names:
+            self._run("add", "--all", "--", *names)
+        return self._run("write-tree").decode().strip()
+
+    def has_below(self, commit: str, name: str) -> bool:
+        """Say whether a commit has files in a folder."""
+        arguments = ("ls-tree", "-d", "--name-only", commit, "--", name)
+        return bool(commit) and bool(self._run(*arguments).strip())
+
+    def compare(self, commit: str, tree: str) -> list[FileChange]:
+        """List the files that differ between a commit, or nothing, and a tree."""
+        before = commit or self._run("hash-object", "-t", "tree", "--stdin").decode().strip()
+        raw = self._run("diff-tree", "-r", "-z", "--raw", "--no-renames", before, tree)
+        parts = raw.split(b"\0")[:-1]
+        if parts and not parts[0].startswith(b":"):
+            parts = parts[1:]  # the name of the commit
+        changes = []
+        for fields, path in zip(parts[::2], parts[1::2], strict=True):
+            old_mode, new_mode, old_blob, new_blob, _status = fields[1:].decode().split(" ")
+            changes.append(FileChange(path, (old_mode, old_blob), (new_mode, new_blob)))
+        return changes
+
+    def read_blob(self, blob: str, limit: int) -> bytes | None:
+        """Read the bytes of a file as committed; None where they are more than a limit."""
+        if int(self._run("cat-file", "-s", blob)) > limit:
+            return None
+        return self._run("cat-file", "blob", blob)
+
+    def commit(self, tree: str, head: str, message: str) -> str:
+        """Write a commit and let the branch that is checked out point to it, if it still is."""
+        parents = ("-p", head) if head else ()
+        options = () if self._has_identity() else _IDENTITY
+        commit = self._run(
+            "commit-tree", tree, *parents, "-F", "-", options=options, text=message.encode()
+        )
+        name = commit.decode().strip()
+        expected = head or "0" * len(name)
+        reason = f"looseleaf: {message.partition(chr(10))[0]}"
+        self._run("update-ref", "-m", reason, "HEAD", name, expected, options=options)
+        return name
+
+    def update_index(self, changes: Sequence[FileChange]) -> int:
+        """Bring the owner's index up to date; what the owner staged of these files stays staged.
+
+        The result is the number of files that the owner had staged.
+        """
+        raw = self._run("ls-files", "--stage", "-z", "--full-name")
+        staged = {}
+        for line in raw.split(b"\0")[:-1]:
+            fields, _, path = line.partition(b"\t")
+            mode, blob, _stage = fields.decode().split(" ")
+            staged[path] = (mode, blob)
+        lines, kept_count = [], 0
+        for change in changes:
+            entry = staged.get(change.path)
+            is_untouched = entry == change.old or (entry is None and change.kind == "added")
+            if is_untouched:
+                mode, blob = change.new
+                lines.append(f"{int(mode, 8):o} {blob}\t".encode() + change.path)
+            elif entry != change.new:
+                kept_count += 1
+        if lines:
+            self._run("update-index", "-z", "--index-info", text=b"\0".join(lines) + b"\0")
+        return kept_count
+
+    def _has_identity(self) -> bool:
+        try:
+            self._run("var", "GIT_COMMITTER_IDENT", options=("-c", "user.useConfigOnly=true"))
+        except GitFailed:
+            return False
+        return True
+
+    def _run(
+        self,
+        *arguments: str,
+        options: Sequence[str] = (),
+        text: bytes = b"",
+    ) -> bytes:
+        command = ["git", "-C", self.folder, *_OPTIONS, *options, *arguments]
+        variables = {"GIT_INDEX_FILE": self._index} if self._index else {}
+        try:
+            result = subprocess.run(
+                command,
+                input=text,
+                capture_output=True,
+                timeout=SECONDS,
+                env=environment_for_git(variables),
+                check=False,
+            )
+        except FileNotFoundError:
+            reason = "the program is not installed; install it (Debian: apt install git)"
+            raise Unavailable("git", reason) from None
+        except subprocess.TimeoutExpired:
+            raise Unavailable("git", f"it took more than {SECONDS:g} seconds") from None
+        if result.returncode:
+            raise GitFailed(arguments[0], result.stderr)
+        return result.stdout
+
+
+class GitFailed(Unavailable):
+    """Git refused a call; the message is its own."""
+
+    def __init__(self, command: str, output: bytes) -> None:
+        lines = output.decode("utf-8", "replace").strip().splitlines()
+        self.words = (lines[0] if lines else "it gave no reason")[:_MOST_WORDS]
+        super().__init__(f"git {command}", self.words)
