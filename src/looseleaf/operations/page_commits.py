@@ -89,8 +89,15 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
     commit = repository.commit(tree, head, message)
     staged = repository.update_index(changes)
     kinds = [change.kind for change in changes]
-    counts = [kinds.count(kind) for kind in ("added", "changed", "deleted")]
-    return PageCommit(commit, branch, message.partition("\n")[0], *counts, staged)
+    return PageCommit(
+        commit,
+        branch,
+        message.partition("\n")[0],
+        kinds.count("added"),
+        kinds.count("changed"),
+        kinds.count("deleted"),
+        staged,
+    )
 
 
 def _describe(
@@ -115,8 +122,10 @@ def _choose(revisions: Sequence[Revision], committed: bytes | None) -> tuple[Rev
 def _find_scope(path: str, agents: AgentList) -> Scope | None:
     """Find the page that lies at a path below the root."""
     layer, _, rest = path.partition("/")
-    if layer in ("shared", "network"):
-        return Shelf(layer).page(rest)
+    if layer == "shared":
+        return Shelf("shared").page(rest)
+    if layer == "network":
+        return Shelf("network").page(rest)
     owner, _, name = rest.partition("/")
     if layer == "users" and owner.isascii() and owner.isdigit():
         return Shelf("user", int(owner)).page(name)
