@@ -2,29 +2,36 @@
 
 The turn is a turn of a conversation like any other, saved step by step under a lease. Its request
 is the key of the step's effect: a process that continues the job goes on with the same turn and
-asks nothing that was result_ids before.
+asks nothing that was answered before. A call of a tool that was interrupted is found in the history
+of the page that it changed; where it has changed nothing yet, and changes nothing but pages, it is
+made now.
 """
 
 from __future__ import annotations
 
 import json
 
+from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import tools_for
+from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.chat.events import Called, Ended
 from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.errors import ToolMissing
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
 from looseleaf.operations.chat import model_of, run_call, step_limit
 from looseleaf.operations.prompt_assembly import build_request, compose
 from looseleaf.values import changed
+from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
 from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
 from looseleaf.workflows.step_parts import ToolExecution, TurnResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from looseleaf.catalog.context import Context
@@ -57,11 +64,17 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     start = chats.turns.begin(opening)
     if start.lease is None:
         return _read_result(context, run, start.session.id)
-    if start.new:
-        chats.turns.append(start.lease, messages[1:])
-    else:
-        _settle_calls(context, run, start)
     agent_context = changed(context, actor=request.agent.slug, surface=SOURCE, reason="", origin="")
+
+    def run_tool_call(call: ToolCall) -> Result:
+        return _run_call(agent_context, run, request, call)
+
+    saved_messages = [entry.message for entry in chats.sessions.messages(start.session.id)]
+    if len(saved_messages) < len(messages):
+        # The turn is new, or its first process died when it had saved the first message alone.
+        chats.turns.append(start.lease, messages[len(saved_messages) :])
+    for message in _settle_calls(context, run, start, saved_messages, run_tool_call):
+        chats.turns.append(start.lease, (message,))
     party = Party(
         model,
         lambda: _compose_system(context, request),
@@ -69,7 +82,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
             Offer(tool.name, tool.description, tool.parameters)
             for tool in tools_for(agent_context, request)
         ),
-        lambda call: _run_call(agent_context, run, request, call),
+        run_tool_call,
         run.settings.get("max_turns") or step_limit(context, request.agent),
         should_stop=run.is_cancelled,
     )
@@ -119,8 +132,9 @@ def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
 
 def _run_call(context: Context, run: StepRun, request: Request, call: ToolCall) -> Result:
     """Run a tool as the agent; its change of a page carries the key of the call."""
-    activity = Activity(JOB, _call_key(run, call))
-    return run_call(changed(context, activity=activity), request, call)
+    key = _call_key(run, call)
+    pages = note_changes(context.pages, run.parts.intents, key)
+    return run_call(changed(context, pages=pages, activity=Activity(JOB, key)), request, call)
 
 
 def _call_key(run: StepRun, call: ToolCall) -> str:
@@ -128,28 +142,52 @@ def _call_key(run: StepRun, call: ToolCall) -> str:
     return f"{run.effect_key}/{plain[:80]}"
 
 
-def _settle_calls(context: Context, run: StepRun, start: BegunTurn) -> None:
-    """Find calls of tools that a killed process made, and save the results it could not save.
+def _settle_calls(
+    context: Context,
+    run: StepRun,
+    start: BegunTurn,
+    messages: list[Message],
+    run_tool_call: Callable[[ToolCall], Result],
+) -> Iterator[Message]:
+    """Find calls of tools that a killed process made, and return the results it could not save.
 
-    A change of a page carries the key of its call in the history. Other calls are left without a
-    result, and the model is told that they were interrupted.
+    A call whose change is in the history was made. Another one is made now, if it changes nothing
+    but pages; else it is left without a result, and the model is told that it was interrupted.
     """
-    chats = context.parts.chats()
-    messages = [entry.message for entry in chats.sessions.messages(start.session.id)]
     result_ids = {message.call for message in messages if message.role == "tool"}
     calls = [call for message in messages for call in message.calls if call.id not in result_ids]
-    if not calls or start.lease is None:
-        return
-    keys = {_call_key(run, call): call for call in calls}
-    for scope in _changed_pages(context, run, since=start.turn.started):
-        for revision in context.parts.history.revisions(scope):
-            call = keys.pop(revision.activity_id, None)
-            if call is not None:
-                data = {"filename": scope.filename, "revision": revision.number, "changed": True}
-                envelope = {"success": True, "data": data, "tool_name": call.name}
-                text = json.dumps(envelope, ensure_ascii=False)
-                result = Message("tool", text, call=call.id, name=call.name)
-                chats.turns.append(start.lease, (result,))
+    pages = _changed_pages(context, run, since=start.turn.started) if calls else []
+    for call in calls:
+        text = _find_result(run, call, pages)
+        if text:
+            yield Message("tool", text, call=call.id, name=call.name)
+        elif _changes_pages_alone(context, call):
+            result = run_tool_call(call)
+            yield Message("tool", result.text, call=call.id, name=call.name, failed=result.failed)
+
+
+def _find_result(run: StepRun, call: ToolCall, pages: list[Scope]) -> str:
+    """Return the result of a call that has changed a page; "" where none was changed."""
+    change = run.parts.change(run, "append", origin="agent")
+    for scope in pages:
+        revision = find_effect(run.parts, scope, _call_key(run, call), change)
+        if revision is not None:
+            data = {"filename": scope.filename, "revision": revision, "changed": True}
+            envelope = {"success": True, "data": data, "tool_name": call.name}
+            return json.dumps(envelope, ensure_ascii=False)
+    return ""
+
+
+def _changes_pages_alone(context: Context, call: ToolCall) -> bool:
+    """Say whether a call that has changed no page can be made again."""
+    if call.name in MODEL_TOOLS:
+        return True
+    try:
+        operation = pick_tool(operation_tools(context), call.name).operation
+    except ToolMissing:
+        return True  # an error for the model to read, and nothing else
+    is_of_memory = bool({"memory", "daily"} & {*operation.categories})
+    return operation.read_only or (is_of_memory and not operation.destructive)
 
 
 def _changed_pages(context: Context, run: StepRun, *, since: float) -> list[Scope]:

@@ -4,11 +4,15 @@ A change carries the key of its effect in its provenance, so that the history of
 whether it was done. A process that dies after the page was replaced and before the history was
 written leaves a page whose change carries no key; therefore the hash of the new text is noted
 before the page changes. A later run finds the key or the hash, and changes nothing.
+
+The tools of a model change pages by operations, which know nothing of jobs. Their changes are noted
+by a store (`NotingStore`), so that a later run can tell whether a call has changed its page.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
+from copy import copy
 
 from looseleaf.errors import HistoryMissing
 from looseleaf.memory.provenance import JOB, Activity
@@ -19,11 +23,13 @@ from looseleaf.workflows.job import MemoryWrite
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from looseleaf.memory.history import Revision
+    from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Scope
-    from looseleaf.memory.store import Change
-    from looseleaf.workflows.step_parts import Intent
+    from looseleaf.memory.store import Change, Store, Written
+    from looseleaf.workflows.step_parts import EffectIntents, Intent
     from looseleaf.workflows.step_run import StepParts, StepRun
 
 
@@ -60,6 +66,14 @@ def edit_once(
                 revision,
                 change.operation,
             )
+
+
+def find_effect(parts: StepParts, scope: Scope, key: str, change: Change) -> int | None:
+    """Return the revision that an effect made on a page; None where it is still to be done."""
+    intent = parts.intents.find(key, scope.key)
+    if intent is not None:
+        _wait_for_writers(parts, scope, change)
+    return _find_effect(parts, scope, key, intent)
 
 
 def _wait_for_writers(parts: StepParts, scope: Scope, change: Change) -> None:
@@ -120,3 +134,37 @@ def _list_revisions(parts: StepParts, scope: Scope) -> list[Revision]:
         return parts.history.revisions(scope)
     except HistoryMissing:
         return []
+
+
+def note_changes(pages: MemoryPages, intents: EffectIntents, key: str) -> MemoryPages:
+    """Return the same pages, whose changes are noted under a key before they happen."""
+    noting_pages = copy(pages)
+    noting_pages.store_for = lambda place: NotingStore(pages.store_for(place), intents, key)
+    return noting_pages
+
+
+class NotingStore:
+    """A store whose changes are noted; everything else is that of the store behind it."""
+
+    def __init__(self, store: Store, intents: EffectIntents, key: str) -> None:
+        self._store, self._intents, self._key = store, intents, key
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self._store, name)
+
+    def write(self, scope: Scope, content: bytes, **options: Any) -> Any:  # noqa: ANN401 - as there
+        """Write a page, noted before."""
+        self._intents.note(self._key, scope.key, content_hash(content))
+        return self._store.write(scope, content, **options)
+
+    def edit(
+        self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
+    ) -> Written:
+        """Change a page, noted before."""
+
+        def edit_and_note(current: bytes | None) -> bytes:
+            content = edit(current)
+            self._intents.note(self._key, scope.key, content_hash(content))
+            return content
+
+        return self._store.edit(scope, edit_and_note, change=change)

@@ -8,9 +8,13 @@ import pytest
 
 from looseleaf.chat.session import Opening
 from looseleaf.errors import InvalidStep, ModelMissing
+from looseleaf.memory.store import Change
 from looseleaf.models.model import Message, ToolCall
 from looseleaf.values import changed
+from looseleaf.workflows.effects import note_changes
+from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.flow import QueuedPrompt
+from looseleaf.workflows.step_run import StepRun
 from looseleaf.workflows.steps.ai import MOST_CHARACTERS, create_messages
 from tests.workflows.steps.conftest import Bench, Opener, item
 
@@ -93,27 +97,81 @@ def test_a_turn_that_ended_is_not_taken_again(bench: Bench) -> None:
     assert bench.read("daily/2026/04/17.md").count("News published") == 1
 
 
-def test_a_call_of_a_killed_process_is_found_in_the_history(bench: Bench) -> None:
-    """The page was changed, and its result was not saved: the model is told, and asks no more."""
-    run = bench.step_run("ai", {"prompt": JOURNAL})
+def leave_call(bench: Bench, call: str = JOURNAL) -> StepRun:
+    """Leave a turn as a process does that dies when it has saved the call of a tool."""
+    run = bench.step_run("ai", {"prompt": call})
     chats = bench.workspace.chats()
     opening = Opening(
-        "", 1, bench.agent.id, "pipeline", Message("user", JOURNAL), "News", run.effect_key, "echo"
+        "", 1, bench.agent.id, "pipeline", Message("user", call), "News", run.effect_key, "echo"
     )
     begun = chats.turns.begin(changed(opening, source="pipeline"))
     assert begun.lease is not None
-    arguments = JOURNAL.partition("{")[1] + JOURNAL.partition("{")[2]
-    call = ToolCall("echo-1", "agent_daily_memory", arguments)
-    chats.turns.append(begun.lease, (Message("assistant", "", (call,)),))
-    change = run.parts.change(run, "append", origin="agent")
-    activity = changed(change.provenance.activity, id=f"{run.effect_key}/echo1")
-    change = changed(change, provenance=changed(change.provenance, activity=activity))
-    page = bench.agent.shelf.page("daily/2026/04/17.md")
-    bench.workspace.pages.append(page, "- News published", change=change)
+    tool, _, arguments = call.removeprefix("/call ").partition(" ")
+    calls = (ToolCall("echo-1", tool, arguments),)
+    chats.turns.append(begun.lease, (Message("assistant", "", calls),))
     bench.clock.advance(seconds=3600)  # the lease of the dead process is over
+    return run
+
+
+def call_change(run: StepRun, key: str) -> Change:
+    """Make the change of a call of a tool."""
+    change = run.parts.change(run, "append", origin="agent")
+    activity = changed(change.provenance.activity, id=key)
+    return changed(change, provenance=changed(change.provenance, activity=activity))
+
+
+def test_a_call_of_a_killed_process_is_found_in_the_history(bench: Bench) -> None:
+    """The page was changed, and its result was not saved: the model is told, and asks no more."""
+    run = leave_call(bench)
+    page = bench.agent.shelf.page("daily/2026/04/17.md")
+    change = call_change(run, f"{run.effect_key}/echo1")
+    bench.workspace.pages.append(page, "- News published", change=change)
     outcome = bench.run("ai", {"prompt": JOURNAL})
     assert bench.read("daily/2026/04/17.md").count("News published") == 1
     assert outcome.packets[1].data["success"] is True
+    assert len(outcome.writes) == 1
+
+
+def test_a_call_of_a_killed_process_is_found_by_its_intent(bench: Bench) -> None:
+    """The process died after the page was replaced and before the history had the change."""
+    run = leave_call(bench)
+    page = bench.agent.shelf.page("daily/2026/04/17.md")
+    pages = note_changes(bench.workspace.pages, bench.intents, f"{run.effect_key}/echo1")
+    pages.append(page, "- News published", change=call_change(run, "another key"))
+    outcome = bench.run("ai", {"prompt": JOURNAL})
+    assert bench.read("daily/2026/04/17.md").count("News published") == 1
+    assert len(outcome.writes) == 1
+
+
+def test_a_call_that_was_never_made_is_made_now(bench: Bench) -> None:
+    """The process died between the answer of the model and the tool, with an intent or without."""
+    run = leave_call(bench)
+    page = bench.agent.shelf.page("daily/2026/04/17.md")
+    bench.intents.note(f"{run.effect_key}/echo1", page.key, "the hash of a text nobody wrote")
+    outcome = bench.run("ai", {"prompt": JOURNAL})
+    assert bench.read("daily/2026/04/17.md").count("News published") == 1
+    assert len(outcome.writes) == 1
+    again = bench.run("ai", {"prompt": JOURNAL})
+    assert again.writes == outcome.writes
+
+
+def test_a_call_with_another_effect_is_not_made_again(bench: Bench) -> None:
+    """Nobody knows whether the process that died has made it: the model is told so."""
+    call = '/call execute_workflow {"flow": "daily"}'
+    leave_call(bench, call)
+    outcome = bench.run("ai", {"prompt": call})
+    assert outcome.packets[1].data["success"] is False
+    assert bench.workspace.workflow_jobs().jobs.list(JobFilter())[1] == 0
+
+
+def test_a_turn_of_which_only_the_first_message_was_saved_gets_the_rest(bench: Bench) -> None:
+    """The prompt follows the packets in a second message."""
+    run = bench.step_run("ai", {"prompt": JOURNAL}, (item("source"),))
+    first = create_messages(run.packets, JOURNAL)[0]
+    opening = Opening("", 1, bench.agent.id, "pipeline", first, "News", run.effect_key, "echo")
+    assert bench.workspace.chats().turns.begin(changed(opening, source="pipeline")).lease
+    bench.clock.advance(seconds=3600)
+    outcome = bench.run("ai", {"prompt": JOURNAL}, item("source"))
     assert len(outcome.writes) == 1
 
 
