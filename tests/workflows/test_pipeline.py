@@ -47,5 +47,5 @@ def test_a_step_is_found_by_its_id() -> None:
 
 def test_a_step_without_a_label_is_called_by_its_type() -> None:
     """In words."""
-    assert [step.title for step in NEWS.steps] == ["Feed", "Ai"]
+    assert [step.title for step in NEWS.steps] == ["Feed", "AI"]
     assert Step("gate", "webhook_gate").title == "Webhook gate"

@@ -17,7 +17,7 @@ NEWS = Pipeline(4, "news", "News", 1, 1, "Write.", ("a.md",), steps=STEPS)
 def test_the_first_ai_step_asks_unless_another_is_named() -> None:
     """Steps are called by their labels."""
     part = pipeline_part(NEWS)
-    assert part.steps == ("Feed (input)", "Write (ai)", "Ai (ai)")
+    assert part.steps == ("Feed (input)", "Write (ai)", "AI (ai)")
     assert (part.step, pipeline_part(NEWS, "check").step) == (1, 2)
     assert (part.system_prompt, part.memory_files) == ("Write.", ("a.md",))
     assert pipeline_part(Pipeline(1, "x", "X", 1, 1)).step is None

@@ -25,7 +25,8 @@ class Step:
     @property
     def title(self) -> str:
         """The label for people; without one, the type in words."""
-        return self.label or self.type.replace("_", " ").capitalize()
+        words = self.type.replace("_", " ").replace("-", " ").capitalize()
+        return self.label or ("AI" if self.type == "ai" else words)
 
 
 @value

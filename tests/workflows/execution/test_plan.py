@@ -43,7 +43,7 @@ def test_the_job_of_a_flow_names_both_and_its_steps() -> None:
     assert (job.agent_id, job.model, job.idempotency_key) == (7, "echo", "k")
     assert [(step.id, step.type, step.label) for step in job.steps] == [
         ("a", "input", "Read"),
-        ("b", "ai", "Ai"),
+        ("b", "ai", "AI"),
     ]
 
 

@@ -24,7 +24,7 @@ def test_a_pipeline_is_made_and_edited_without_javascript(house: Site, open_tab:
     page.get_by_label("Type").select_option("ai")
     page.get_by_role("button", name="Save the steps").click()
     row = page.locator("ol.step-row").first.locator("li")
-    assert [text.split("\n")[0] for text in row.all_inner_texts()] == ["Albums input", "Ai ai"]
+    assert [text.split("\n")[0] for text in row.all_inner_texts()] == ["Albums input", "AI ai"]
     page.get_by_label("strategy.md", exact=True).check()
     assert page.get_by_label("SOUL.md").count() == 0
     page.get_by_role("button", name="Save the memory").click()
