@@ -28,6 +28,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "bundles/importers/systems/test_datamachine.py",
         "The values of the contract; every importer gives them.",
     ),
+    "bundles/importers/folder_export.py": (
+        "operations/test_page_export.py",
+        "Pages are written to folders there.",
+    ),
     "bundles/importers/journal_pages.py": (
         "bundles/importers/systems/test_nanobot.py",
         "Logs become days of the journal there.",

@@ -27,6 +27,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
+    │   ├── InvalidExport               a folder or file that pages cannot be exported to
     │   ├── InvalidImport               a source of an import that cannot be read as one
     │   ├── InvalidSource               a feed or document that has no items one could read
     │   ├── InvalidTask                 a system task that could not run
@@ -256,6 +257,12 @@ class InvalidWorkflow(_InvalidThing):
 
     code = "invalid_workflow"
     template = "The {name} cannot be saved: {why}."
+
+
+class InvalidExport(Invalid):
+    """A folder or file that pages cannot be exported to; nothing was written."""
+
+    code = "invalid_export"
 
 
 class InvalidImport(Invalid):
@@ -739,12 +746,9 @@ class FolderRefused(Refused):
 
     code = "folder_refused"
 
-    def __init__(self, path: str, setting: str) -> None:
-        self.path, self.setting = path, setting
-        super().__init__(
-            f"{path} is not read: it is not below a folder of the setting {setting}. The operator "
-            f"adds the folder to {setting} in looseleaf.toml, or runs the command on the server."
-        )
+    def __init__(self, path: str, why: str) -> None:
+        self.path, self.why = path, why
+        super().__init__(f"{path} is not touched: {why}.")
 
 
 class Protected(Refused):

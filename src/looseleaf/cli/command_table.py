@@ -30,6 +30,8 @@ MEMORY = {
     "purge": Entry("commands.history", "purge", "Remove one prior version for good."),
     "lint": Entry("commands.lint", "lint", "Find problems in pages, and mend them."),
     "prune": Entry("commands.history", "prune", "Drop the versions that need not be kept."),
+    "export": Entry("commands.page_export", "export", "Write the pages as files to a folder."),
+    "publish": Entry("commands.page_export", "publish", "Put memory into AGENTS.md or CLAUDE.md."),
 }
 DAILY = {
     "list": Entry("commands.daily", "list_days", "List the days that have a page, newest first."),

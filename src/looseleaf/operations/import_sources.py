@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
 
 _ADDRESSES = ("https://", "http://")
+_NOT_ALLOWED = (
+    "it is not below a folder of the setting import_folders; the operator adds the folder there, "
+    "in looseleaf.toml, or runs the command on the server"
+)
 
 
 @value
@@ -41,7 +45,7 @@ def open_folder(context: Context, path: str) -> SourceFolder:
     """Open a folder of this machine; over a network only below those that the operator names."""
     real_path = os.path.realpath(path)
     if not context.principal.is_local and not _is_allowed(context, real_path):
-        raise FolderRefused(path, "import_folders")
+        raise FolderRefused(path, _NOT_ALLOWED)
     workspace = os.path.realpath(context.settings.root)
     if os.path.commonpath((real_path, workspace)) in (real_path, workspace):
         raise InvalidImport(

@@ -57,7 +57,7 @@ def agent_for(
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
     """Make the text of a generated page as it should be now; "" where no section says anything."""
     folder = project_folder(sources.settings, file)
-    return sources.sections().generate(file.filename, _compose_context(sources, agent, folder))
+    return sources.sections().generate(file.filename, compose_context(sources, agent, folder))
 
 
 def project_folder(settings: Settings, file: RegisteredFile) -> str:
@@ -66,9 +66,9 @@ def project_folder(settings: Settings, file: RegisteredFile) -> str:
     return os.path.realpath(os.path.join(settings.root, folder))
 
 
-def _compose_context(
-    sources: TextSources, agent: AgentRecord | None, folder: str
-) -> ComposeContext:
+def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str) -> ComposeContext:
+    """Give the context of generated sections whose paths start from a folder."""
+
     def scope(filename: str) -> Scope | None:
         # A composed page is one more way into a prompt, so the agent's policy holds here too.
         if agent is None or not decide(filename, policy=agent.configuration.memory_policy).allowed:

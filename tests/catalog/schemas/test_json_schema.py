@@ -155,6 +155,8 @@ CALLS: list[Call] = [
             }
         },
     ),
+    ("looseleaf/export-pages", {"folder": "{target}"}),
+    ("looseleaf/export-block", {"path": "{block}"}),
     ("looseleaf/list-import-sources", {}),
     ("looseleaf/detect-import", {"path": "{source}"}),
     ("looseleaf/preview-import", {"path": "{source}"}),
@@ -272,7 +274,9 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
     workspace = Workspace.open(tmp_path)
     context = workspace.context
     source = write_tree(tmp_path.parent / f"{tmp_path.name}-source", OPENCLAW)
-    known: dict[str, Any] = {"source": str(source)}
+    target = tmp_path.parent / f"{tmp_path.name}-target"
+    known: dict[str, Any] = {"source": str(source), "target": str(target)}
+    known["block"] = f"{target}/CLAUDE.md"
     for name, given in CALLS:
         filled = {
             key: known[one[1:-1]] if isinstance(one, str) and one[:1] == "{" else one
