@@ -15,7 +15,7 @@ from looseleaf.values import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from looseleaf.catalog.context import Context
     from looseleaf.errors import LooseleafError
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 
 AGENT, WORKSPACE = SECTIONS = ("agent", "workspace")
 BASE = "/admin"
+
+
+@value
+class UploadedFile:
+    """The file of a form: its name as the browser gives it, and its content to read in parts."""
+
+    name: str
+    content: BinaryIO
 
 
 @value
@@ -36,6 +44,7 @@ class Visit:
     form: Mapping[str, str]
     base: str = ""  # the address of the server, as the browser has it
     problem: LooseleafError | None = None  # why the form was refused; the view shows it again
+    file: UploadedFile | None = None  # of a page that takes files
 
     def run(self, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - as the operation gives
         """Run an operation as the one who is signed in; the admin site has no right of its own."""
@@ -90,6 +99,7 @@ class AdminPage:
     parent: str = ""  # the page whose entry is marked while this one is shown
     templates: str = ""  # the folder of its templates, which may extend "frame.html"
     owner: str = ""
+    takes_file: bool = False  # whether its form may bring a file, as multipart/form-data
 
     @property
     def path(self) -> str:
@@ -119,6 +129,7 @@ class AdminPages(NamedRegistry):
         parent: str = "",
         templates: str = "",
         owner: str = "",
+        takes_file: bool = False,
     ) -> AdminPage:
         """Add a page, or refuse one whose name or address is taken."""
         self._refuse_if_frozen(name)
@@ -139,6 +150,7 @@ class AdminPages(NamedRegistry):
             parent,
             templates,
             owner or OWNER,
+            takes_file,
         )
         self._entries[name] = page
         return page

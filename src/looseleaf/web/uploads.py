@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from looseleaf.catalog.context import Context
+    from looseleaf.operations.workflow_files import WorkflowFile
 
 UPLOAD = "datamachine/upload-flow-file"
 FORM = "multipart/form-data"
@@ -64,26 +65,27 @@ async def upload_file(request: Request) -> Response:
             )
             raise Problem(400, "invalid_argument", message)
         target = {"file": name, "flow_step_id": step, **place}
-        work = partial(store_upload, context, target, upload)
+        work = partial(store_upload, context, target, upload.file)
         with plugin_errors(UPLOAD, target):
             stored = await workers_of(request).run(context, operation, target, work)
     finally:
         await upload.close()
-    return answer({"files": [stored]})
+    return answer({"files": [to_json_value(stored)]})
 
 
-def store_upload(context: Context, target: dict[str, Any], upload: UploadFile) -> Any:  # noqa: ANN401 - JSON
+def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) -> WorkflowFile:
     """Store an upload under the permission of the operation, and record it in the audit."""
     operation = find_operation(context, UPLOAD)
     acting = context.during(operation.permission)
+    place = (target.get("flow_step_id", ""), target.get("flow"), target.get("pipeline"))
     try:
-        folder = find_folder(acting, target["flow_step_id"], target["flow"], target["pipeline"])
-        stored = receive_file(acting, folder, target["file"], _parts(upload))
+        folder = find_folder(acting, *place)
+        stored = receive_file(acting, folder, target["file"], _parts(content))
     except Forbidden as refusal:
         dispatch.record(acting, operation, target, refusal)
         raise
     dispatch.record(acting, operation, target)
-    return to_json_value(stored)
+    return stored
 
 
 async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
@@ -125,6 +127,6 @@ async def _bounded(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
         yield part
 
 
-def _parts(upload: UploadFile) -> Iterator[bytes]:
-    while part := upload.file.read(_PART_BYTES):
+def _parts(content: BinaryIO) -> Iterator[bytes]:
+    while part := content.read(_PART_BYTES):
         yield part

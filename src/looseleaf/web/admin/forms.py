@@ -9,8 +9,11 @@ from looseleaf.web.http.authentication import FORM_PROOF, session_cookie
 from looseleaf.web.http.bodies import FORM, media_type
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.rest.calls import authenticator_of, body_of
+from looseleaf.web.uploads import FORM as FILE_FORM
+from looseleaf.web.uploads import read_form as read_file_form
 
 if TYPE_CHECKING:
+    from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
 SURFACE = "admin"
@@ -25,6 +28,19 @@ async def read_form(request: Request) -> dict[str, str]:
     form = parse_form(await body_of(request))
     request.scope[FORM_PROOF] = form.pop("csrf", "")
     return form
+
+
+def has_file(request: Request) -> bool:
+    """Say whether the form of a request brings a file."""
+    return request.headers.get("content-type", "").lower().startswith(FILE_FORM)
+
+
+async def read_form_with_file(request: Request) -> tuple[dict[str, str], UploadFile]:
+    """Read a form with one file, which is on disk as it arrives; the token counts as elsewhere."""
+    authenticator_of(request).authentication.session(session_cookie(request))
+    upload, form = await read_file_form(request)
+    request.scope[FORM_PROOF] = form.pop("csrf", "")
+    return form, upload
 
 
 def parse_form(body: bytes) -> dict[str, str]:

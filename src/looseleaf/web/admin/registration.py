@@ -69,11 +69,11 @@ def _register_workflows(site: AdminPages) -> None:
     )  # fmt: skip
     site.register(
         "pipeline", "agents/{agent}/pipelines/{pipeline}", pipelines.show_pipeline,
-        submit=pipelines.change_pipeline, section=AGENT, parent="pipelines",
+        submit=pipelines.change_pipeline, section=AGENT, parent="pipelines", takes_file=True,
     )  # fmt: skip
     site.register(
         "flow", "agents/{agent}/flows/{flow}", flows.show_flow, submit=flows.change_flow,
-        section=AGENT, parent="pipelines",
+        section=AGENT, parent="pipelines", takes_file=True,
     )  # fmt: skip
     _register_jobs(site)
 

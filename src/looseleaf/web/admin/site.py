@@ -12,11 +12,19 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from looseleaf.errors import LooseleafError, Unauthenticated
-from looseleaf.plugins.admin_pages import BASE, AdminPages, Document, Download, Redirect, Visit
+from looseleaf.plugins.admin_pages import (
+    BASE,
+    AdminPages,
+    Document,
+    Download,
+    Redirect,
+    UploadedFile,
+    Visit,
+)
 from looseleaf.values import changed
 from looseleaf.web.admin import static_files
 from looseleaf.web.admin.content_policy import POLICY
-from looseleaf.web.admin.forms import SURFACE, read_form
+from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
 from looseleaf.web.admin.frame import build_frame
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.admin.templating import open_templates, template_name
@@ -96,15 +104,31 @@ class AdminSite:
         """Take a form; where it is refused, show it again with the reason and what was typed."""
         if page.submit is None:
             raise HTTPException(405, headers={"allow": "GET, HEAD"})
-        form = await read_form(request)
+        if page.takes_file and has_file(request):
+            form, upload = await read_form_with_file(request)
+            try:
+                file = UploadedFile(upload.filename or "", upload.file)
+                return await self._take_form(page, request, form, file)
+            finally:
+                await upload.close()
+        return await self._take_form(page, request, await read_form(request))
+
+    async def _take_form(
+        self,
+        page: AdminPage,
+        request: Request,
+        form: Mapping[str, str],
+        file: UploadedFile | None = None,
+    ) -> Response:
         visit = _visit(request, authenticator_of(request).context(request, SURFACE), form)
-        workers = workers_of(request)
+        visit, workers = changed(visit, file=file), workers_of(request)
+        submit = page.submit or page.view
         try:
-            return await workers.write(partial(self._render, page, page.submit, visit, request))
+            return await workers.write(partial(self._render, page, submit, visit, request))
         except Unauthenticated:
             raise
         except LooseleafError as error:
-            second_visit = changed(visit, problem=error)
+            second_visit = changed(visit, problem=error, file=None)
             response = await workers.write(
                 partial(self._render, page, page.view, second_visit, request)
             )

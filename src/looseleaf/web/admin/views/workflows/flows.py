@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.web.admin.views.workflows.files import build_file_form, store_file
 from looseleaf.web.admin.views.workflows.job_rows import job_address
 from looseleaf.web.admin.views.workflows.jobs import list_recent_jobs
 from looseleaf.web.admin.views.workflows.pipelines import (
-    MOST,
     describe_slice,
     format_json,
     may_change,
@@ -40,6 +40,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
     flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
     pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
     runs, run_count = list_recent_jobs(visit, flow.id)
+    command = f"looseleaf flows files {pipeline.slug}/{flow.slug} --add PATH"
     data = {
         "agent": agent,
         "flow": flow,
@@ -54,7 +55,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
             step.id: format_json(flow.step_settings.get(step.id, {})) for step in pipeline.steps
         },
         "choices": memory_choices(visit, agent.slug, flow.memory_files),
-        "files": visit.run("datamachine/list-flow-files", flow=flow.id)[:MOST],
+        "files": build_file_form(visit, "flow", flow.id, command),
         "slice": describe_slice(visit, flow=flow.id),
         "may_change": may_change(visit, agent),
     }
@@ -89,6 +90,8 @@ def change_flow(visit: Visit) -> Document | Redirect:
         settings = {key: read_json(text, key) for key, text in typed.items() if text.strip()}
         visit.run("looseleaf/update-flow", **update, step_settings=settings)
         return Redirect(address, "The settings are saved.")
+    if action == "upload":
+        return Redirect(f"{address}#files", store_file(visit, "flow", flow.id))
     if action == "delete-file":
         name = form.get("name", "")
         visit.run("datamachine/delete-flow-file", flow=flow.id, file=name)

@@ -10,6 +10,7 @@ from looseleaf.access.principals import find_requirement
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.web.admin.prompt_rules import INJECTED, candidate_name, describe_rule
+from looseleaf.web.admin.views.workflows.files import build_file_form, store_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import Visit
     from looseleaf.workflows.documents import PipelineDocument
 
-MOST = 200  # pipelines, flows or files on one page
+MOST = 200  # pipelines or flows on one page
 FILE = "file:"  # and the name of a page: a box of the memory picker
 WORKFLOW_DIRECTIVES = (
     "pipeline-memory-files",
@@ -59,7 +60,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
     pipeline: PipelineDocument = visit.run(
         "looseleaf/show-pipeline", pipeline=visit.parameters["pipeline"]
     )
-    files = visit.run("datamachine/list-flow-files", pipeline=pipeline.id)
+    command = f"looseleaf pipelines files {pipeline.slug} --add PATH"
     data = {
         "agent": agent,
         "pipeline": pipeline,
@@ -67,7 +68,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
         "types": visit.context.parts.step_types().all(),
         "choices": memory_choices(visit, agent.slug, pipeline.memory_files),
         "flows": visit.run("looseleaf/list-flows", pipeline=pipeline.id)[:MOST],
-        "files": files[:MOST],
+        "files": build_file_form(visit, "pipeline", pipeline.id, command),
         "slice": describe_slice(visit, pipeline=pipeline.id),
         "may_change": may_change(visit, agent),
     }
@@ -93,6 +94,8 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
     if action == "memory":
         visit.run("looseleaf/update-pipeline", **update, memory_files=read_choices(form))
         return Redirect(address, "The memory is saved. The prompt beside it follows from it.")
+    if action == "upload":
+        return Redirect(f"{address}#files", store_file(visit, "pipeline", pipeline.id))
     if action == "delete-file":
         name = form.get("name", "")
         visit.run("datamachine/delete-flow-file", pipeline=pipeline.id, file=name)
