@@ -81,3 +81,34 @@ def test_the_agent_is_that_of_the_pipeline(house: Workspace) -> None:
         explain_prompt(context, "pipeline", pipeline="other", flow="news/morning")
     with pytest.raises(InvalidWorkflow, match="no step"):
         explain_prompt(context, "pipeline", pipeline="news", step="ai")
+
+
+def compare(workspace: Workspace, **sides: object) -> dict[str, str]:
+    """Compare two prompts, and give the kind of difference of each part."""
+    comparison = invoke(workspace.context, "looseleaf/diff-prompts", {"mode": "pipeline", **sides})
+    return {entry["name"]: entry["kind"] for entry in comparison["differences"]}
+
+
+def test_two_workflows_are_compared(house: Workspace) -> None:
+    """A pipeline with its flow, with none, and with itself."""
+    with_flow = compare(house, pipeline="news", other={"flow": "morning"})
+    assert with_flow["morning.md"] == "added"
+    assert with_flow["content-strategy.md"] == "same"
+    with_none = compare(house, flow="morning", other={"pipeline": ""})
+    assert with_none["morning.md"] == with_none["content-strategy.md"] == "removed"
+    assert set(compare(house, flow="morning").values()) == {"same"}
+    in_chat = compare(house, flow="morning", other={"mode": "chat"})
+    assert in_chat["morning.md"] == "removed"
+
+
+def test_a_side_with_a_workflow_is_in_the_mode_pipeline(house: Workspace) -> None:
+    """Unless it says another one; the agent is that of the workflow."""
+    arguments = {"mode": "chat", "other": {"flow": "morning"}}
+    comparison = invoke(house.context, "looseleaf/diff-prompts", arguments)
+    kinds = {entry["name"]: entry["kind"] for entry in comparison["differences"]}
+    assert kinds["morning.md"] == "added"
+    house.agents.create("bob")
+    other_agent = compare(house, flow="morning", other={"agent": "bob"})
+    assert other_agent["morning.md"] == "removed"
+    with pytest.raises(InvalidArgument, match="another agent"):
+        compare(house, agent="ada", other={"agent": "bob", "flow": "morning"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.agents.budget import Budget
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.operations.prompt_assembly import (
     assemble,
@@ -12,7 +13,7 @@ from looseleaf.operations.prompt_assembly import (
     fit_to,
     host_limit,
 )
-from looseleaf.operations.workflow_slice import Workflow, select_workflow
+from looseleaf.operations.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
 from looseleaf.prompt.documents import (
     AnthropicPrompt,
     HookDocument,
@@ -33,14 +34,27 @@ class Side:
     """One side of a comparison; what is not said is as on the other side.
 
     Fields:
-        mode: The kind of request on this side; without it, the mode of the other side.
+        mode: The kind of request on this side; without it, pipeline where this side names a
+            workflow, else the mode of the other side.
         agent: The agent on this side, by id or slug; without it, the agent of the other side.
         as_of: The UTC time of this side, such as 2026-04-17; without it, now.
+        pipeline: The pipeline on this side, by id, slug, or agent/slug; "" for none. Without
+            pipeline and flow, the workflow of the other side, where the agent is the same.
+        flow: The flow on this side, by id, slug, or pipeline/slug.
+        step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
 
     mode: str = ""
     agent: str | int | None = None
     as_of: str = ""
+    pipeline: str | int | None = None
+    flow: str | int | None = None
+    step: str = ""
+
+    @property
+    def names_workflow(self) -> bool:
+        """Whether this side has a workflow of its own."""
+        return self.pipeline not in (None, "") or self.flow is not None
 
 
 @value
@@ -182,21 +196,44 @@ def diff_prompts(
     *,
     where: Where = HERE,
     as_of: str = "",
+    pipeline: str | int | None = None,
+    flow: str | int | None = None,
+    step: str = "",
     other: Side = Side(),  # noqa: B008 - a frozen value
 ) -> Comparison:
-    """Compare two prompts (of two times, agents or modes) and name the first byte that differs.
+    """Compare two prompts (of two times, agents, modes or workflows) and name the first difference.
 
     Arguments:
         mode: The kind of request on the first side: chat, pipeline, system or a mode of your own.
         as_of: The UTC time of the first side, such as 2026-04-17; without it, now.
+        pipeline: The pipeline on the first side, by id, slug, or agent/slug; without it, the
+            pipeline of the flow.
+        flow: The flow on the first side, by id, slug, or pipeline/slug.
+        step: The id of the step that asks on the first side; without it, the first AI step.
         other: The second side: only what differs from the first side is named in it.
     """
     from looseleaf.prompt.compare import compare_prompts
 
-    before = assemble(context, mode, where=where, as_of=as_of)
-    agent = other.agent if other.agent is not None else where.agent
-    after = assemble(context, other.mode or mode, where=Where(agent, where.user), as_of=other.as_of)
+    workflow = Workflow(pipeline, flow, step)
+    place, fields = select_workflow(context, where, workflow)
+    before = assemble(context, mode, where=place, as_of=as_of, **fields)
+    other_workflow = _other_workflow(context, other, workflow, before.request.agent.id)
+    other_place = Where(other.agent if other.agent is not None else where.agent, where.user)
+    if other.agent is None and not other_workflow.is_named:
+        other_place = changed(other_place, agent=before.request.agent.id)
+    other_place, fields = select_workflow(context, other_place, other_workflow)
+    other_mode = other.mode or ("pipeline" if other.names_workflow else mode)
+    after = assemble(context, other_mode, where=other_place, as_of=other.as_of, **fields)
     return compare_prompts(before, after, context.parts.chain().tokenizer)
+
+
+def _other_workflow(context: Context, other: Side, workflow: Workflow, agent_id: int) -> Workflow:
+    """Find the workflow of the second side: its own, or that of the first for the same agent."""
+    if other.names_workflow or other.pipeline == "":
+        return Workflow(other.pipeline, other.flow, other.step)
+    if other.agent is not None and agent_of(context, other.agent).id != agent_id:
+        return NO_WORKFLOW
+    return changed(workflow, step=other.step or workflow.step)
 
 
 @operation("looseleaf/check-prompt", permission="read", categories=("prompt",), read_only=True)

@@ -25,8 +25,11 @@ class Workflow:
 
     @property
     def is_named(self) -> bool:
-        """Whether there is a workflow."""
-        return self.pipeline is not None or self.flow is not None
+        """Whether there is a workflow; the name "" is that of none."""
+        return self.pipeline not in (None, "") or self.flow is not None
+
+
+NO_WORKFLOW = Workflow()
 
 
 def select_workflow(
@@ -38,7 +41,7 @@ def select_workflow(
     from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
 
     flow = find_flow(context, workflow.flow) if workflow.flow is not None else None
-    if workflow.pipeline is not None:
+    if workflow.pipeline is not None and workflow.pipeline != "":
         pipeline = find_pipeline(context, workflow.pipeline)
     else:
         pipeline = find_pipeline(context, flow.pipeline_id if flow is not None else 0)

@@ -72,6 +72,22 @@ def test_diff_names_the_first_byte_that_differs(run: Run) -> None:
     assert run("prompt", "diff", "--agent", "main", "--as-of", "3").code == 2
 
 
+def test_diff_compares_workflows(run: Run) -> None:
+    """A pipeline with its flow, and with none; a flow is a prompt in the mode pipeline."""
+    assert run("memory", "write", "morning.md", "--page", "Coffee first.").code == 0
+    assert run("pipelines", "create", "News", "--prompt", "Write the news.").code == 0
+    assert run("flows", "create", "news", "Morning", "--memory-file", "morning.md").code == 0
+    assert run("prompt", "diff", "--flow", "morning").text.startswith("The prompts are the same")
+    shown = run("prompt", "diff", "--pipeline", "news", "--to-flow", "morning").text
+    assert "added" in shown
+    assert "morning.md" in shown
+    none = run("prompt", "diff", "--flow", "morning", "--to-pipeline", "").text
+    assert "removed" in none
+    in_chat = run("prompt", "diff", "--to-flow", "morning", "--format", "json").json
+    assert "added" in {one["kind"] for one in in_chat["differences"] if one["name"] == "morning.md"}
+    assert run("prompt", "diff", "--flow", "morning", "--to-pipeline", "gone").code == 3
+
+
 def test_explain_fits_a_terminal(run: Run) -> None:
     """What decides stands within eighty columns; who changed a page may be shortened."""
     for line in run("prompt", "explain").text.splitlines():

@@ -229,16 +229,21 @@ def _prefix(prefix: Prefix) -> str:
     "looseleaf prompt diff --as-of 2026-04-16",
     "looseleaf prompt diff --agent ada --to-agent bob",
     "looseleaf prompt diff --mode chat --to-mode pipeline",
+    "looseleaf prompt diff --pipeline daily-music-news --to-flow daily-music-news/morning",
 )
 @mode_option
 @as_of_option
+@workflow_options
 @click.option("--to-mode", default="", metavar="MODE", help="Compare with this mode.")
 @click.option(
     "--to-agent", metavar="ID|SLUG", help="With this agent.", shell_complete=complete_agents
 )
 @click.option("--to-as-of", default="", metavar="TIME", help="With the pages at this time.")
+@click.option("--to-pipeline", metavar="PIPELINE", help='With this pipeline; "" for none.')
+@click.option("--to-flow", metavar="FLOW", help="With this flow.")
+@click.option("--to-step", default="", metavar="ID", help="With this step; else the first ai.")
 @shared_options(*OWNER_OPTIONS, "format")
-def diff(
+def diff(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
     mode: str | None,
@@ -246,17 +251,23 @@ def diff(
     to_mode: str,
     to_agent: str | None,
     to_as_of: str,
+    to_pipeline: str | None,
+    to_flow: str | None,
+    to_step: str,
+    **workflow: Any,  # noqa: ANN401 - the options of a workflow
 ) -> None:
     """Compare two prompts and name the first byte that differs.
 
-    Of two times, agents or modes. Up to that byte a provider's cache can be used again.
+    Of two times, agents, modes, pipelines or flows. Up to that byte a provider's cache can be used
+    again.
     """
     comparison = operations.diff_prompts(
         options.open(),
-        "chat" if mode is None else mode,
+        select_mode(mode, workflow),
         where=options.where,
         as_of=as_of,
-        other=operations.Side(to_mode, to_agent, to_as_of),
+        **workflow,
+        other=operations.Side(to_mode, to_agent, to_as_of, to_pipeline, to_flow, to_step),
     )
     if options.json:
         differences = [as_dict(difference) for difference in comparison.differences]

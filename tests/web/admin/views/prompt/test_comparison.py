@@ -61,3 +61,23 @@ def test_another_agent_needs_its_own_right(house: Site) -> None:
     answer = browser.get(f"{COMPARE}?other_agent=wiki-builder")
     assert "Zebra" not in answer.text
     assert 'role="alert"' in answer.text
+
+
+def test_two_workflows_are_compared_without_javascript(house: Site, open_tab: OpenTab) -> None:
+    """Chosen from a list on each side."""
+    page_text = {"file": "morning.md", "agent": "ada", "content": "Coffee first.\n"}
+    house.run("datamachine/write-agent-file", **page_text)
+    house.run("looseleaf/update-flow", flow=1, memory_files=["morning.md"])
+    page = open_tab(house, java_script_enabled=False).open(f"{COMPARE}?other_mode=chat")
+    page.locator("[name=workflow]").select_option("1")
+    page.locator("[name=other_workflow]").select_option("1.1")
+    page.get_by_role("button", name="Compare").click()
+    row = page.locator("tr", has_text="morning.md")
+    assert "only right" in row.inner_text()
+    assert "ada, Daily Music News: Morning edition, now" in page.locator(".comparison").inner_text()
+    page.locator("[name=other_workflow]").select_option("1")
+    page.get_by_role("button", name="Compare").click()
+    assert "Both prompts are the same" in page.content()
+    page.locator("[name=other_workflow]").select_option("")
+    page.get_by_role("button", name="Compare").click()
+    assert "only left" in page.locator("tr", has_text="content-strategy.md").inner_text()

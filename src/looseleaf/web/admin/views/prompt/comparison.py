@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.memory.text.word_diff import diff_words
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.values import value
+from looseleaf.values import changed, value
 from looseleaf.web.admin.prompt_rules import INJECTED, NAMES, ORDINARY, describe_rule
-from looseleaf.web.admin.views.prompt.blocks import MODES, prompt_mode
+from looseleaf.web.admin.views.prompt.blocks import (
+    MODES,
+    PIPELINE,
+    list_workflows,
+    parse_workflow,
+    prompt_mode,
+)
 
 if TYPE_CHECKING:
     from looseleaf.memory.text.word_diff import WordDiff
@@ -30,15 +36,24 @@ class Side:
     agent: str
     mode: str
     as_of: str
+    workflow: str = ""  # a pipeline, or a pipeline and a flow, as `list_workflows` gives them
+    workflow_name: str = ""
 
     @property
     def title(self) -> str:
         """The side in words."""
-        return f"{self.agent}, {self.mode}, {self.as_of or 'now'}"
+        parts = (self.agent, self.workflow_name or self.mode, self.as_of or "now")
+        return ", ".join(parts)
 
-    def place(self) -> dict[str, str]:
+    def place(self) -> dict[str, Any]:
         """Give the side as arguments of an operation."""
-        return {"agent": self.agent, "mode": self.mode, "as_of": self.as_of}
+        place = {"agent": self.agent, "mode": self.mode, "as_of": self.as_of}
+        return {**place, **parse_workflow(self.workflow)}
+
+    def other_place(self) -> dict[str, Any]:
+        """Give the side as the other one of a comparison; "" says that it has no workflow."""
+        place = self.place()
+        return place if self.workflow else {**place, "pipeline": ""}
 
 
 @value
@@ -57,12 +72,17 @@ def compare_prompts(visit: Visit) -> Document | Redirect:
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     first, second = _sides(visit, agent.slug)
     agents = visit.run("looseleaf/list-agents")[:MOST_AGENTS]
+    workflows = _list_workflows(visit, first, second)
+    first, second = (
+        changed(side, workflow_name=workflows.get(side.workflow, "")) for side in (first, second)
+    )
     data: dict[str, object] = {
         "agent": agent,
         "left": first,
         "right": second,
         "modes": MODES,
         "agents": [record.slug for record in agents],
+        "workflows": list(workflows.items()),
         "refusal": "",
         "most_lines": MOST_LINES,
     }
@@ -77,23 +97,40 @@ def _sides(visit: Visit, agent: str) -> tuple[Side, Side]:
     query = visit.query
     mode = prompt_mode(query.get("mode", ""))
     yesterday = format_date(visit.context.clock() - DAY_SECONDS)
-    is_fresh = not {"as_of", "other_mode", "other_agent", "other_as_of"} & set(query)
+    other_fields = {"other_mode", "other_agent", "other_as_of", "other_workflow"}
+    is_fresh = not {"as_of", *other_fields} & set(query)
+    workflow = query.get("workflow", "").strip()
+    other_workflow = workflow if is_fresh else query.get("other_workflow", "").strip()
     first = Side(
         query.get("agent", "").strip() or agent,
-        mode,
+        PIPELINE if workflow else mode,
         yesterday if is_fresh else query.get("as_of", "").strip(),
+        workflow,
     )
+    other_mode = query.get("other_mode", "").strip() or mode
     second = Side(
         query.get("other_agent", "").strip() or first.agent,
-        query.get("other_mode", "").strip() or mode,
+        PIPELINE if other_workflow else other_mode,
         query.get("other_as_of", "").strip(),
+        other_workflow,
     )
     return first, second
 
 
+def _list_workflows(visit: Visit, first: Side, second: Side) -> dict[str, str]:
+    """List the workflows of the agents on both sides, by their value in the form."""
+    choices: dict[str, str] = {}
+    for slug in dict.fromkeys((first.agent, second.agent)):
+        try:
+            choices |= dict(list_workflows(visit, slug))
+        except AgentMissing:
+            continue  # the comparison says so
+    return choices
+
+
 def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
     comparison: Comparison = visit.run(
-        "looseleaf/diff-prompts", **first.place(), other=second.place()
+        "looseleaf/diff-prompts", **first.place(), other=second.other_place()
     )
     texts = tuple(_texts(visit, side) for side in (first, second))
     rows = [_row(side, texts) for side in comparison.differences if _is_worth_a_row(side)]
