@@ -24,6 +24,8 @@ CAPABILITIES = (
 )
 EVERYTHING = "manage_options"  # who has it has the others too
 AGENT_CEILING = frozenset(("chat",))  # what an agent may do besides its role, unless told otherwise
+# What a tool policy may add to that, for a principal who has it.
+POLICY_CAPABILITIES = frozenset(("manage_flows",))
 WRITE_USER_PAGES = "write_user_pages"  # a right of a credential: to append to its user's pages
 CREDENTIAL_RIGHTS = (*CAPABILITIES, WRITE_USER_PAGES)  # what a ceiling may name
 ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
@@ -120,14 +122,19 @@ class Principal:
 LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
 
 
-def confine(principal: Principal) -> Principal:
+def confine(principal: Principal, extra: frozenset[str] = frozenset()) -> Principal:
     """Give a principal as a model speaks for it: it writes pages, and changes nobody's identity.
 
     The identity of an agent and the rules for all agents are decided by people, whatever the rights
     of the person in the conversation: a page that the model has read may give it other orders.
+    `extra` are capabilities that the agent's tool policy names; of them the model has those that
+    its principal has, too, and only such as a policy may give (`POLICY_CAPABILITIES`).
     """
-    limit = AGENT_CEILING | {WRITE_USER_PAGES}
-    ceiling = AGENT_CEILING if principal.ceiling is None else principal.ceiling & limit
+    ceiling = AGENT_CEILING | (extra & POLICY_CAPABILITIES)
+    if principal.ceiling is not None:
+        is_whole = EVERYTHING in principal.ceiling
+        limit = principal.ceiling | POLICY_CAPABILITIES if is_whole else principal.ceiling
+        ceiling = limit & (ceiling | {WRITE_USER_PAGES})
     role = lower_role(principal.role, "operator") if principal.role in ROLES else principal.role
     return changed(principal, role=role, ceiling=ceiling, is_model=True)
 
@@ -141,6 +148,12 @@ def confine_model(principal: Principal) -> Principal:
     if not principal.can("manage_agents"):
         return model
     return changed(model, ceiling=(model.ceiling or AGENT_CEILING) | {"manage_agents"})
+
+
+def capability_of_policy(permission: str) -> frozenset[str]:
+    """Give the capability for a permission that a tool policy may give to a model, if any."""
+    capability = _CAPABILITY_FOR.get(permission, "")
+    return POLICY_CAPABILITIES & {capability}
 
 
 def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:

@@ -12,6 +12,7 @@ from looseleaf.errors import (
     VersionRequired,
     WorkflowAmbiguous,
 )
+from looseleaf.memory.provenance import JOB
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,6 +83,14 @@ def find_job(context: Context, job_id: int) -> Job:
     except AgentMissing:
         raise JobMissing(job_id) from None
     return job
+
+
+def parent_job(context: Context) -> int:
+    """Give the job in which an operation is run, by the tool of a model; 0 outside of jobs."""
+    if context.activity.kind != JOB:
+        return 0
+    number = context.activity.id.removeprefix("job-").partition("/")[0]
+    return _number(number) or 0
 
 
 def agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflow_access import agent_ids, find_flow, find_job, find_pipeline
-from looseleaf.errors import InvalidArgument, PipelineMissing
+from looseleaf.catalog.workflow_access import (
+    agent_ids,
+    find_flow,
+    find_job,
+    find_pipeline,
+    parent_job,
+)
+from looseleaf.errors import InvalidArgument, PipelineMissing, Refused
 from looseleaf.operations.job_documents import (
     JobInfo,
     JobList,
@@ -77,6 +83,7 @@ def execute(
     job = changed(
         job,
         label=label or job.label,
+        parent_id=_find_parent(context),
         not_before=_read_time(timestamp),
         idempotency_key=f"request:{context.principal.user_id}:{request}" if request else "",
     )
@@ -205,6 +212,14 @@ def delete_job(context: Context, job: int) -> JobsDeleted:
     files.remove_packets(record)
     files.remove_artifacts(record.id)
     return JobsDeleted(context.parts.workflow_jobs().jobs.delete([job]))
+
+
+def _find_parent(context: Context) -> int:
+    """Find the job whose model starts another one; no chain of jobs is longer than two."""
+    parent_id = parent_job(context)
+    if parent_id and context.parts.workflow_jobs().jobs.find(parent_id).parent_id:
+        raise Refused("This job was started by a job, and a job like that starts no others.")
+    return parent_id
 
 
 def _read_packet(context: Context, fields: PacketFields) -> Packet:

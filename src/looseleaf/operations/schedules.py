@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflow_access import agent_slug
+from looseleaf.catalog.workflow_access import agent_slug, parent_job
 from looseleaf.errors import AgentMissing, Forbidden, Refused, ScheduleMissing
 from looseleaf.operations.job_documents import JobInfo, describe_job
 from looseleaf.times import format_local, format_time
@@ -76,6 +76,8 @@ def run_schedule(context: Context, schedule: str) -> list[JobInfo]:
         schedule: The id of the schedule, as the list shows it.
     """
     entry = _find(context, schedule)
+    if parent_job(context):
+        raise Refused("A job starts no schedules; it starts a flow with execute-workflow.")
     jobs = context.parts.workflow_jobs().schedule_firing.run_now(entry)
     return [describe_job(context, job) for job in jobs]
 

@@ -157,9 +157,12 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 
 def is_named(request: Request, tool: OperationTool) -> bool:
     """Say whether an allow list asks for the tool of an operation; nobody has them all unasked."""
-    policy = request.agent.configuration.tool_policy
-    if tool.name in (request.tool_allow_only or ()):
-        return True
+    return tool.name in (request.tool_allow_only or ()) or is_in_allow_list(request.agent, tool)
+
+
+def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
+    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
+    policy = agent.configuration.tool_policy
     is_in_policy = tool.name in policy.tools or bool({*tool.categories} & {*policy.categories})
     return policy.mode == "allow" and is_in_policy
 

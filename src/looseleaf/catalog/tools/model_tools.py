@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.access.principals import act_through, confine
+from looseleaf.access.principals import (
+    EVERYTHING,
+    POLICY_CAPABILITIES,
+    act_through,
+    capability_of_policy,
+    confine,
+)
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.stated_origin import ORIGIN, takes_origin, with_origin
-from looseleaf.catalog.tools.access import DENIED, SYSTEM, chat_tools, choose_tool
+from looseleaf.catalog.tools.access import (
+    DENIED,
+    SYSTEM,
+    chat_tools,
+    choose_tool,
+    is_in_allow_list,
+)
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
@@ -64,14 +76,14 @@ def run_tool(
     """Run one call of a model; an error comes back in the envelope, for the model to read."""
     try:
         arguments = _arguments(json_arguments)
-        agent_context = for_agent(context, request)
         tool = MODEL_TOOLS.get(name) or pick_tool(operation_tools(context), name)
         choice = choose_tool(context, request.agent, tool, request)
         if not choice.is_given:
             raise ToolDenied(name, choice.rule)
         if isinstance(tool, ModelTool):
-            data = _act(agent_context, choice, tool, arguments)
+            data = _act(for_agent(context, request), choice, tool, arguments)
         else:
+            agent_context = for_agent(context, request, _policy_capabilities(request, tool))
             data = _call(agent_context, tool, arguments)
     except LooseleafError as error:
         return failure(name, error)
@@ -81,17 +93,41 @@ def run_tool(
     return envelope
 
 
-def for_agent(context: Context, request: Request) -> Context:
-    """Let the agent of a request act: on itself alone, with no more than an operator's rights."""
+def for_agent(
+    context: Context, request: Request, capabilities: frozenset[str] = frozenset()
+) -> Context:
+    """Let the agent of a request act: on itself alone, with no more than an operator's rights.
+
+    `capabilities` are those that its tool policy names. Where nobody is present, the user of the
+    request must have them; otherwise the one who is.
+    """
     local = context.principal.is_local
     name = context.actor or request.agent.slug
     acts = act_through(context.principal, request.agent.id, user=request.user, name=name)
     present = not context.principal.is_agent and request.mode not in UNATTENDED
-    principal = changed(confine(acts), is_attended=present)
+    if local and capabilities and request.mode in UNATTENDED:
+        capabilities &= _capabilities_of_user(context, request.user)
+    principal = changed(confine(acts, capabilities), is_attended=present)
     settings = context.settings
     if local:
         settings = changed(settings, **context.parts.accounts().settings.all())
     return changed(context, principal=principal, settings=settings)
+
+
+def _policy_capabilities(request: Request, tool: OperationTool) -> frozenset[str]:
+    """Give what the agent's own allow list gives for a tool that it names; else nothing."""
+    if not is_in_allow_list(request.agent, tool):
+        return frozenset()
+    return capability_of_policy(tool.operation.permission)
+
+
+def _capabilities_of_user(context: Context, user_id: int) -> frozenset[str]:
+    """Give the capabilities of a user for whom an agent acts alone; none of one who is disabled."""
+    user = context.parts.accounts().users.find(user_id)
+    if user is None or user.status != "active":
+        return frozenset()
+    own = frozenset(user.capabilities)
+    return own | POLICY_CAPABILITIES if EVERYTHING in own else own
 
 
 def failure(name: str, error: LooseleafError) -> dict[str, Any]:
