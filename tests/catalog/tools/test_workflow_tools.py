@@ -69,8 +69,10 @@ POLICIES: dict[str, tuple[dict[str, Any] | None, tuple[str, ...] | None, bool]] 
     ),
     "denied by category": ({"mode": "deny", "categories": ["{category}"]}, ("{name}",), False),
 }
-REFUSALS = ("tool_denied", "forbidden", "agent_missing", "pipeline_not_found", "flow_not_found")
-REFUSALS += ("job_not_found", "schedule_not_found")
+REFUSALS = {
+    *("tool_denied", "forbidden", "agent_missing"),
+    *("pipeline_not_found", "flow_not_found", "job_not_found", "schedule_not_found"),
+}
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "create_pipeline": ("flows", {"name": "News", "steps": [STEP]}),
     "create_flow": ("flows", {"pipeline": "old", "name": "Evening"}),
@@ -166,7 +168,7 @@ def test_every_tool_that_changes_workflows_is_closed_without_a_policy(house: Wor
 def test_no_policy_opens_what_is_for_people(house: Workspace, name: str) -> None:
     """A policy that names it is not enough, not even for the machine's operator."""
     configure(house, {"mode": "allow", "tools": ["{name}"]}, name, "")
-    arguments = {
+    arguments: dict[str, dict[str, Any]] = {
         "set_settings": {"settings": {"daily_memory_enabled": True}},
         "create_user": {"login": "mallory"},
         "create_agent": {"slug": "mallory"},
