@@ -173,7 +173,7 @@ def shape(*arguments: str) -> int:
 
 
 def pictures(*arguments: str) -> int:
-    """Draw every page of the admin site into docs/pictures: light, dark and on a phone."""
+    """Draw pages of the admin site (all, or those named) into docs/pictures: light, dark, phone."""
     if code := setup():
         return code
     _ensure_test_tools()

@@ -14,7 +14,7 @@ from looseleaf import Workspace
 from looseleaf.models.model import ToolCall
 from tests.chat.conftest import Script
 from tests.web.admin.conftest import ARGUMENTS, find_chromium
-from tests.web.admin.pages import ADDRESSES, fill, fill_journal
+from tests.web.admin.pages import ADDRESSES, NEWS, fill, fill_journal, run_jobs
 from tests.web.conftest import Clock, Site
 
 FOLDER = Path(__file__).parents[3] / "docs" / "pictures"
@@ -83,6 +83,22 @@ def show_conversation(page: Page, site: Site) -> None:
     page.locator("#conversation .message.agent", has_text="Monday").wait_for()
 
 
+def show_gate(page: Page, site: Site) -> None:
+    """Follow a job to the gate at which it waits."""
+    steps = [
+        {"type": "input", "label": "Draft", "settings": {"source": "text", "text": "A review."}},
+        {"type": "webhook_gate", "label": "Approval"},
+        {"type": "memory_update", "label": "Remember", "settings": NEWS},
+    ]
+    arguments = {"agent": "ada", "steps": steps, "label": "Review with approval"}
+    job = site.run("datamachine/execute-workflow", **arguments)["job_id"]
+    page.goto(f"{site.base}{ADDRESSES['agent-jobs']}/{job}")
+    runtime = site.workspace.workflow_jobs()
+    runtime.start_worker()
+    page.locator(".gate .copy").wait_for()
+    runtime.close()
+
+
 def show_sign_in(page: Page, site: Site) -> None:
     """Show the way in."""
     page.context.clear_cookies()
@@ -94,6 +110,7 @@ SCENES: dict[str, Callable[[Page, Site], None]] = {
     "conflict": show_conflict,
     "policy": show_policy,
     "conversation": show_conversation,
+    "job-waiting": show_gate,
     "sign-in": show_sign_in,
 }
 
@@ -115,8 +132,8 @@ def draw_picture(page: Page, path: Path) -> None:
     path.write_bytes(base64.b64decode(picture["data"]))
 
 
-def draw(browser: Browser, site: Site, look: str, folder: Path) -> None:
-    """Draw every page and scene in one look."""
+def draw(browser: Browser, site: Site, look: str, folder: Path, chosen: set[str]) -> int:
+    """Draw the pages and scenes that were chosen, in one look; return how many there are."""
     scheme, width, height = LOOKS[look]
     context = browser.new_context(
         color_scheme="dark" if scheme == "dark" else "light",
@@ -125,38 +142,53 @@ def draw(browser: Browser, site: Site, look: str, folder: Path) -> None:
     )
     page = context.new_page()
     sign_in(page, site)
-    draw_picture(page, folder / f"{WELCOME}-{look}.webp")
+    if WELCOME in chosen:
+        draw_picture(page, folder / f"{WELCOME}-{look}.webp")
     fill(site)
+    run_jobs(site)
     site.run("looseleaf/set-settings", settings={"daily_memory_enabled": True})
     fill_journal(site, days=JOURNAL_DAYS)
     sign_in(page, site)  # more than a day has passed, and the session with it
     for name, path in ADDRESSES.items():
-        page.goto(site.base + path)
-        draw_picture(page, folder / f"{name}-{look}.webp")
+        if name in chosen:
+            page.goto(site.base + path)
+            draw_picture(page, folder / f"{name}-{look}.webp")
     for name, scene in SCENES.items():
-        scene(page, site)
-        draw_picture(page, folder / f"{name}-{look}.webp")
+        if name in chosen:
+            scene(page, site)
+            draw_picture(page, folder / f"{name}-{look}.webp")
     context.close()
+    return len(chosen)
 
 
 def main(arguments: list[str]) -> int:
-    """Draw all pictures, each look over a workspace of its own."""
-    folder = Path(arguments[0]) if arguments else FOLDER
+    """Draw the pictures that are named, or all, each look over a workspace of its own.
+
+    An argument with a slash is the folder for them; each other one is the name of a page or scene.
+    """
+    folders = [argument for argument in arguments if "/" in argument]
+    names = {argument for argument in arguments if "/" not in argument}
+    every_name = {WELCOME, *ADDRESSES, *SCENES}
+    if unknown := names - every_name:
+        print(f"No page is called {', '.join(sorted(unknown))}: {', '.join(sorted(every_name))}.")  # noqa: T201
+        return 2
+    chosen, count = names or every_name, 0
+    folder = Path(folders[0]) if folders else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
         for look in LOOKS:
             with tempfile.TemporaryDirectory() as root:
                 clock = Clock()
-                workspace = Workspace.create(
-                    f"{root}/memory", name="studio", agent="ada", clock=clock
-                )
-                site = Site(workspace, clock)
+                Workspace.create(f"{root}/memory", name="studio", agent="ada").close()
+                with open(f"{root}/memory/looseleaf.toml", "a", encoding="utf-8") as settings:
+                    settings.write('default_model = "echo"\n')
+                site = Site(Workspace.open(f"{root}/memory", clock=clock), clock)
                 site.start()
-                draw(browser, site, look, folder)
+                count += draw(browser, site, look, folder, chosen)
                 site.stop()
         browser.close()
-    print(f"Drew {len(LOOKS) * (1 + len(ADDRESSES) + len(SCENES))} pictures into {folder}.")  # noqa: T201
+    print(f"Drew {count} pictures into {folder}.")  # noqa: T201
     return 0
 
 

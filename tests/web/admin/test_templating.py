@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.web.admin.templating import format_age, format_date, format_size, highlight, plural
+from looseleaf.web.admin.templating import (
+    format_age,
+    format_date,
+    format_duration,
+    format_size,
+    highlight,
+    plural,
+)
 
 AGES = [
     (0, "just now"),
@@ -21,6 +28,22 @@ AGES = [
 def test_an_age_is_told_in_its_largest_unit(seconds: float, text: str) -> None:
     """Rounded down."""
     assert format_age(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0 ms"),
+        (0.4, "400 ms"),
+        (1.25, "1.2 s"),
+        (59.9, "59 s"),
+        (61, "1 min 1 s"),
+        (7260, "2 h 1 min"),
+    ],
+)
+def test_a_duration_is_as_exact_as_people_need(seconds: float, text: str) -> None:
+    """Rounded down from a minute on."""
+    assert format_duration(seconds) == text
 
 
 def test_figures_have_their_measure() -> None:

@@ -78,10 +78,10 @@ def format_date(seconds: float) -> str:
 
 def format_duration(seconds: float) -> str:
     """Write how long something took."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
+    if seconds < 1:
+        return f"{round(seconds * 1000)} ms"
     if seconds < 60:
-        return f"{int(seconds)} s"
+        return f"{seconds:.1f} s" if seconds < 10 else f"{int(seconds)} s"
     minutes = int(seconds // 60)
     if minutes < 60:
         return f"{minutes} min {int(seconds % 60)} s"
