@@ -38,7 +38,7 @@ class Side:
             workflow, else the mode of the other side.
         agent: The agent on this side, by id or slug; without it, the agent of the other side.
         as_of: The UTC time of this side, such as 2026-04-17; without it, now.
-        pipeline: The pipeline on this side, by id, slug, or agent/slug; "" for none. Without
+        pipeline: The pipeline on this side, by id, slug, or agent/slug, or "" for none; without
             pipeline and flow, the workflow of the other side, where the agent is the same.
         flow: The flow on this side, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
