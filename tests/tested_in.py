@@ -64,6 +64,76 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "bundles/importers/systems/test_openclaw.py",
         "The files of a workspace become pages there.",
     ),
+    "bundles/export.py": ("operations/test_bundles.py", "The operations export by each profile."),
+    "bundles/inspection.py": (
+        "operations/test_bundle_installs.py",
+        "A bundle that could not run here is refused with the reason that an inspection gives.",
+    ),
+    "bundles/profiles.py": ("operations/test_bundles.py", "The operations export by each profile."),
+    "bundles/layout/bundle.py": (
+        "operations/test_bundle_installs.py",
+        "Malformed bundles are refused there, and sound ones come back byte by byte.",
+    ),
+    "bundles/layout/manifest.py": (
+        "operations/test_bundle_installs.py",
+        "Malformed manifests are refused there.",
+    ),
+    "bundles/layout/workflow_files.py": (
+        "operations/test_bundle_installs.py",
+        "Malformed pipelines and flows are refused there.",
+    ),
+    "bundles/layout/workflow_definitions.py": (
+        "operations/test_bundle_installs.py",
+        "Pipelines and flows of bundles are stored there.",
+    ),
+    "bundles/installation/artifact_changes.py": (
+        "operations/test_bundle_installs.py",
+        "Upgrades change artifacts of each kind there.",
+    ),
+    "bundles/installation/artifacts.py": (
+        "operations/test_bundle_installs.py",
+        "Plans name artifacts of each kind there.",
+    ),
+    "bundles/installation/destination.py": (
+        "operations/test_bundle_installs.py",
+        "Every install has one.",
+    ),
+    "bundles/installation/install.py": (
+        "operations/test_bundle_installs.py",
+        "Installs and upgrades are run there as people run them.",
+    ),
+    "bundles/installation/installed_title.py": (
+        "operations/test_bundle_installs.py",
+        "An agent that came from a bundle is exported again there.",
+    ),
+    "bundles/installation/ledger.py": (
+        "operations/test_bundle_installs.py",
+        "Upgrades read what installs have left.",
+    ),
+    "bundles/installation/ledger_entries.py": (
+        "operations/test_bundle_installs.py",
+        "Upgrades read what installs have left.",
+    ),
+    "bundles/installation/new_agent.py": (
+        "operations/test_bundle_installs.py",
+        "Round trips write every part of a new agent.",
+    ),
+    "bundles/installation/plan.py": (
+        "operations/test_bundle_installs.py",
+        "Each reason of a plan is brought about there.",
+    ),
+    "operations/bundle_destination.py": (
+        "operations/test_bundle_installs.py",
+        "Every install has a destination.",
+    ),
+    "operations/installed_bundles.py": (
+        "operations/test_bundle_installs.py",
+        "Installed bundles are listed and shown there.",
+    ),
+    "upkeep/record_files.py": (
+        "files/test_record_folder.py",
+        "It only names the folder of upkeep.",
+    ),
     "catalog/audit_event.py": (
         "catalog/test_dispatch.py",
         "A call through dispatch writes the event.",

@@ -29,6 +29,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
     │   ├── InvalidExport               a folder or file that pages cannot be exported to
     │   ├── InvalidImport               a source of an import that cannot be read as one
+    │   ├── InvalidBundle               files that define no agent one could install
     │   ├── InvalidSource               a feed or document that has no items one could read
     │   ├── InvalidTask                 a system task that could not run
     │   ├── InvalidTaskParameters       a task takes no such parameters, or not these values
@@ -59,6 +60,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── FileMissing                 an uploaded file
     │   ├── BackupMissing               names the folder that was looked at
     │   ├── ImportSourceMissing         a folder or file to import from
+    │   ├── BundleMissing               an agent that was not installed from a bundle
     │   ├── TaskMissing                 names the system tasks there are
     │   ├── TaskRunMissing              a run of a system task
     │   ├── TaskPromptMissing           names the prompts of the task
@@ -86,6 +88,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
     │   ├── FolderRefused               a folder of the server that only its operator may name
     │   ├── RequestRefused              another server that may not be asked, or not so
+    │   ├── BundleMismatch              the agent was installed from another bundle
     │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
@@ -283,6 +286,13 @@ class InvalidArchive(_InvalidThing):
 
     code = "invalid_archive"
     template = "The archive cannot be used: {name}: {why}."
+
+
+class InvalidBundle(_InvalidThing):
+    """Files of a bundle that cannot be read, or that define nothing one could install."""
+
+    code = "agent_bundle_parse_failed"
+    template = "The bundle cannot be used: {name}: {why}."
 
 
 class InvalidTask(_InvalidThing):
@@ -658,6 +668,16 @@ class BackupMissing(NotFound):
         super().__init__(f"There is no backup {name!r} in {folder}.")
 
 
+class BundleMissing(NotFound):
+    """The agent was not installed from a bundle."""
+
+    code = "bundle_not_installed"
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        super().__init__(f"The agent {agent} was not installed from a bundle.")
+
+
 class ScheduleMissing(NotFound):
     """No schedule has that id, or it is another agent's."""
 
@@ -933,6 +953,19 @@ class RequestRefused(Refused):
     def __init__(self, host: str, why: str) -> None:
         self.host, self.why = host, why
         super().__init__(f"The server {host} was not asked: {why}.")
+
+
+class BundleMismatch(Refused):
+    """The agent was installed from another bundle than the one that is to upgrade it."""
+
+    code = "install_bundle_slug_mismatch"
+
+    def __init__(self, agent: str, installed: str, new: str) -> None:
+        self.agent = agent
+        super().__init__(
+            f"The agent {agent} was installed from the bundle {installed}, and this one is {new}. "
+            "Install it as another agent: give it a slug of its own."
+        )
 
 
 class SecretsFound(Refused):

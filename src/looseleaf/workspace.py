@@ -95,6 +95,10 @@ class Workspace:
         )
         self.agents.recover()
         self.store.recover()
+        if os.path.lexists(f"{self.root}/.looseleaf/bundles/journal.json"):
+            from looseleaf.operations.bundle_destination import recover_bundles
+
+            recover_bundles(self.context)
 
     @classmethod
     def open(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_FINDINGS = 100
+_PLAIN_KEYS = {"handler_auth"}  # in a manifest: refs, full or omit
 _SHORTEST = 8  # characters of a value that an assignment is believed to hold
 _LONGEST_LINE = 20_000  # a longer line is searched in parts of this length, each with some overlap
 _OVERLAP = 500
@@ -131,7 +132,10 @@ class _JsonScan:
         entry = _JSON_STRING.match(line)
         if entry is None:
             return None
-        is_secret = self._secret_indent is not None or is_secret_key(split_key(entry["key"] or ""))
+        key = entry["key"] or ""
+        is_secret = self._secret_indent is not None or (
+            key not in _PLAIN_KEYS and is_secret_key(split_key(key))
+        )
         if not is_secret or len(entry["value"]) < 3 or _PLACEHOLDER.search(entry["value"]):
             return None
         return "value of a secret"

@@ -53,6 +53,25 @@ AGENTS = {
     "delete": Entry("commands.agents", "delete", "Delete an agent, and its pages if told."),
     "restore": Entry("commands.agents", "restore", "Bring a deleted agent back."),
 }
+BUNDLES = {
+    "export": Entry("commands.bundles", "export", "Write an agent as a folder or a zip archive."),
+    "inspect": Entry(
+        "commands.bundles", "inspect", "Show what a bundle holds, and whether it fits here."
+    ),
+    "plan": Entry(
+        "commands.bundles", "plan", "Show what installing a bundle, or upgrading by it, would do."
+    ),
+    "install": Entry(
+        "commands.bundles", "install", "Create the agent of a bundle, all of it or nothing."
+    ),
+    "upgrade": Entry(
+        "commands.bundles", "upgrade", "Bring an agent to a newer version of its bundle."
+    ),
+    "list": Entry("commands.bundles", "list_bundles", "List the agents that came from bundles."),
+    "show": Entry(
+        "commands.bundles", "show_bundle", "Show an agent's bundle, and what was changed here."
+    ),
+}
 PROMPT = {
     "show": Entry(
         "commands.prompt", "show_prompt", "Print what an agent is given before the conversation."
@@ -160,6 +179,7 @@ TOP = {
     "schedules": Entry("command_table", "schedules", "What runs when."),
     "agents": Entry("command_table", "agents", "The agents of the workspace."),
     "import": Entry("commands.imports", "import_memory", "Import the memory of another system."),
+    "bundles": Entry("command_table", "bundles", "An agent as files: export, install, upgrade."),
     "plugins": Entry("command_table", "plugins", "Who extends this workspace, and by what."),
     "users": Entry("command_table", "users", "The people who may act here."),
     "grants": Entry("command_table", "grants", "Who has which role on which agent."),
@@ -215,6 +235,7 @@ flows = Group("flows", FLOWS, "Configured and scheduled uses of a pipeline.")
 jobs = Group("jobs", JOBS, "Durable runs of flows and tasks.")
 schedules = Group("schedules", SCHEDULES, "What runs when, with the next times.")
 agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
+bundles = Group("bundles", BUNDLES, "An agent as files: export, inspect, install, upgrade.")
 plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
 users = Group("users", USERS, "The people who may act here, and what they may do.")
 grants = Group("grants", GRANTS, "Who has which role on which agent.")

@@ -90,12 +90,12 @@ def create_agent(
         owner=user,
         config=config,
         start=start,
-        highest_id=lambda: _highest_id(context),
+        highest_id=lambda: highest_agent_id(context),
     )
-    return _update_generated_pages(context, record)
+    return update_generated_pages(context, record)
 
 
-def _highest_id(context: Context) -> int:
+def highest_agent_id(context: Context) -> int:
     """Give the highest id of an agent that any token or grant names: one that has been given."""
     if not context.parts.has_accounts():
         return 0
@@ -113,7 +113,7 @@ def rename_agent(context: Context, agent: str | int, slug: str, *, name: str = "
         slug: The new slug: lower-case letters, digits, - and _.
         name: The new name for people; without it, the name stays.
     """
-    return _update_generated_pages(
+    return update_generated_pages(
         context, context.parts.agents.rename(agent_of(context, agent).id, slug, name=name)
     )
 
@@ -129,7 +129,7 @@ def configure_agent(context: Context, agent: str | int, config: Mapping[str, Any
         config: The keys to set, each with its whole new value; null takes a key out, and all other
             keys stay.
     """
-    return _update_generated_pages(
+    return update_generated_pages(
         context, context.parts.agents.configure(agent_of(context, agent).id, config)
     )
 
@@ -144,7 +144,7 @@ def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRe
         agent: The agent to switch on or off, by id or slug.
         status: The new status: active, inactive or archived.
     """
-    return _update_generated_pages(
+    return update_generated_pages(
         context, context.parts.agents.set_status(agent_of(context, agent).id, status)
     )
 
@@ -170,7 +170,7 @@ def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> 
         forget(context, record.shelf)
     except (OSError, Unavailable) as error:
         context.parts.report(f"the search index still holds text of {record.slug}", error)
-    _update_generated_pages(context, record)
+    update_generated_pages(context, record)
     folders = context.parts.agents.folders
     return Removed(record.slug, count, folders is not None and record.slug in folders.slugs())
 
@@ -196,7 +196,7 @@ def restore_agent(context: Context, agent: str | int, *, slug: str = "") -> Agen
     for record in context.parts.agents.deleted_records():
         if str(agent) in (str(record.id), record.slug):
             _end_rights(context, record)  # where it was deleted by other means than the operation
-    return _update_generated_pages(context, context.parts.agents.restore(agent, slug))
+    return update_generated_pages(context, context.parts.agents.restore(agent, slug))
 
 
 def _end_rights(context: Context, record: AgentRecord) -> None:
@@ -212,7 +212,7 @@ def _end_rights(context: Context, record: AgentRecord) -> None:
         context.parts.report(f"the tokens of the deleted agent {record.slug} are not ended", error)
 
 
-def _update_generated_pages(context: Context, record: AgentRecord) -> AgentRecord:
+def update_generated_pages(context: Context, record: AgentRecord) -> AgentRecord:
     """Bring the pages that are generated from the list of agents up to date."""
     context.parts.generated().follow_agents()
     return record

@@ -16,6 +16,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import api_page, health, login, metrics, webhooks
 from looseleaf.web.admin.site import AdminSite
+from looseleaf.web.bundle_archives import BUNDLE_HANDLERS
 from looseleaf.web.health import RecentFaults, TaskAttention
 from looseleaf.web.http import responses
 from looseleaf.web.http.authentication import Authenticator
@@ -108,7 +109,12 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 
 
 # Handlers of endpoints that are more than a call of their operation.
-OWN_HANDLERS: dict[str, Handler] = {**CHAT_HANDLERS, **JOB_HANDLERS, UPLOAD: upload_file}
+OWN_HANDLERS: dict[str, Handler] = {
+    **CHAT_HANDLERS,
+    **JOB_HANDLERS,
+    **BUNDLE_HANDLERS,
+    UPLOAD: upload_file,
+}
 
 
 def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:

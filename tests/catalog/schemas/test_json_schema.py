@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.schemas.declared_types import Type
 
 # Results that are free inside: what people put into an agent's configuration.
-FREE = {("AgentRecord", "config")}
+FREE = {("AgentRecord", "config"), ("BundleReport", "agent_config")}
 FREE |= {(kind, "settings") for kind in ("Step", "StepFields")}
 FREE |= {(kind, "tool_policy") for kind in ("PipelineDocument", "PipelineFile")}
 FREE |= {
@@ -161,6 +161,18 @@ CALLS: list[Call] = [
     ("looseleaf/detect-import", {"path": "{source}"}),
     ("looseleaf/preview-import", {"path": "{source}"}),
     ("looseleaf/run-import", {"path": "{source}"}),
+    ("looseleaf/preview-bundle", {"agent": "ada", "profile": "backup"}),
+    ("looseleaf/export-bundle", {"agent": "ada"}),
+    ("looseleaf/inspect-bundle", {"data": "{data}"}),
+    ("looseleaf/export-bundle", {"agent": "ada", "slug": "ada"}),
+    ("looseleaf/plan-bundle", {"data": "{data}", "slug": "eve"}),
+    ("looseleaf/export-bundle", {"agent": "ada"}),
+    ("looseleaf/install-bundle", {"data": "{data}", "slug": "eve"}),
+    ("looseleaf/export-bundle", {"agent": "eve"}),
+    ("looseleaf/upgrade-bundle", {"data": "{data}", "agent": "eve", "dry_run": True}),
+    ("looseleaf/list-bundles", {}),
+    ("looseleaf/show-bundle", {"agent": "eve"}),
+    ("looseleaf/delete-agent", {"agent": "eve", "files": True}),
     ("looseleaf/copy-pipeline", {"pipeline": 1}),
     ("looseleaf/copy-flow", {"flow": 1, "name": "Evening"}),
     ("datamachine/execute-workflow", {"flow": 1, "request": "once"}),

@@ -140,6 +140,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("DELETE", "/agents/{agent}/access/{user}", "looseleaf/revoke-role"),
     Endpoint("GET", "/agents/{agent}/tokens", "looseleaf/list-tokens"),
     Endpoint("POST", "/agents/{agent}/tokens", "looseleaf/create-token", 201),
+    # Bundles; those with a body stand in web/bundle_archives.py, since they take and give archives.
+    Endpoint("GET", "/agent-bundles", "looseleaf/list-bundles"),
+    Endpoint("GET", "/agent-bundles/{agent}", "looseleaf/show-bundle"),
+    Endpoint("POST", "/agent-bundles/preview", "looseleaf/preview-bundle"),
+    Endpoint("POST", "/agent-bundles/export", "looseleaf/export-bundle"),
+    Endpoint("POST", "/agent-bundles/inspect", "looseleaf/inspect-bundle"),
+    Endpoint("POST", "/agent-bundles/validate", "looseleaf/inspect-bundle"),
+    Endpoint("POST", "/agent-bundles/plan", "looseleaf/plan-bundle"),
+    Endpoint("POST", "/agent-bundles/install", "looseleaf/install-bundle"),
+    Endpoint("POST", "/agent-bundles/upgrade", "looseleaf/upgrade-bundle"),
     # Users and what they show.
     Endpoint("GET", "/tokens", "looseleaf/list-tokens"),
     Endpoint("POST", "/tokens", "looseleaf/create-token", 201),

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from looseleaf.errors import Unavailable
-from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.files.record_folder import RecordFolder
 
 
 @pytest.fixture
 def records(tmp_path: Path) -> RecordFolder:
     """Give a folder of records in a fresh root."""
     (tmp_path / ".looseleaf").mkdir(mode=0o700)
-    return RecordFolder(str(tmp_path), "runs", "agent-1")
+    return RecordFolder(str(tmp_path), "upkeep", "runs", "agent-1")
 
 
 def test_nothing_is_made_by_reading(records: RecordFolder, tmp_path: Path) -> None:

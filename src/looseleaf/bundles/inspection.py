@@ -1,0 +1,108 @@
+"""Inspection: what a bundle holds, and whether this workspace could install it."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.layout.bundle import format_bundle
+from looseleaf.bundles.layout.workflow_definitions import WorkflowRules, build_definitions
+from looseleaf.errors import Invalid
+from looseleaf.memory.store import content_hash
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.bundles.layout.bundle import Bundle
+    from looseleaf.memory.registry import FileRegistry
+    from looseleaf.workflows.step import StepTypes
+
+
+@value
+class BundleFile:
+    """A file of a bundle, by its path in it."""
+
+    path: str
+    bytes: int
+    hash: str
+
+
+@value
+class BundleReport:
+    """What a bundle is, and what it would bring.
+
+    Fields:
+        bundle_slug: The name of the bundle, which its upgrades have, too.
+        bundle_version: Its version.
+        source_ref: Where it comes from, as its author says.
+        source_revision: Which version of that.
+        exported_at: When it was exported; 1970 where the export is the same whenever it is made.
+        agent: The slug of the agent that it defines.
+        label: The agent's name for people.
+        agent_config: The agent's configuration.
+        handler_auth: Whether settings of secrets are in it (full), replaced (refs) or left out.
+        files: Its files.
+        pipelines: The slugs of its pipelines.
+        flows: The slugs of its flows.
+        extras: Files that are kept with the agent and not used by Looseleaf.
+        compatible: Whether this workspace could install it.
+        problems: Why it could not, one sentence each.
+    """
+
+    bundle_slug: str
+    bundle_version: str
+    source_ref: str
+    source_revision: str
+    exported_at: str
+    agent: str
+    label: str
+    agent_config: Mapping[str, Any]
+    handler_auth: str
+    files: tuple[BundleFile, ...]
+    pipelines: tuple[str, ...]
+    flows: tuple[str, ...]
+    extras: tuple[str, ...]
+    compatible: bool
+    problems: tuple[str, ...]
+
+
+def inspect_bundle(bundle: Bundle, registry: FileRegistry, types: StepTypes) -> BundleReport:
+    """Describe a bundle, with every reason why its workflows could not run here."""
+    manifest = bundle.manifest
+    problems = find_problems(bundle, registry, types)
+    return BundleReport(
+        manifest.bundle_slug,
+        manifest.bundle_version,
+        manifest.source_ref,
+        manifest.source_revision,
+        manifest.exported_at,
+        manifest.agent.slug,
+        manifest.agent.label,
+        manifest.agent.agent_config,
+        manifest.handler_auth,
+        describe_files(format_bundle(bundle)),
+        tuple(sorted(bundle.pipelines)),
+        tuple(sorted(bundle.flows)),
+        tuple(sorted(bundle.extras)),
+        not problems,
+        problems,
+    )
+
+
+def find_problems(bundle: Bundle, registry: FileRegistry, types: StepTypes) -> tuple[str, ...]:
+    """Say why workflows of a bundle could not be stored here: unknown steps, wrong settings."""
+    problems, rules = [], WorkflowRules(registry, types)
+    for slug in sorted(bundle.pipelines):
+        try:
+            build_definitions(bundle, slug, rules)
+        except Invalid as error:
+            problems.append(f"pipelines/{slug}.json: {error}")
+    return tuple(problems)
+
+
+def describe_files(files: Mapping[str, bytes]) -> tuple[BundleFile, ...]:
+    """List files with their sizes and hashes, by path."""
+    return tuple(
+        BundleFile(path, len(content), content_hash(content))
+        for path, content in sorted(files.items())
+    )

@@ -1,0 +1,146 @@
+"""Applying one artifact to an agent, or taking it back: each change is whole by itself."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.export import list_workflows
+from looseleaf.bundles.installation.artifacts import (
+    AGENT,
+    CONFIG,
+    EXTRA,
+    FLOW,
+    MEMORY,
+    PIPELINE,
+    QUEUE,
+    SCHEDULE,
+)
+from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline, pause
+from looseleaf.errors import Conflicted, FlowMissing, PipelineMissing
+from looseleaf.memory.store import Conflict
+from looseleaf.values import changed
+from looseleaf.workflows.documents import ScheduleFields, queue_prompts, read_record, read_schedule
+from looseleaf.workflows.uploads.file_store import FileFolder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.export import AgentWorkflows
+    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline
+
+
+class ArtifactChanges:
+    """Changes of one agent, by the keys of artifacts; a payload of None takes the artifact away."""
+
+    def __init__(self, destination: Destination, record: AgentRecord) -> None:
+        self._destination, self._record = destination, record
+        self._by_kind: dict[str, Callable[[str, Any], None]] = {
+            AGENT: self._set_name,
+            CONFIG: self._set_config,
+            MEMORY: self._write_page,
+            PIPELINE: self._set_pipeline,
+            FLOW: self._set_flow,
+            SCHEDULE: self._set_schedule,
+            QUEUE: self._set_queue,
+            EXTRA: lambda _name, _payload: None,  # the ledger keeps it
+        }
+
+    def apply(self, key: str, payload: Any) -> None:  # noqa: ANN401 - a text, or JSON
+        """Make an artifact what the payload says."""
+        kind, _, name = key.partition(":")
+        self._by_kind[kind](name, payload)
+
+    def _set_name(self, _name: str, label: str) -> None:
+        self._destination.agents.rename(self._record.id, self._record.slug, name=label)
+
+    def _set_config(self, name: str, setting: object) -> None:
+        self._destination.agents.configure(self._record.id, {name: setting})
+
+    def _write_page(self, name: str, text: str | None) -> None:
+        pages, scope = self._destination.pages, self._record.shelf.page(name)
+        change = changed(self._destination.change, allow_shrink=True)
+        if text is None:
+            # A core page, which nobody deletes: it is taken back to not being there.
+            pages.store_for(scope).delete(scope, change=changed(change, operation="delete"))
+            return
+        outcome = pages.write(scope, text, change=change)
+        if isinstance(outcome, Conflict):
+            raise Conflicted(name, outcome.expected, outcome.actual)
+
+    def _workflows(self) -> AgentWorkflows:
+        return list_workflows(self._destination.definitions(), self._record.id)
+
+    def _set_pipeline(self, slug: str, document: Mapping[str, Any] | None) -> None:
+        definitions = self._destination.definitions()
+        current = self._workflows().pipelines.get(slug)
+        if document is None:
+            if current is not None:
+                remove_pipeline(self._destination, current)
+            return
+        new = build_pipeline(slug, document, self._destination.rules(self._record))
+        if current is None:
+            definitions.pipelines.add(new)
+            return
+        fields = {
+            name: getattr(new, name)
+            for name in ("name", "system_prompt", "memory_files", "tool_policy", "steps")
+        }
+        definitions.pipelines.change(current.id, lambda pipeline: changed(pipeline, **fields))
+
+    def _set_flow(self, slug: str, document: Mapping[str, Any] | None) -> None:
+        definitions = self._destination.definitions()
+        workflows = self._workflows()
+        current = workflows.flows.get(slug)
+        if document is None:
+            if current is not None:
+                definitions.flows.delete(current.id, lambda _flow: None)
+                folder = FileFolder(current.pipeline_id, current.id)
+                self._destination.uploads().remove_all(folder)
+            return
+        pipeline = workflows.pipelines.get(document["pipeline_slug"])
+        if pipeline is None:
+            raise PipelineMissing(document["pipeline_slug"])
+        new = pause(build_flow(slug, document, pipeline, self._destination.rules(self._record)))
+        if current is None:
+            definitions.flows.add(new)
+            return
+        fields = {
+            name: getattr(new, name)
+            for name in ("name", "memory_files", "step_settings", "run_artifacts")
+        }
+        definitions.flows.change(current.id, lambda flow: changed(flow, **fields))
+
+    def _set_schedule(self, slug: str, fields: Mapping[str, Any] | None) -> None:
+        if fields is None:
+            return  # it went with its flow
+        schedule = read_schedule(read_record(ScheduleFields, dict(fields), "schedule"))
+        self._change_flow(slug, lambda flow: changed(flow, schedule=schedule))
+
+    def _set_queue(self, slug: str, fields: Mapping[str, Any] | None) -> None:
+        document = fields or {}
+        prompts = tuple(document.get("prompt_queue", ()))
+        mode = document.get("queue_mode", "static")
+        now = self._destination.clock()
+
+        def edit(flow: Flow) -> Flow:
+            queue = queue_prompts(prompts, now, flow.prompt_queue)
+            return changed(flow, prompt_queue=queue, queue_mode=mode)
+
+        self._change_flow(slug, edit)
+
+    def _change_flow(self, slug: str, edit: Callable[[Flow], Flow]) -> None:
+        flow = self._workflows().flows.get(slug)
+        if flow is None:
+            raise FlowMissing(slug)
+        self._destination.definitions().flows.change(flow.id, edit)
+
+
+def remove_pipeline(destination: Destination, pipeline: Pipeline) -> None:
+    """Delete a pipeline with its flows and their files."""
+    flows = destination.definitions().pipelines.delete(pipeline.id, lambda _pipeline: None)
+    for flow in flows or ():
+        destination.uploads().remove_all(FileFolder(pipeline.id, flow.id))
+    destination.uploads().remove_all(FileFolder(pipeline.id))

@@ -1,0 +1,149 @@
+"""The journal of an install or upgrade: whatever stops it, the next process takes it back.
+
+It is written before the first change and removed after the last. A journal that is left behind by a
+killed process names every change with its former state. An install has its own last step: the new
+agent gets its folder by one rename, and without an agent of that id nothing of it may stay.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from looseleaf.bundles.installation.artifact_changes import ArtifactChanges, remove_pipeline
+from looseleaf.bundles.installation.artifacts import ORDER
+from looseleaf.bundles.installation.ledger import parse_ledger
+from looseleaf.bundles.layout.bundle_json import hash_payload
+from looseleaf.errors import AgentMissing, LooseleafError
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.store import Found
+from looseleaf.values import as_dict, changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.bundles.installation.destination import Destination
+
+JOURNAL = "journal"
+INSTALL, UPGRADE = "install", "upgrade"
+USER_PAGE = "USER.md"
+
+
+@value
+class Journal:
+    """What is under way.
+
+    Fields:
+        kind: install or upgrade.
+        agent_id: The agent that is being created or changed.
+        changes: For each key the former payload (None where it was not there) and the new hash.
+        ledger: The former ledger, as JSON; None where there was none.
+        user_id: With install: whose USER.md is written, 0 for none.
+        user_text: The former text of that page; None where there was none.
+        user_hash: The hash of its new text.
+    """
+
+    kind: str
+    agent_id: int
+    changes: tuple[tuple[str, Any, str], ...] = ()
+    ledger: Any = None
+    user_id: int = 0
+    user_text: str | None = None
+    user_hash: str = ""
+
+
+def begin(destination: Destination, journal: Journal) -> None:
+    """Write the journal; from now on, whatever is not finished is taken back."""
+    fields: dict[str, Any] = as_dict(journal)
+    destination.ledgers.records.write(JOURNAL, fields)
+
+
+def finish(destination: Destination) -> None:
+    """Remove the journal: everything is done, or everything is taken back."""
+    destination.ledgers.records.remove(JOURNAL)
+
+
+def is_open(destination: Destination) -> bool:
+    """Say whether an install or upgrade is under way, or was cut short."""
+    return destination.ledgers.records.read(JOURNAL) is not None
+
+
+def recover(destination: Destination) -> None:
+    """Take back what a process that died has left; the caller holds the lock of the records."""
+    fields = destination.ledgers.records.read(JOURNAL)
+    if fields is None:
+        return
+    changes = tuple((key, before, new_hash) for key, before, new_hash in fields["changes"])
+    journal = Journal(**{**fields, "changes": changes})
+    if journal.kind == INSTALL:
+        _undo_install(destination, journal)
+    else:
+        _undo_upgrade(destination, journal)
+    finish(destination)
+
+
+def _undo_install(destination: Destination, journal: Journal) -> None:
+    try:
+        destination.agents.slug_of(journal.agent_id)
+    except AgentMissing:
+        pass
+    else:
+        return  # it has its folder: the install was complete but for the end of its journal
+    if destination.has_definitions():
+        pipelines, _ = destination.definitions().pipelines.list(agents=[journal.agent_id])
+        for pipeline in pipelines:
+            remove_pipeline(destination, pipeline)
+    destination.ledgers.remove(journal.agent_id)
+    if journal.user_id:
+        _restore_user_page(destination, journal)
+
+
+def _restore_user_page(destination: Destination, journal: Journal) -> None:
+    """Take USER.md back, unless someone has changed it since."""
+    scope = Shelf("user", journal.user_id).page(USER_PAGE)
+    store = destination.pages.store_for(scope)
+    page = store.read(scope)
+    if not isinstance(page, Found) or page.hash != journal.user_hash:
+        return
+    if journal.user_text is None:
+        store.delete(
+            scope, if_match=page.hash, change=changed(destination.change, operation="delete")
+        )
+    else:
+        # Only a starter text is ever replaced, so that one comes back.
+        content = journal.user_text.encode(errors="surrogateescape")
+        change = changed(destination.change, operation="scaffold")
+        store.write(scope, content, if_match=page.hash, change=change)
+
+
+def _undo_upgrade(destination: Destination, journal: Journal) -> None:
+    """Give every artifact that has its new state the former one; the last change comes first."""
+    try:
+        record = destination.agents.resolve(journal.agent_id)
+    except AgentMissing:
+        return  # it was deleted meanwhile, with all that was changed
+    changes = ArtifactChanges(destination, record)
+    current = destination.current_artifacts(record)
+    for key, before, new_hash in sorted(journal.changes, key=_place, reverse=True):
+        artifact = current.get(key)
+        is_new = artifact is not None and artifact.hash == new_hash
+        if is_new and (before is None or hash_payload(before) != new_hash):
+            changes.apply(key, before)
+    if journal.ledger is None:
+        destination.ledgers.remove(record.id)
+    else:
+        destination.ledgers.write(record.id, parse_ledger(record.id, journal.ledger))
+
+
+def _place(change: tuple[str, Any, str]) -> tuple[int, str]:
+    return ORDER.index(change[0].partition(":")[0]), change[0]
+
+
+def recover_if_idle(destination: Destination) -> None:
+    """Take back what a dead process has left, unless a living one is at work; never wait."""
+    try:
+        with destination.ledgers.records.lock(seconds=0):
+            recover(destination)
+    except LooseleafError as error:
+        with suppress(OSError):
+            destination.report("an interrupted import of a bundle is not taken back yet", error)

@@ -1,0 +1,124 @@
+"""The ledger: for each agent, the bundle that it was installed from, and what that left here."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.installation.artifacts import EXTRA, Artifact
+from looseleaf.errors import Unavailable
+from looseleaf.files.record_folder import RecordFolder
+from looseleaf.values import FrozenDict, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+FOLDER = "bundles"
+_PREFIX = "agent-"
+
+
+@value
+class InstalledArtifact:
+    """An artifact as the last bundle left it; the payload is kept where it can be compared."""
+
+    path: str
+    hash: str
+    payload: Any = None
+
+
+@value
+class Ledger:
+    """What is installed for one agent.
+
+    Fields:
+        bundle_slug: The name of the bundle.
+        bundle_version: Its version.
+        source_ref: Where it came from, as its author says.
+        source_revision: Which version of that.
+        installed_at: When it was first installed.
+        updated_at: When it was last upgraded.
+        artifacts: What the last bundle left, by key.
+        pending: Keys of schedules that are paused until a person approves them.
+        included: Lists of the manifest for files that Looseleaf keeps and does not use.
+    """
+
+    bundle_slug: str
+    bundle_version: str
+    source_ref: str
+    source_revision: str
+    installed_at: str
+    updated_at: str
+    artifacts: Mapping[str, InstalledArtifact] = FrozenDict()
+    pending: tuple[str, ...] = ()
+    included: Mapping[str, Any] = FrozenDict()
+
+    def hashes(self) -> dict[str, str]:
+        """Give the hash of every artifact as it was installed."""
+        return {key: artifact.hash for key, artifact in self.artifacts.items()}
+
+
+class Ledgers:
+    """The ledgers of a workspace: `.looseleaf/bundles/agent-{id}.json`."""
+
+    def __init__(self, root: str) -> None:
+        self.records = RecordFolder(root, FOLDER)
+
+    def read(self, agent_id: int) -> Ledger | None:
+        """Read the ledger of an agent; None where it was not installed from a bundle."""
+        fields = self.records.read(f"{_PREFIX}{agent_id}")
+        return None if fields is None else parse_ledger(agent_id, fields)
+
+    def write(self, agent_id: int, ledger: Ledger) -> None:
+        """Write the ledger of an agent."""
+        self.records.write(f"{_PREFIX}{agent_id}", format_ledger(ledger))
+
+    def remove(self, agent_id: int) -> None:
+        """Remove the ledger of an agent, if there is one."""
+        self.records.remove(f"{_PREFIX}{agent_id}")
+
+
+def format_ledger(ledger: Ledger) -> dict[str, Any]:
+    """Give a ledger as a JSON document."""
+    fields: dict[str, Any] = {
+        name: getattr(ledger, name) for name in Ledger.__match_args__ if name != "artifacts"
+    }
+    artifacts = {
+        key: {"path": artifact.path, "hash": artifact.hash}
+        | ({} if artifact.payload is None else {"payload": artifact.payload})
+        for key, artifact in ledger.artifacts.items()
+    }
+    return fields | {"pending": sorted(ledger.pending), "artifacts": artifacts}
+
+
+def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
+    """Read a ledger back, or raise `Unavailable` where it is damaged."""
+    try:
+        artifacts = {
+            key: InstalledArtifact(artifact["path"], artifact["hash"], artifact.get("payload"))
+            for key, artifact in fields["artifacts"].items()
+        }
+        pending = tuple(fields.get("pending", ()))
+        plain = {name: fields[name] for name in Ledger.__match_args__[:6]}
+        return Ledger(
+            **plain, artifacts=artifacts, pending=pending, included=fields.get("included", {})
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        name = f".looseleaf/{FOLDER}/{_PREFIX}{agent_id}.json"
+        raise Unavailable(name, f"it is damaged ({error!r})") from error
+
+
+def list_extras(ledger: Ledger) -> dict[str, Artifact]:
+    """Give the files of a bundle that Looseleaf keeps and does not use, by key."""
+    return {
+        key: Artifact(key, artifact.path, artifact.payload)
+        for key, artifact in ledger.artifacts.items()
+        if key.startswith(f"{EXTRA}:") and isinstance(artifact.payload, str)
+    }
+
+
+def list_pending_schedules(ledger: Ledger) -> dict[str, Any]:
+    """Give the schedules that wait for approval as the bundle has them, by slug of the flow."""
+    return {
+        key.partition(":")[2]: ledger.artifacts[key].payload
+        for key in ledger.pending
+        if key in ledger.artifacts
+    }

@@ -1,0 +1,111 @@
+"""The content of a new agent: its pages, USER.md where there is none, its workflows and files."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.export import list_workflows
+from looseleaf.bundles.installation.artifacts import SCHEDULE
+from looseleaf.bundles.installation.plan import is_approved
+from looseleaf.bundles.layout.bundle import FLOW_FILES, PIPELINE_FILES
+from looseleaf.bundles.layout.workflow_definitions import build_definitions, pause
+from looseleaf.errors import Conflicted
+from looseleaf.memory.scope import Shelf
+from looseleaf.memory.store import Conflict, Found, content_hash
+from looseleaf.values import changed, value
+from looseleaf.workflows.flow import MANUAL
+from looseleaf.workflows.uploads.file_store import FileFolder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.layout.bundle import Bundle
+    from looseleaf.memory.scope import Scope
+    from looseleaf.workflows.flow import Flow
+
+USER_PAGE = "USER.md"
+
+
+@value
+class InstallOrder:
+    """What a person decided about an install.
+
+    Fields:
+        slug: The slug of the new agent; "" for the bundle's.
+        owner: The user whom the agent belongs to.
+        start_pages: Starts the core pages that the bundle does not have.
+        approve: Keys of the plan that need approval and have it; `all` for every one.
+    """
+
+    slug: str
+    owner: int
+    start_pages: Callable[[AgentRecord], object]
+    approve: frozenset[str] = frozenset()
+
+    def find_user_change(
+        self, destination: Destination, bundle: Bundle, record: AgentRecord
+    ) -> dict[str, Any]:
+        """Say how USER.md will change, for the journal; it stays where anyone has written it."""
+        scope = Shelf("user", record.owner).page(USER_PAGE)
+        if bundle.user_page is None or not _is_free(destination, scope):
+            return {}
+        page = destination.pages.read(scope)
+        text = page.content.decode(errors="surrogateescape") if isinstance(page, Found) else None
+        fields = {"user_id": record.owner, "user_text": text}
+        return fields | {"user_hash": content_hash(bundle.user_page)}
+
+
+def write_agent(
+    destination: Destination, bundle: Bundle, record: AgentRecord, order: InstallOrder
+) -> None:
+    """Write everything of a new agent; the caller takes it back where a part fails."""
+    total = len(bundle.pages) + len(bundle.pipelines)
+    for count, (name, content) in enumerate(bundle.pages.items(), 1):
+        registered_file = destination.pages.registry.get(name)
+        if registered_file is None or not registered_file.composable:
+            _write_page(destination, record.shelf.page(name), content)
+        destination.show_progress("Installing", count, total)
+    user_scope = Shelf("user", record.owner).page(USER_PAGE)
+    if bundle.user_page is not None and _is_free(destination, user_scope):
+        _write_page(destination, user_scope, bundle.user_page)
+    order.start_pages(record)
+    for count, slug in enumerate(sorted(bundle.pipelines), len(bundle.pages) + 1):
+        pipeline, flows = build_definitions(bundle, slug, destination.rules(record))
+        new_flows = [_pause_unapproved(flow, order) for flow in flows]
+        destination.definitions().pipelines.add(pipeline, new_flows)
+        destination.show_progress("Installing", count, total)
+    if bundle.uploads:
+        _store_uploads(destination, bundle, record)
+
+
+def _pause_unapproved(flow: Flow, order: InstallOrder) -> Flow:
+    is_manual = flow.schedule.interval == MANUAL
+    if is_manual or is_approved(f"{SCHEDULE}:{flow.slug}", order.approve):
+        return flow
+    return pause(flow)
+
+
+def _is_free(destination: Destination, scope: Scope) -> bool:
+    """Say whether a page is not there, or still the text that it was started with."""
+    return not destination.pages.exists(scope) or destination.is_starter(scope)
+
+
+def _write_page(destination: Destination, scope: Scope, content: bytes) -> None:
+    change = changed(destination.change, allow_shrink=True)
+    outcome = destination.pages.write(scope, content, change=change)
+    if isinstance(outcome, Conflict):
+        raise Conflicted(scope.filename, outcome.expected, outcome.actual)
+
+
+def _store_uploads(destination: Destination, bundle: Bundle, record: AgentRecord) -> None:
+    workflows = list_workflows(destination.definitions(), record.id)
+    for path, content in bundle.uploads.items():
+        slug, _, name = path.removeprefix(PIPELINE_FILES).removeprefix(FLOW_FILES).partition("/")
+        if path.startswith(PIPELINE_FILES):
+            folder = FileFolder(workflows.pipelines[slug].id)
+        else:
+            flow = workflows.flows[slug]
+            folder = FileFolder(flow.pipeline_id, flow.id)
+        destination.uploads().put(folder, name, (content,), destination.limits)

@@ -1,0 +1,1 @@
+"""The files of a bundle: layout, manifest, workflows, as a folder and as an archive."""

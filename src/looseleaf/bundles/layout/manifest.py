@@ -1,0 +1,172 @@
+"""The manifest of a bundle: what it is called, which agent it defines, and what it includes."""
+
+from __future__ import annotations
+
+from looseleaf.agents.config import check_config
+from looseleaf.agents.record import check_name, check_slug
+from looseleaf.bundles.layout.archive import MANIFEST
+from looseleaf.errors import Invalid, InvalidBundle
+from looseleaf.values import FrozenDict, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    HandlerAuth = Literal["refs", "full", "omit"]
+
+SCHEMA_VERSION = 1
+LONGEST_TEXT = 191
+EPOCH = "1970-01-01T00:00:00Z"  # the time of an export that is the same whenever it is made
+PROGRAM = "looseleaf"
+HANDLER_AUTH: tuple[HandlerAuth, ...] = ("refs", "full", "omit")
+KINDS = ("memory", "pipelines", "flows")  # required lists of `included`
+OTHER_KINDS = ("prompts", "rubrics", "tool_policies", "auth_refs", "seed_queues", "extensions")
+_FIELDS = {
+    *("schema_version", "bundle_slug", "bundle_version", "source_ref", "source_revision"),
+    *("exported_at", "exported_by", "agent", "included", "run_artifacts", "capabilities"),
+    "subagents",
+}
+_AGENT_FIELDS = {
+    *("slug", "label", "description", "agent_config", "subagents", "skills", "references"),
+    *("tool_policy", "skill_policy", "site_scope"),
+}
+
+
+@value
+class BundleAgent:
+    """The agent that a bundle defines."""
+
+    slug: str
+    label: str
+    description: str = ""
+    agent_config: Mapping[str, Any] = FrozenDict()
+
+
+@value
+class Manifest:
+    """The manifest; `opaque` holds fields of other programs, which are kept as they are."""
+
+    bundle_slug: str
+    bundle_version: str
+    agent: BundleAgent
+    included: Mapping[str, Any]
+    handler_auth: str = "refs"
+    source_ref: str = ""
+    source_revision: str = ""
+    exported_at: str = EPOCH
+    exported_by: str = PROGRAM
+    opaque: Mapping[str, Any] = FrozenDict()
+
+
+def format_manifest(manifest: Manifest) -> dict[str, Any]:
+    """Give the manifest as a JSON document; its lists are sorted."""
+    agent = manifest.agent
+    included: dict[str, Any] = {
+        kind: sorted(manifest.included.get(kind, ())) for kind in (*KINDS, *OTHER_KINDS)
+    }
+    return {
+        **manifest.opaque,
+        "schema_version": SCHEMA_VERSION,
+        "bundle_slug": manifest.bundle_slug,
+        "bundle_version": manifest.bundle_version,
+        "source_ref": manifest.source_ref,
+        "source_revision": manifest.source_revision,
+        "exported_at": manifest.exported_at,
+        "exported_by": manifest.exported_by,
+        "agent": {
+            "slug": agent.slug,
+            "label": agent.label,
+            "description": agent.description,
+            "agent_config": dict(agent.agent_config),
+        },
+        "included": included | {"handler_auth": manifest.handler_auth},
+    }
+
+
+def parse_manifest(document: Mapping[str, Any]) -> Manifest:
+    """Read a manifest, or raise `InvalidBundle` with the field that is wrong."""
+    version = document.get("schema_version")
+    if version != SCHEMA_VERSION or type(version) is not int:
+        raise _refuse(f"schema_version is {version!r}, and this Looseleaf reads {SCHEMA_VERSION}")
+    foreign = sorted(set(document) - _FIELDS)
+    if foreign:
+        raise _refuse(f"it has no field {foreign[0]!r}; schema_version {SCHEMA_VERSION} has none")
+    included = document.get("included")
+    if not isinstance(included, dict):
+        raise _refuse("included is missing, or no object")
+    lists = {kind: _read_list(included, kind) for kind in (*KINDS, *OTHER_KINDS)}
+    handler_auth = included.get("handler_auth", "refs")
+    if handler_auth not in HANDLER_AUTH:
+        raise _refuse(f"included.handler_auth is one of {', '.join(HANDLER_AUTH)}")
+    for field in ("capabilities", "subagents"):
+        if document.get(field):
+            raise _refuse(f"it needs {field}, which this Looseleaf does not have")
+    slug = check_bundle_slug(_read_text(document, "bundle_slug", is_required=True))
+    return Manifest(
+        slug,
+        _read_text(document, "bundle_version", is_required=True),
+        _read_agent(document.get("agent")),
+        lists,
+        handler_auth,
+        _read_text(document, "source_ref"),
+        _read_text(document, "source_revision"),
+        _read_text(document, "exported_at") or EPOCH,
+        _read_text(document, "exported_by") or PROGRAM,
+        {"run_artifacts": document["run_artifacts"]} if document.get("run_artifacts") else {},
+    )
+
+
+def check_bundle_slug(slug: str) -> str:
+    """Give the slug of a bundle back, or raise `InvalidBundle`; the rules are an agent's."""
+    try:
+        check_slug(slug)
+    except Invalid as error:
+        raise InvalidBundle(MANIFEST, f"bundle_slug: {error}".rstrip(".")) from None
+    return slug
+
+
+def _read_agent(fields: object) -> BundleAgent:
+    if not isinstance(fields, dict):
+        raise _refuse("agent is missing, or no object")
+    foreign = sorted(set(fields) - _AGENT_FIELDS)
+    unsupported = [
+        name for name in _AGENT_FIELDS - set(BundleAgent.__match_args__) if fields.get(name)
+    ]
+    if foreign or unsupported:
+        names = ", ".join(foreign + sorted(unsupported))
+        raise _refuse(f"agent has {names}, which this Looseleaf does not have")
+    slug = _read_text(fields, "slug", is_required=True)
+    config = fields.get("agent_config", {})
+    if not isinstance(config, dict):
+        raise _refuse("agent.agent_config is no object")
+    label = _read_text(fields, "label") or slug
+    try:
+        check_slug(slug)
+        check_name(slug, label)
+        check_config(slug, config)
+    except Invalid as error:
+        raise InvalidBundle(MANIFEST, f"agent: {error}".rstrip(".")) from None
+    return BundleAgent(slug, label, _read_text(fields, "description", limit=2_000), config)
+
+
+def _read_list(included: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    names = included.get(kind, None if kind in KINDS else [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise _refuse(f"included.{kind} is missing, or no list of names")
+    return tuple(sorted(names))
+
+
+def _read_text(
+    fields: Mapping[str, Any], name: str, *, is_required: bool = False, limit: int = LONGEST_TEXT
+) -> str:
+    text = fields.get(name) or ""
+    if not isinstance(text, str) or len(text) > limit or "\0" in text:
+        raise _refuse(f"{name} is a text of at most {limit} characters")
+    if is_required and not text.strip():
+        raise _refuse(f"{name} is missing")
+    return text
+
+
+def _refuse(reason: str) -> InvalidBundle:
+    return InvalidBundle(MANIFEST, reason)

@@ -1,0 +1,166 @@
+"""Pipelines and flows as files of a bundle: without ids of a workspace, each with its own slug."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Invalid, InvalidBundle, InvalidWorkflow
+from looseleaf.values import changed, value
+from looseleaf.workflows.documents import (
+    FlowFile,
+    PipelineFile,
+    ScheduleFields,
+    StepFields,
+    describe_schedule,
+    read_record,
+    read_schedule,
+)
+from looseleaf.workflows.slug import check_slug
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline
+
+SCHEMA_VERSION = 1
+_LEGACY = ("handler", "handler_slug", "handler_config")
+_FLOW_STEP_KEYS = {"step_position", "step_id", "step_type", "handler_configs"}
+_PIPELINE_STEP_KEYS = {"step_position", "step_id", "step_type", "label", "step_config"}
+
+
+@value
+class BundledFlow:
+    """A flow of a bundle, and the slug of its pipeline."""
+
+    pipeline_slug: str
+    flow: FlowFile
+
+
+def format_pipeline(pipeline: Pipeline, slug: str) -> dict[str, Any]:
+    """Give the file of a pipeline; `memory_files` is a key of its own, never a step."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "slug": slug,
+        "name": pipeline.name,
+        "system_prompt": pipeline.system_prompt,
+        "memory_files": list(pipeline.memory_files),
+        "tool_policy": dict(pipeline.tool_policy),
+        "steps": [
+            {
+                "step_position": position,
+                "step_id": step.id,
+                "step_type": step.type,
+                "label": step.label,
+                "step_config": dict(step.settings),
+            }
+            for position, step in enumerate(pipeline.steps)
+        ],
+    }
+
+
+def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -> dict[str, Any]:
+    """Give the file of a flow; the settings of a step stand at the position of the step."""
+    schedule = describe_schedule(flow.schedule)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "slug": slug,
+        "name": flow.name,
+        "pipeline_slug": pipeline_slug,
+        "memory_files": list(flow.memory_files),
+        "schedule": {
+            "interval": schedule.interval,
+            "cron": schedule.cron,
+            "at": schedule.at,
+            "enabled": schedule.enabled,
+        },
+        "max_items": {},
+        "prompt_queue": [queued.prompt for queued in flow.prompt_queue],
+        "queue_mode": flow.queue_mode,
+        "steps": [
+            {
+                "step_position": position,
+                "step_id": step.id,
+                "handler_configs": dict(flow.step_settings[step.id]),
+            }
+            for position, step in enumerate(pipeline.steps)
+            if step.id in flow.step_settings
+        ],
+        "run_artifacts": dict(flow.run_artifacts),
+    }
+
+
+def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
+    """Read the file of a pipeline, its steps by position, or raise `InvalidBundle`."""
+    fields = _checked_fields(path, document)
+    steps = _read_steps(path, fields.pop("steps", []), _PIPELINE_STEP_KEYS)
+    fields["steps"] = [
+        {
+            "type": step.get("step_type", ""),
+            "id": step.get("step_id", ""),
+            "label": step.get("label", ""),
+            "settings": step.get("step_config", {}),
+        }
+        for step in steps
+    ]
+    try:
+        file = read_record(PipelineFile, fields, "pipeline")
+        check_slug(file.slug, noun="pipeline")
+        rows = tuple(read_record(StepFields, step, "step") for step in file.steps)
+    except InvalidWorkflow as error:
+        raise InvalidBundle(path, error.why) from None
+    return changed(file, steps=rows)
+
+
+def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
+    """Read the file of a flow, or raise `InvalidBundle`; its steps name those of the pipeline."""
+    fields = _checked_fields(path, document)
+    fields.pop("schema_version")
+    max_items = fields.pop("max_items", {})
+    pipeline_slug = fields.pop("pipeline_slug", "")
+    if not isinstance(pipeline_slug, str) or not pipeline_slug:
+        raise InvalidBundle(path, "pipeline_slug is missing")
+    if max_items:
+        raise InvalidBundle(path, "max_items is not empty, and this Looseleaf has no such limits")
+    steps = _read_steps(path, fields.pop("steps", []), _FLOW_STEP_KEYS)
+    fields["step_settings"] = {
+        str(step.get("step_id", "")): step.get("handler_configs", {}) for step in steps
+    }
+    try:
+        flow = read_record(FlowFile, fields, "flow")
+        check_slug(flow.slug, noun="flow")
+        schedule = read_record(ScheduleFields, flow.schedule, "schedule")
+        read_schedule(schedule)
+    except InvalidWorkflow as error:
+        raise InvalidBundle(path, error.why) from None
+    except Invalid as error:
+        raise InvalidBundle(path, str(error).rstrip(".")) from None
+    return BundledFlow(pipeline_slug, changed(flow, schedule=schedule))
+
+
+def _checked_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    if document.get("schema_version") != SCHEMA_VERSION:
+        version = document.get("schema_version")
+        raise InvalidBundle(path, f"schema_version is {version!r}, not {SCHEMA_VERSION}")
+    slug = path.rpartition("/")[2].removesuffix(".json")
+    if document.get("slug") != slug:
+        raise InvalidBundle(path, f"its slug is {document.get('slug')!r}, unlike its name")
+    return dict(document)
+
+
+def _read_steps(path: str, steps: object, keys: set[str]) -> list[dict[str, Any]]:
+    """Give the steps by position, each an object with known keys."""
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise InvalidBundle(path, "steps is no list of objects")
+    for step in steps:
+        for key in step:
+            if key in _LEGACY:
+                raise InvalidBundle(path, f"a step has the old key {key!r}; use handler_configs")
+            if key not in keys:
+                raise InvalidBundle(path, f"a step has {key!r}, which this Looseleaf cannot use")
+        if type(step.get("step_position")) is not int:
+            raise InvalidBundle(path, "a step has no step_position")
+    positions = [step["step_position"] for step in steps]
+    if len(set(positions)) < len(positions):
+        raise InvalidBundle(path, "two steps have the same step_position")
+    return sorted(steps, key=lambda step: int(step["step_position"]))

@@ -1,0 +1,178 @@
+"""Bundles: an agent as files, exported with a preview of what leaves, and inspected."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+
+from looseleaf.bundles.export import AgentSource, collect_bundle
+from looseleaf.bundles.inspection import BundleFile, BundleReport, describe_files
+from looseleaf.bundles.inspection import inspect_bundle as inspect_parts
+from looseleaf.bundles.installation.installed_title import add_installed_parts, choose_title
+from looseleaf.bundles.installation.ledger import Ledgers
+from looseleaf.bundles.layout.archive import pack_files, unpack_files
+from looseleaf.bundles.layout.bundle import format_bundle, parse_bundle
+from looseleaf.bundles.layout.manifest import check_bundle_slug
+from looseleaf.bundles.profiles import find_profile
+from looseleaf.bundles.secret_scan import SecretFinding, scan_files
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.errors import InvalidArgument, SecretsFound
+from looseleaf.memory.store import content_hash
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from looseleaf.bundles.layout.bundle import Bundle
+    from looseleaf.catalog.context import Context
+
+ALLOW_SECRETS = "say that they may leave (--allow-secrets, or allow_secrets)"
+
+
+@value
+class BundlePreview:
+    """What would leave with an export: each file, and each place that looks like a secret."""
+
+    agent: str
+    profile: str
+    bundle_slug: str
+    bundle_version: str
+    files: tuple[BundleFile, ...]
+    bytes: int
+    secrets: tuple[SecretFinding, ...]
+    left_out: tuple[str, ...]
+    hash: str
+
+
+@value
+class BundleArchive:
+    """An exported bundle; `data` is a zip archive in base64, and `hash` the sha256 of it."""
+
+    agent: str
+    profile: str
+    bundle_slug: str
+    bundle_version: str
+    files: tuple[BundleFile, ...]
+    hash: str
+    data: str
+
+
+@operation("looseleaf/preview-bundle", permission="agents", categories=("agents",), read_only=True)
+def preview_bundle(
+    context: Context,
+    agent: str | int | None = None,
+    *,
+    profile: Literal["share", "backup", "fork"] = "share",
+    slug: str = "",
+    version: str = "",
+) -> BundlePreview:
+    """List what an export of an agent would take along, and which lines look like secrets.
+
+    Arguments:
+        agent: The agent to export, by id or slug; without it, the token's or the default agent.
+        profile: share takes SOUL.md, the configuration, pipelines and flows; backup also all other
+            pages, the journal, USER.md and uploaded texts; fork leaves the settings of flows out.
+        slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
+        version: The version of the bundle; without it, that of the bundle it came from, or 1.
+    """
+    bundle, left_out = _collect(context, agent, profile, slug, version)
+    files = format_bundle(bundle)
+    return BundlePreview(
+        bundle.manifest.agent.slug,
+        profile,
+        bundle.manifest.bundle_slug,
+        bundle.manifest.bundle_version,
+        describe_files(files),
+        sum(map(len, files.values())),
+        tuple(scan_files(sorted(files.items()))),
+        left_out,
+        content_hash(pack_files(files)),
+    )
+
+
+@operation("looseleaf/export-bundle", permission="agents", categories=("agents",), read_only=True)
+def export_bundle(
+    context: Context,
+    agent: str | int | None = None,
+    *,
+    profile: Literal["share", "backup", "fork"] = "share",
+    slug: str = "",
+    version: str = "",
+    allow_secrets: bool = False,
+) -> BundleArchive:
+    """Export an agent as one zip archive; the same content gives the same bytes.
+
+    Arguments:
+        agent: The agent to export, by id or slug; without it, the token's or the default agent.
+        profile: share takes SOUL.md, the configuration, pipelines and flows; backup also all other
+            pages, the journal, USER.md and uploaded texts; fork leaves the settings of flows out.
+        slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
+        version: The version of the bundle; without it, that of the bundle it came from, or 1.
+        allow_secrets: Whether files with lines that look like secrets may leave.
+    """
+    bundle, _ = _collect(context, agent, profile, slug, version)
+    files = format_bundle(bundle)
+    findings = scan_files(sorted(files.items()))
+    if findings and not allow_secrets:
+        raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
+    content = pack_files(files)
+    return BundleArchive(
+        bundle.manifest.agent.slug,
+        profile,
+        bundle.manifest.bundle_slug,
+        bundle.manifest.bundle_version,
+        describe_files(files),
+        content_hash(content),
+        b64encode(content).decode(),
+    )
+
+
+@operation("looseleaf/inspect-bundle", permission="agents", categories=("agents",), read_only=True)
+def inspect_bundle(context: Context, data: str) -> BundleReport:
+    """Show what a bundle holds, and whether it could be installed here; nothing is changed.
+
+    Arguments:
+        data: The bundle: the bytes of a zip archive in base64.
+    """
+    context.allow()
+    return inspect_parts(read_bundle(data), context.pages.registry, context.parts.step_types())
+
+
+def read_bundle(data: str) -> Bundle:
+    """Read a bundle from a zip archive in base64, or raise `InvalidArchive` or `InvalidBundle`."""
+    try:
+        content = b64decode(data, validate=True)
+    except (Base64Error, ValueError):
+        raise InvalidArgument("data", "it is not base64") from None
+    return parse_bundle(unpack_files(content))
+
+
+def source_of(context: Context) -> AgentSource:
+    """Give the places where the parts of an agent lie; a workspace without a database has none."""
+    return AgentSource(
+        context.pages,
+        context.parts.definitions() if context.parts.has_accounts() else None,
+        lambda: context.parts.workflow_resources().uploads,
+    )
+
+
+def _collect(
+    context: Context, agent: str | int | None, profile_name: str, slug: str, version: str
+) -> tuple[Bundle, tuple[str, ...]]:
+    """Collect the bundle of an agent; name what is left out for want of a right to read it."""
+    record = agent_of(context, agent)
+    profile = find_profile(profile_name)
+    ledger = Ledgers(context.settings.root).read(record.id)
+    title = choose_title(record.slug, slug, version, ledger)
+    check_bundle_slug(title.slug)
+    bundle = collect_bundle(source_of(context), record, profile, title)
+    if ledger is not None:
+        bundle = add_installed_parts(bundle, ledger)
+    principal = context.principal
+    is_own = principal.is_local or principal.user_id == record.owner
+    if bundle.user_page is not None and not (is_own or principal.can("manage_options")):
+        reason = "memory/USER.md: only its user, or a principal with manage_options, may export it"
+        return changed(bundle, user_page=None), (reason,)
+    return bundle, ()

@@ -1,0 +1,96 @@
+"""Installed bundles: which agents came from one, and what was changed since."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.errors import BundleMissing
+from looseleaf.operations.bundle_destination import destination_of
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.catalog.context import Context
+
+
+@value
+class ArtifactState:
+    """An installed artifact beside what the bundle left: clean, modified, waiting or missing."""
+
+    key: str
+    source_path: str
+    status: str
+    installed_hash: str
+    current_hash: str
+
+
+@value
+class InstalledBundle:
+    """The bundle that an agent came from, and how far the agent has moved on since."""
+
+    agent: str
+    bundle_slug: str
+    bundle_version: str
+    source_ref: str
+    source_revision: str
+    installed_at: str
+    updated_at: str
+    waiting: tuple[str, ...]
+    artifacts: tuple[ArtifactState, ...]
+
+
+@operation("looseleaf/list-bundles", permission="agents", categories=("agents",), read_only=True)
+def list_bundles(context: Context) -> list[InstalledBundle]:
+    """List the agents that came from bundles, without their artifacts, by slug."""
+    context.allow()
+    destination = destination_of(context)
+    return [
+        installed
+        for record in visible_agents(context)
+        if (installed := _describe_installed(destination, record, with_artifacts=False)) is not None
+    ]
+
+
+@operation("looseleaf/show-bundle", permission="agents", categories=("agents",), read_only=True)
+def show_bundle(context: Context, agent: str | int | None = None) -> InstalledBundle:
+    """Show the bundle that an agent came from, and which of its parts were changed here.
+
+    Arguments:
+        agent: The agent, by id or slug; without it, the token's or the default agent.
+    """
+    record = agent_of(context, agent)
+    installed = _describe_installed(destination_of(context), record, with_artifacts=True)
+    if installed is None:
+        raise BundleMissing(record.slug)
+    return installed
+
+
+def _describe_installed(
+    destination: Destination, record: AgentRecord, *, with_artifacts: bool
+) -> InstalledBundle | None:
+    ledger = destination.ledgers.read(record.id)
+    if ledger is None:
+        return None
+    states = []
+    if with_artifacts:
+        current = destination.current_artifacts(record)
+        for key, installed in ledger.artifacts.items():
+            artifact = current.get(key)
+            actual = artifact.hash if artifact is not None else ""
+            status = "clean" if actual == installed.hash else "modified" if actual else "missing"
+            if status == "modified" and key in ledger.pending:
+                status = "waiting"
+            states.append(ArtifactState(key, installed.path, status, installed.hash, actual))
+    return InstalledBundle(
+        record.slug,
+        ledger.bundle_slug,
+        ledger.bundle_version,
+        ledger.source_ref,
+        ledger.source_revision,
+        ledger.installed_at,
+        ledger.updated_at,
+        ledger.pending,
+        tuple(states),
+    )
