@@ -18,6 +18,7 @@ from benchmarks import (
     crowding,
     growing,
     keeping,
+    packing,
     reading,
     searching,
     serving,
@@ -43,6 +44,7 @@ MEASUREMENTS = {
     "keeping": keeping.measure,
     "backing": backing.measure,
     "working": working.measure,
+    "packing": packing.measure,
 }
 REPOSITORY = Path(__file__).parent.parent
 

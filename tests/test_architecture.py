@@ -104,6 +104,14 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "stores/disk/history/log_line.py",
         "binascii.*",
     ): "a library to load, and reading a page needs no log",
+    (
+        "stores/disk/history/pack_group.py",
+        "zlib*",
+    ): "libraries to load, and only a history with packs needs them",
+    (
+        "stores/disk/history/pack_group.py",
+        "lzma*",
+    ): "the same; and some Pythons are built without it",
     ("memory/store.py", "hashlib"): "a quarter of a cold start, and reading a page needs no hash",
     (
         "memory/scope.py",
@@ -205,6 +213,7 @@ FOREIGN_OBJECTS: dict[str, str] = {
     "cli/output.py": "any stream can stand in for standard output",
     "extras.py": "an attribute of some Pythons",
     "files/atomic.py": "functions that only some systems have",
+    "files/file_writers.py": "the same",
     "memory/policy.py": "any mapping, without importing what says that it is one",
     "models/pydantic_ai/event_loop.py": "a stream of the library",
     "models/pydantic_ai/model.py": "errors of the library",

@@ -495,6 +495,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/disk/history/test_page_history.py",
         "Notes on revisions.",
     ),
+    "stores/disk/history/pruning.py": (
+        "stores/disk/history/test_page_history.py",
+        "Versions are purged and pruned there; those in packs in test_packing.py.",
+    ),
     "stores/disk/history/revisions.py": (
         "stores/disk/history/test_page_history.py",
         "Revisions are kept and given back.",

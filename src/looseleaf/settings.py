@@ -44,6 +44,7 @@ class Settings:
     retention_days: float = 90.0
     retention_versions: int = 200
     max_page_bytes: int = 10_000_000
+    history_packing_enabled: bool = True  # whether old versions are packed every night
     daily_memory_enabled: bool = False
     daily_memory_overflow_threshold: int = 32_768  # bytes; a larger MEMORY.md is split; 0: never
     daily_memory_overflow_target_size: int = 8192  # bytes that such a split leaves, at least 1024
@@ -104,7 +105,13 @@ class Settings:
 
 
 # Settings that can be made while running, in the database; the rest is fixed on opening.
-RUNTIME = ("daily_memory_enabled", "prompt_page_bytes", "prompt_total_bytes", "require_if_match")
+RUNTIME = (
+    "daily_memory_enabled",
+    "history_packing_enabled",
+    "prompt_page_bytes",
+    "prompt_total_bytes",
+    "require_if_match",
+)
 
 
 def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.environ) -> str:

@@ -305,6 +305,8 @@ CHANGES = (
     "memory delete notes.md --page --agent ada",
     "memory clear MEMORY.md --agent ada --format json",
     "memory prune --versions 1",
+    "memory pack --dry-run",
+    "memory pack --format json",
     f"memory daily append {DAY} '- later' --agent ada",
     f"memory daily write {DAY} '# Day' --agent ada --format json",
     f"memory daily delete {DAY} --agent ada",

@@ -262,25 +262,3 @@ def test_a_lock_waits_and_gives_up(tmp_path: Path) -> None:
     timer.join()
     for fd in fds:
         os.close(fd)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
-def test_writers_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that is open for writing is waited for until it is closed, and not for ever."""
-    (tmp_path / "file").write_bytes(b"old")
-    with (tmp_path / "file").open("rb") as reading:
-        writing = (tmp_path / "file").open("r+b")
-        writing.write(b"new")
-        timer = threading.Timer(0.05, writing.close)
-        timer.start()
-        atomic.wait_for_writers(reading.fileno())
-        assert reading.read() == b"new"
-        timer.join()
-        with (tmp_path / "file").open("ab"):
-            monkeypatch.setattr(atomic, "WRITER_SECONDS", 0.01)
-            atomic.wait_for_writers(reading.fileno())
-    # A pipe can have no lease, and is not waited for.
-    end, other = os.pipe()
-    atomic.wait_for_writers(end)
-    os.close(end)
-    os.close(other)

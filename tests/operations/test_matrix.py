@@ -250,6 +250,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "looseleaf/preview-upkeep": AGENT,
     "looseleaf/prune-chat-sessions": WORKSPACE,
     "looseleaf/prune-history": WORKSPACE,
+    "looseleaf/pack-history": WORKSPACE,
     "looseleaf/purge-revision": PAGE,
     "looseleaf/queue-prompt": AGENT,
     "looseleaf/rename-agent": AGENT,

@@ -131,7 +131,7 @@ def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
 
 def test_hook_register_schedules(house: Workspace) -> None:
     """The schedule is there, with its operation checked."""
-    (schedule,) = (one for one in house.schedules().all() if one.owner == "looseleaf_example")
+    [schedule] = [one for one in house.schedules().all() if one.owner == "looseleaf_example"]
     assert (schedule.name, schedule.task, schedule.when, schedule.owner) == (
         "count-style",
         "example/count-words",
@@ -150,12 +150,10 @@ def test_hook_register_steps(house: Workspace) -> None:
 
 def test_hook_register_system_tasks(house: Workspace) -> None:
     """The task runs for an agent, beside ours, and bears the plugin's name."""
-    assert [(task.type, task.owner) for task in house.system_tasks().all()] == [
-        ("backup", "looseleaf"),
-        ("count_memory_words", "looseleaf_example"),
-        ("daily_memory_generation", "looseleaf"),
-        ("git_commit", "looseleaf"),
-    ]
+    owners = {task.type: task.owner for task in house.system_tasks().all()}
+    assert owners.pop("count_memory_words") == "looseleaf_example"
+    assert {"daily_memory_generation", "history_packing"} <= owners.keys()
+    assert set(owners.values()) == {"looseleaf"}
     [agent] = house.agents.records()
     record = run_task(
         house.system_tasks().get("count_memory_words"),

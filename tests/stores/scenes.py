@@ -19,6 +19,7 @@ from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Change
 from looseleaf.stores.disk import page_changes
+from looseleaf.stores.disk.history import packing
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS
@@ -121,6 +122,50 @@ def long_ago(store: DiskStore, root: Path) -> None:
     store.write(MEMORY, b"today\n", change=PREPARED)
 
 
+def seven_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Write the page seven times, so that four versions are settled."""
+    for number in range(1, 8):
+        store.write(MEMORY, b"line %d\n" % number * 40 + b"end\n", change=PREPARED)
+
+
+def pack_early() -> None:
+    """Pack a page of few versions, and each version in a batch of its own but the first two."""
+    packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES = 2, 2, 500
+
+
+def pack_now(store: DiskStore) -> int:
+    """Pack the page early, leave the limits as they were, and give how many versions went."""
+    limits = packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES
+    pack_early()
+    try:
+        return DiskHistory(store).pack(MEMORY).versions
+    finally:
+        packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES = limits
+
+
+def with_pack(store: DiskStore, root: Path) -> None:
+    """Write the page seven times, pack its settled versions, and write it three times more."""
+    seven_versions(store, root)
+    assert pack_now(store)
+    for number in range(8, 11):
+        store.write(MEMORY, b"line %d\n" % number * 40, change=PREPARED)
+
+
+def with_pack_cut_short(store: DiskStore, root: Path) -> None:
+    """Leave what packing leaves that is killed before the files of packed versions go."""
+    seven_versions(store, root)
+    files = {number: (history_folder(root) / str(number)).read_bytes() for number in range(1, 5)}
+    assert pack_now(store)
+    for number, content in files.items():
+        (history_folder(root) / str(number)).write_bytes(content)
+
+
+def with_pack_of_long_ago(store: DiskStore, root: Path) -> None:
+    """Pack versions of which a retention of 90 days keeps some no longer."""
+    long_ago(store, root)
+    assert pack_now(store)
+
+
 def stopped_before_the_swap(store: DiskStore, root: Path) -> None:
     """Leave what a write leaves that is killed just before it swaps."""
     three_versions(store, root)
@@ -190,6 +235,11 @@ def prune(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene g
     DiskHistory(store).prune(ADA, Retention())
 
 
+def pack(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+    """Pack the settled versions of the page."""
+    DiskHistory(store).pack(MEMORY)
+
+
 def recover(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
     """Clear up."""
     store.recover()
@@ -247,6 +297,12 @@ SCENES = {
     "purge": Scene(three_versions, purge),
     "purge after save in place": Scene(with_save_in_place, purge),
     "prune": Scene(long_ago, prune),
+    "pack": Scene(seven_versions, pack, setting=pack_early),
+    "pack more": Scene(with_pack, pack, setting=pack_early),
+    "pack after a cut": Scene(with_pack_cut_short, pack, setting=pack_early),
+    "purge from a pack": Scene(with_pack, purge),
+    "prune a pack": Scene(with_pack_of_long_ago, prune),
+    "append beside a pack": Scene(with_pack, append),
     "recover before the swap": Scene(stopped_before_the_swap, recover),
     "recover after the swap": Scene(stopped_after_the_swap, recover),
     "recover a stray": Scene(stopped_with_a_stray, recover),

@@ -53,13 +53,13 @@ def versions_of(store: DiskStore, scope: Scope) -> set[bytes]:
 
 
 def left_behind(root: Path) -> list[Path]:
-    """Give what lies in our own folder and is neither log, numbered version nor note."""
+    """Give what lies in our own folder and is neither log, pack, numbered version nor note."""
     ours = root / ".looseleaf"
     return [
         path
         for path in ours.rglob("*")
         if not path.is_dir()
-        and path.name not in ("log", ".head", ".pages")
+        and path.name not in ("log", "pack", ".head", ".pages")
         and not path.name.isdigit()
     ]
 

@@ -18,6 +18,7 @@ from tests.stores.scenes import (
     history_folder,
     moved_over,
     open_store,
+    pack_now,
     page_file,
     saved_in_place,
     staged_file,
@@ -132,6 +133,11 @@ class Page(RuleBasedStateMachine):
         self.history.purge(MEMORY, number, change=CHANGE)
         self.note()
         self.purged.add(number)
+
+    @rule()
+    def pack(self) -> None:
+        """Pack the settled versions, which changes nothing that anyone reads."""
+        pack_now(self.store)
 
     @rule()
     def recover(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.history import History, PageVerdict, Retention, Revision
+    from looseleaf.memory.history import History, PackedVersions, PageVerdict, Retention, Revision
     from looseleaf.memory.policy import Decision, MemoryPolicy
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import (
@@ -167,6 +167,10 @@ class ReachableHistory:
     def prune(self, shelf: Shelf, retention: Retention) -> int:
         """Drop the versions a retention no longer keeps; give how many went."""
         return self._history.prune(shelf, retention)
+
+    def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
+        """Put the settled versions of a page into less room; no text is given."""
+        return self._history.pack(scope, dry_run=dry_run)
 
     def shelves(self) -> list[Shelf]:
         """List every shelf that has a history."""

@@ -32,6 +32,7 @@ MEMORY = {
     "prune": Entry("commands.history", "prune", "Drop the versions that need not be kept."),
     "export": Entry("commands.page_export", "export", "Write the pages as files to a folder."),
     "publish": Entry("commands.page_export", "publish", "Put memory into AGENTS.md or CLAUDE.md."),
+    "pack": Entry("commands.history", "pack", "Put old versions into compressed files."),
 }
 DAILY = {
     "list": Entry("commands.daily", "list_days", "List the days that have a page, newest first."),

@@ -15,19 +15,16 @@ from looseleaf.errors import Locked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     Swap = Callable[[int, str, int, str], bool]
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LOCK_SECONDS = 30.0
-WRITER_SECONDS = 0.5
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOG = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXCHANGE = 2  # RENAME_EXCHANGE on Linux, RENAME_SWAP on macOS
 # On macOS fsync leaves the bytes in the drive's cache; this fcntl does not.
-_SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
-_HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
@@ -65,41 +62,20 @@ def unlock(fd: int) -> None:
     fcntl.flock(fd, fcntl.LOCK_UN)
 
 
-def wait_for_writers(fd: int) -> None:
-    """Wait until no program has this file open for writing, as far as the system tells.
+def create(
+    folder: int, name: str, content: bytes | Iterable[bytes], *, mode: int = 0o600
+) -> tuple[int, int]:
+    """Create a file with all its bytes, not yet synced; return it open, and its number.
 
-    Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
+    The bytes of a large file may come in parts, so that they are never in memory together.
     """
-    if not _has_writers(fd):
-        return
-    deadline = time.monotonic() + WRITER_SECONDS
-    while time.monotonic() < deadline and _has_writers(fd):
-        time.sleep(0.001)
-
-
-def _has_writers(fd: int) -> bool:
-    """Ask for a lease, which Linux gives only on a file that nobody can be writing."""
-    if _SET_LEASE is None:
-        return False
-    try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
-        fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False  # someone else's file, or a file system without leases
-    fcntl.fcntl(fd, _SET_LEASE, fcntl.F_UNLCK)
-    return False
-
-
-def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tuple[int, int]:
-    """Create a file with all its bytes, not yet synced; return it open, and its number."""
     fd = os.open(name, _NEW, mode, dir_fd=folder)
     try:
         status = os.fstat(fd)
         if stat.S_IMODE(status.st_mode) != mode:  # whatever the umask
             os.fchmod(fd, mode)
-        write_all(fd, content)
+        for part in (content,) if isinstance(content, bytes) else content:
+            write_all(fd, part)
     except BaseException:
         os.close(fd)
         os.unlink(name, dir_fd=folder)
@@ -107,7 +83,9 @@ def create(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tupl
     return fd, status.st_ino
 
 
-def stage(folder: int, name: str, content: bytes, *, mode: int = 0o600) -> tuple[int, int]:
+def stage(
+    folder: int, name: str, content: bytes | Iterable[bytes], *, mode: int = 0o600
+) -> tuple[int, int]:
     """Create a file under a name that is the caller's alone, in the place of what a crash left."""
     try:
         return create(folder, name, content, mode=mode)
@@ -132,7 +110,7 @@ def create_durably(folder: int, name: str, content: bytes, *, mode: int = 0o600)
 def replace(
     folder: int,
     name: str,
-    content: bytes,
+    content: bytes | Iterable[bytes],
     *,
     mode: int = 0o600,
     staging: tuple[int, str] | None = None,

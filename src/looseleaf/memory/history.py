@@ -89,6 +89,15 @@ class PageVerdict:
     edited_outside: bool = False
 
 
+@value
+class PackedVersions:
+    """The result of packing: how many versions, the bytes of their files, and those in the pack."""
+
+    versions: int = 0
+    file_bytes: int = 0
+    pack_bytes: int = 0
+
+
 class History(Protocol):
     """The prior versions of pages, oldest first."""
 
@@ -106,6 +115,9 @@ class History(Protocol):
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
         """Drop the versions a retention no longer keeps; give how many went."""
+
+    def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
+        """Put the settled versions of a page into less room; with `dry_run`, only say how much."""
 
     def pages(self, shelf: Shelf) -> list[str]:
         """Name every page of a shelf that has a history, deleted ones too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import HistoryMissing
-from looseleaf.memory.history import PageVerdict, has_history
+from looseleaf.memory.history import PackedVersions, PageVerdict, has_history
 from looseleaf.memory.scope import Scope
 
 TYPE_CHECKING = False
@@ -77,6 +77,11 @@ class HistoryByShelf:
         """Drop the versions a retention no longer keeps; give how many went."""
         history = self.history_for(shelf)
         return history.prune(shelf, retention) if history is not None else 0
+
+    def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
+        """Put the settled versions of a page into less room."""
+        history = self.history_for(scope)
+        return history.pack(scope, dry_run=dry_run) if history is not None else PackedVersions()
 
     def pages(self, shelf: Shelf) -> list[str]:
         """Name every page of a shelf that has a history."""

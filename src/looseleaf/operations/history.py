@@ -1,4 +1,4 @@
-"""What pages were: list, compare, restore, purge, prune."""
+"""What pages were: list, compare, restore, purge, prune, pack."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from looseleaf.memory.history import Retention, Revision, parse_moment, pick
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Shelf, Where
 from looseleaf.memory.text.line_diff import diff_lines
+from looseleaf.upkeep.history_packing import PackReport, pack_histories
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -166,6 +167,24 @@ def prune(context: Context, *, days: float | None = None, versions: int | None =
         context.settings.retention_versions if versions is None else versions,
     )
     return sum(context.history.prune(shelf, retention) for shelf in shelves(context))
+
+
+@operation(
+    "looseleaf/pack-history",
+    permission="operate",
+    categories=("memory", "history"),
+    idempotent=True,
+)
+def pack(context: Context, *, dry_run: bool = False) -> PackReport:
+    """Put the settled prior versions of each page into one compressed file; all stay readable.
+
+    Arguments:
+        dry_run: Whether to say only how much room it would save, and write nothing.
+    """
+    context.allow()
+    return pack_histories(
+        context.history, dry_run=dry_run, show_progress=context.parts.show_progress
+    )
 
 
 def shelves(context: Context) -> list[Shelf]:

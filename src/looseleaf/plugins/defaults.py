@@ -73,8 +73,10 @@ class Defaults:
         """Register the tasks that keep memory lean, and those that back it up."""
         from looseleaf.operations.backup_task import BACKUP, GIT_COMMIT
         from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
+        from looseleaf.upkeep.history_packing import HISTORY_PACKING
 
         tasks.register(DAILY_MEMORY)
+        tasks.register(HISTORY_PACKING)
         tasks.register(BACKUP)
         tasks.register(GIT_COMMIT)
 
@@ -91,7 +93,14 @@ class Defaults:
             setting="daily_memory_enabled",
             label="Daily memory",
         )
-
+        schedules.register(
+            "history_packing",
+            "history_packing",
+            "40 3 * * *",
+            zone="UTC",
+            setting="history_packing_enabled",
+            label="History packing",
+        )
         schedules.register(
             "backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup"
         )

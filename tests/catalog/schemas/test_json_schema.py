@@ -78,6 +78,7 @@ CALLS: list[Call] = [
     ("looseleaf/restore-page", {"file": "plan.md", "revision": "1"}),
     ("looseleaf/purge-revision", {"file": "plan.md", "revision": 1}),
     ("looseleaf/prune-history", {}),
+    ("looseleaf/pack-history", {"dry_run": True}),
     ("datamachine/delete-agent-memory-section", {"file": "plan.md", "section": "Next"}),
     ("datamachine/clear-agent-file", {"file": "plan.md"}),
     ("datamachine/delete-agent-file", {"file": "plan.md"}),

@@ -132,3 +132,28 @@ def test_prune_drops_what_need_not_be_kept(run: Run, told: Path) -> None:
     document = run("memory", "prune", "--days", "0", "--format", "json").json
     assert document["dropped"] >= 2
     assert run("memory", "read", "n.md").text == "three\n"
+
+
+def test_pack_puts_old_versions_into_one_file(run: Run, told: Path) -> None:
+    """A dry run says the same figures and writes nothing; every version stays readable."""
+    assert told.exists()
+    assert run("memory", "pack").text == "There was nothing to pack.\n"
+    for number in range(40):
+        assert run("memory", "write", "n.md", f"version {number}\n" * 30, "--page").code == 0
+    estimate = run("memory", "pack", "--dry-run", "--format", "json").json
+    assert (estimate["pages"], estimate["dry_run"]) == (1, True)
+    sizes = f"{estimate['file_bytes']:,} bytes of files into {estimate['pack_bytes']:,} bytes"
+    versions = f"{estimate['versions']} versions of 1 page"
+    assert run("memory", "pack", "--dry-run").text == f"Would pack {versions}, {sizes}.\n"
+    assert run("memory", "pack").text == f"Packed {versions}, {sizes}.\n"
+    assert run("memory", "read", "n.md", "--as-of", "2").text == "two\n"
+    assert run("memory", "diff", "n.md", "1", "2").code == 0
+
+
+def test_pack_names_the_pages_that_it_cannot_pack(run: Run, root: Path, told: Path) -> None:
+    """On standard error, with exit code 1."""
+    assert told.exists()
+    [log] = root.glob(".looseleaf/history/*/n.md/log")
+    log.write_bytes(b'{"damaged":1}\n' + log.read_bytes())
+    answer = run("memory", "pack")
+    assert (answer.code, "n.md" in answer.err) == (1, True)

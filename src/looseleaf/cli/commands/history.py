@@ -1,4 +1,4 @@
-"""`looseleaf memory history | diff | restore | purge | prune`: former versions of pages."""
+"""`looseleaf memory history | diff | restore | purge | prune | pack`: former versions of pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from looseleaf.cli.arguments import (
 from looseleaf.cli.commands.memory import if_match_option, print_saved
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import say, show
+from looseleaf.cli.output import note, say, show
 from looseleaf.errors import Invalid
 from looseleaf.operations import history as operations
 from looseleaf.times import format_microseconds, format_minute
@@ -25,6 +25,7 @@ from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from looseleaf.memory.history import Revision
+    from looseleaf.upkeep.history_packing import PackReport
 
 file_argument = click.argument("file", shell_complete=complete_pages)
 
@@ -160,3 +161,32 @@ def prune(options: SharedOptions, days: float | None, versions: int | None) -> N
             if dropped_count
             else "There was nothing to drop."
         )
+
+
+@command("pack", "looseleaf memory pack", "looseleaf memory pack --dry-run")
+@click.option("--dry-run", is_flag=True, help="Only say how much room it would save.")
+@shared_options("format")
+def pack(options: SharedOptions, *, dry_run: bool) -> None:
+    """Put old versions into compressed files.
+
+    One file for each page; every version stays readable. The newest 16 versions of a page keep
+    files of their own. The server packs every night by itself.
+    """
+    report = operations.pack(options.open(), dry_run=dry_run)
+    if options.json:
+        print_document(as_dict(report))
+    else:
+        say(_format_report(report))
+        for problem in report.problems:
+            note(f"Could not be packed: {problem}")
+    if report.problem_count:
+        raise click.exceptions.Exit(1)
+
+
+def _format_report(report: PackReport) -> str:
+    if not report.versions:
+        return "There was nothing to pack."
+    verb = "Would pack" if report.dry_run else "Packed"
+    versions = format_count(report.versions, "version")
+    sizes = f"{report.file_bytes:,} bytes of files into {report.pack_bytes:,} bytes"
+    return f"{verb} {versions} of {format_count(report.pages, 'page')}, {sizes}."

@@ -7,6 +7,7 @@ import os
 
 from looseleaf.errors import Unsafe
 from looseleaf.files import atomic
+from looseleaf.files.file_writers import wait_for_writers
 from looseleaf.files.folders import (
     READ,
     check_regular,
@@ -166,7 +167,7 @@ class LockedPage:
         """Say whether the staged file is the one that was read, and has the same bytes."""
         if inode_of(self.staging, self.staged_name) != self._mark[0]:
             return False
-        atomic.wait_for_writers(self._file)
+        wait_for_writers(self._file)
         return os.pread(self._file, len(current.content) + 1, 0) == current.content
 
     def read(self, folder: int, name: str) -> Found | None:
@@ -200,7 +201,7 @@ class LockedPage:
         check_regular(self.scope.filename, status, self.device)
         if refuse_links and status.st_nlink > 1:
             self._drop_own_link(status)
-        atomic.wait_for_writers(fd)
+        wait_for_writers(fd)
         return status, read_all(fd, status.st_size)
 
     def remember(self, line: Line, content: bytes) -> None:

@@ -17,6 +17,7 @@ from looseleaf.memory.history import outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
 from looseleaf.stores.disk.history.log_line import SAVED_OUTSIDE
+from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.splice import splice
 
 TYPE_CHECKING = False
@@ -54,7 +55,8 @@ def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) ->
         if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
             return
         now = store.clock()
-        page.log.prune(
+        prune_versions(
+            page.log,
             lambda revisions: outlived_revisions(revisions, store.retention, now),
             present=present,
             mode=store.modes[0],

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 def splice(old: bytes, new: bytes) -> list[object]:
     """Give the one replacement that makes `new` of `old`: offset, bytes removed, text put in."""
-    start = _common(old, new)
-    end = _common_end(old[start:], new[start:])
+    start = count_common_start(old, new)
+    end = count_common_end(old[start:], new[start:])
     # Where a cut goes through a character, the whole character is put in.
     while start and _continues(new[start : start + 1]):
         start -= 1
@@ -41,7 +41,7 @@ def is_whole(redo: list[Any], size: int) -> bool:
     return len(insertion.encode(*encoding)) == size
 
 
-def _common(first: bytes, second: bytes) -> int:
+def count_common_start(first: bytes, second: bytes) -> int:
     """Count the bytes two strings share at their start, by halving: each step is one memcmp."""
     low, high = 0, min(len(first), len(second))
     if first[:high] == second[:high]:
@@ -55,7 +55,7 @@ def _common(first: bytes, second: bytes) -> int:
     return low
 
 
-def _common_end(first: bytes, second: bytes) -> int:
+def count_common_end(first: bytes, second: bytes) -> int:
     """Count the bytes two strings share at their end, likewise."""
     low, high = 0, min(len(first), len(second))
     if first.endswith(second[len(second) - high :]):

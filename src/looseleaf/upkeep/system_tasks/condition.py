@@ -116,7 +116,11 @@ def check_tasks(conditions: Iterable[TaskCondition]) -> Iterator[Finding]:
                 f"{place} ended as {condition.last_status} {condition.bad_runs} times in a row: "
                 f"{condition.last_reason}"
             )
-            advice = f"looseleaf upkeep log --agent {condition.agent} says more."
+            advice = (
+                f"looseleaf upkeep log --agent {condition.agent} says more."
+                if condition.agent
+                else f"looseleaf system runs --task {condition.task_type} says more."
+            )
         yield Finding("upkeep", "warning", detail, advice)
     if count:
         yield Finding(

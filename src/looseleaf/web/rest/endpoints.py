@@ -55,6 +55,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/history/restore", "looseleaf/restore-page"),
     Endpoint("POST", "/history/purge", "looseleaf/purge-revision"),
     Endpoint("POST", "/history/prune", "looseleaf/prune-history"),
+    Endpoint("POST", "/history/pack", "looseleaf/pack-history"),
     # Prompts.
     Endpoint("GET", "/prompt", "looseleaf/compose-prompt"),
     Endpoint("GET", "/prompt/explain", "looseleaf/explain-prompt"),

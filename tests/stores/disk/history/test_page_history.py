@@ -18,6 +18,7 @@ from looseleaf.memory.store import Change, content_hash
 from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
+from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.splice import splice, unsplice
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.times import format_microseconds
@@ -375,7 +376,8 @@ class TestLostNames:
         assert [history.content(MEMORY, number) for number in range(1, 12)] == versions
         assert all(one.kept for one in history.revisions(MEMORY))
         store.run_locked(
-            MEMORY, lambda page, _: page.log.prune(lambda _: [], present=b"newest\n", mode=0o600)
+            MEMORY,
+            lambda page, _: prune_versions(page.log, lambda _: [], present=b"newest\n", mode=0o600),
         )
         assert log.read_bytes().count(b'"redo"') == 1
         assert [history.content(MEMORY, number) for number in range(1, 12)] == versions

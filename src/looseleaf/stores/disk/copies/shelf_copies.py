@@ -13,6 +13,7 @@ import os
 
 from looseleaf.files import atomic
 from looseleaf.files.file_copies import CHUNK, FileGroup, Place, copy_open_file, open_plain
+from looseleaf.files.file_writers import wait_for_writers
 from looseleaf.files.folders import explain_os_error
 from looseleaf.stores.disk.copies.folder_copies import NOT_PLAIN, list_folder
 from looseleaf.stores.disk.history_names import HISTORY
@@ -127,7 +128,7 @@ class ShelfCopies:
         copy = None
         if fd >= 0:
             try:
-                atomic.wait_for_writers(fd)
+                wait_for_writers(fd)
                 copy = copy_open_file(fd, Place(folder, name, path))
             finally:
                 os.close(fd)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from looseleaf.memory.history import Revision
 from looseleaf.memory.provenance import OUTSIDE, Provenance
+from looseleaf.times import parse_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +60,23 @@ def read_provenance(line: dict[str, Any]) -> tuple[str, str, str, str]:
     """Give kind of actor, origin, activity and its id from a line; "" for what it lacks."""
     kind = line.get(_ACTOR_KIND) or (OUTSIDE if line.get("operation") == OUTSIDE else "")
     return kind, line.get(_ORIGIN, ""), line.get(_ACTIVITY, ""), line.get(_ACTIVITY_ID, "")
+
+
+def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
+    """Build a revision from a line of the log."""
+    return Revision(
+        line["revision"],
+        parse_time(line["time"]),
+        line["operation"],
+        line["actor"],
+        line["surface"],
+        line["reason"],
+        line["hash"],
+        line["bytes"],
+        is_kept,
+        purge_note,
+        *read_provenance(line),
+    )
 
 
 def is_intact(line: bytes) -> bool:

@@ -7,10 +7,16 @@ import os
 from looseleaf.errors import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext
-from looseleaf.memory.history import Retention, Revision, ShownTime, outlived_revisions
+from looseleaf.memory.history import (
+    PackedVersions,
+    Retention,
+    Revision,
+    ShownTime,
+    outlived_revisions,
+)
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found
-from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields
+from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields, revision_of
 from looseleaf.stores.disk.history.notes import count_removals, note_removal
 from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
 from looseleaf.times import format_microseconds
@@ -54,8 +60,6 @@ class DiskHistory:
 
     def latest(self, scope: Scope) -> Revision | None:
         """Give the newest revision of a page; None where the page never existed."""
-        from looseleaf.stores.disk.history.revisions import revision_of
-
         log = self.store.log(scope)
         if log is None:
             revisions = self._with_present(scope, [])
@@ -88,6 +92,9 @@ class DiskHistory:
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""
+        content = self._prior(scope, number, is_replaced=True)
+        if content is not None:
+            return content
         revisions = self.revisions(scope)
         revision = next((revision for revision in revisions if revision.number == number), None)
         if revision is None:
@@ -104,20 +111,28 @@ class DiskHistory:
             raise RevisionMissing(scope.filename, number, revision.purged or reason)
         return content
 
-    def _prior(self, scope: Scope, number: int) -> bytes | None:
+    def _prior(self, scope: Scope, number: int, *, is_replaced: bool = False) -> bytes | None:
+        """Read a version from the history; None where it is not kept.
+
+        With `is_replaced`, only one that the log shows to be replaced. The other lines of the log
+        are not parsed, since a log may have thousands.
+        """
         log = self.store.log(scope)
         if log is None:
             return None
         try:
             with OsErrorContext(f"The history of {scope.filename}"):
-                lines = [line for line in log.lines() if line.get("revision") == number]
-                return log.version(lines[0]) if lines else None
+                newest = log.newest() if is_replaced else None
+                if is_replaced and (newest is None or number >= newest["revision"]):
+                    return None
+                line = log.find(number)
+                return log.version(line) if line is not None else None
         finally:
             os.close(log.folder)
 
     def purge(self, scope: Scope, number: int, *, change: Change) -> None:
         """Remove the content of one prior revision for good, and record that it happened."""
-        from looseleaf.stores.disk.history.revisions import make_self_contained
+        from looseleaf.stores.disk.history import pruning
 
         revisions = self.revisions(scope)
         if all(revision.number != number for revision in revisions):
@@ -128,13 +143,14 @@ class DiskHistory:
 
         def attempt(page: LockedPage, current: Found | None) -> None:
             newest = page.note(current)
+            pruning.require_removable(page.log, number)
             lines = page.log.lines()
             if current is not None and number == newest - 1:
-                make_self_contained(lines, current.content)
+                pruning.make_self_contained(lines, current.content)
             for line in lines:
                 if line.get("revision") == number:
                     line.pop("redo", None)
-            atomic.remove(page.log.folder, str(number))
+            pruning.remove_versions(page.log, {number}, mode=page.file_mode)
             note = {
                 "purged": number,
                 "time": format_microseconds(self.store.clock()),
@@ -172,15 +188,32 @@ class DiskHistory:
         return removed_count
 
     def _prune(self, scope: Scope, retention: Retention, now: float, shown_time: ShownTime) -> int:
+        from looseleaf.stores.disk.history.pruning import prune_versions
+
         def choose(revisions: list[Revision]) -> list[Revision]:
             return outlived_revisions(revisions, retention, now, shown_time)
 
         def attempt(page: LockedPage, current: Found | None) -> int:
             page.note(current)
             present = current.content if current else b""
-            return page.log.prune(choose, present=present, mode=page.file_mode)
+            return prune_versions(page.log, choose, present=present, mode=page.file_mode)
 
         return self.store.run_locked(scope, attempt)
+
+    def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
+        """Put the settled versions of a page into one compressed file.
+
+        Works for the pages of deleted agents, too: only the folder of the history is needed.
+        """
+        from looseleaf.stores.disk.history.packing import pack_page
+
+        log = self.store.log(scope)
+        if log is None:
+            return PackedVersions()
+        try:
+            return pack_page(self.store, scope, log, dry_run=dry_run)
+        finally:
+            os.close(log.folder)
 
     def pages(self, shelf: Shelf) -> list[str]:
         """Name every page of a shelf that has a history, deleted ones too."""
@@ -230,11 +263,13 @@ def _has_history(folder: int, name: str) -> bool:
 
 
 def _revisions(log: PageLog) -> list[Revision]:
-    from looseleaf.stores.disk.history.revisions import revision_of
     from looseleaf.stores.disk.splice import is_whole
 
     lines = log.lines()
     files = set(os.listdir(log.folder))
+    # After the files: a version is in the pack before its file goes.
+    pack = log.pack()
+    files |= set(map(str, pack.hashes())) if pack is not None else set()
     purge_notes = {
         line["purged"]: f"purged by {line['actor'] or 'someone'} at {line['time']}: "
         f"{line['reason']}"

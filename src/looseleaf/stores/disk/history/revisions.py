@@ -1,8 +1,9 @@
 """The history of one page on disk: a log of changes, and the prior versions as plain files.
 
-`.looseleaf/history/<shelf>/<page>/` holds `log`, one JSON line per change, and a file per prior
-version named by its number. A line also carries what the change put in (`redo`), so that a version
-which an outside program overwrites before we replace it can be redone from the one before.
+`.looseleaf/history/<shelf>/<page>/` holds `log`, one JSON line per change, a file per prior version
+named by its number, and `pack`, the versions that were packed into one file. A line also carries
+what the change put in (`redo`), so that a version which an outside program overwrites before we
+replace it can be redone from the one before.
 """
 
 from __future__ import annotations
@@ -11,23 +12,22 @@ import os
 
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
-from looseleaf.files.folders import NO_FILE, READ, inode_of, read_all
-from looseleaf.memory.history import Revision
+from looseleaf.files.folders import READ, read_all
 from looseleaf.memory.store import content_hash
-from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line, read_provenance
+from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line
 from looseleaf.stores.disk.history.notes import note_head, note_page
+from looseleaf.stores.disk.history.pack_file import NAME as PACK
+from looseleaf.stores.disk.history.pack_file import open_pack
 from looseleaf.stores.disk.history_names import LOG
-from looseleaf.stores.disk.splice import is_whole, splice, unsplice
-from looseleaf.times import parse_time
+from looseleaf.stores.disk.splice import is_whole, unsplice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
     from looseleaf.stores.disk.history.log_line import Line
+    from looseleaf.stores.disk.history.pack_file import PackFile
     from looseleaf.stores.disk.recent_writes import Write
-
-    Choice = Callable[[list[Revision]], list[Revision]]
 
 _TAIL = 8_192
 _NAMES_EVERY = 16
@@ -37,7 +37,7 @@ _CHANGE = {"revision", "time", "operation", "actor", "surface", "reason", "hash"
 class PageLog:
     """The log and the prior versions of one page, in an open directory."""
 
-    __slots__ = ("_fd", "_last", "_size", "_staging", "filename", "folder")
+    __slots__ = ("_fd", "_last", "_pack", "_size", "_staging", "filename", "folder")
 
     def __init__(self, folder: int, filename: str) -> None:
         self.folder = folder
@@ -46,6 +46,7 @@ class PageLog:
         self._size = 0  # while the log is open for writing; nobody else makes it longer then
         self._last: Line | None = None  # the newest change, once it is known
         self._staging: tuple[int, str] | None = None
+        self._pack: PackFile | None = None  # once a version was looked for in it
 
     def open(
         self, *, mode: int, staging: tuple[int, str], recent: Write | None = None
@@ -148,26 +149,58 @@ class PageLog:
 
     def raw_lines(self) -> list[bytes]:
         """Give every whole line as it was written, oldest first."""
+        return [line for line in self._read_log().split(b"\n") if line]
+
+    def _read_log(self) -> bytes:
         try:
             fd = os.open(LOG, READ, dir_fd=self.folder)
         except FileNotFoundError:
-            return []
+            return b""
         try:
-            content, _, _tail = read_all(fd).rpartition(b"\n")
+            return read_all(fd).rpartition(b"\n")[0]
         finally:
             os.close(fd)
-        return [line for line in content.split(b"\n") if line]
+
+    def find(self, number: int) -> Line | None:
+        """Give the line of a change, and parse no other where that can be avoided."""
+        content = b"\n" + self._read_log() + b"\n"
+        start = content.find(b'\n{"revision":%d,' % number)
+        if start >= 0:
+            return self.parse(content[start + 1 : content.index(b"\n", start + 1)])
+        return next((line for line in self.lines() if line.get("revision") == number), None)
 
     def prior(self, number: int) -> bytes | None:
-        """Read a prior version; None where it is not kept."""
+        """Read a prior version from its file, or from the pack; None where it is not kept."""
         try:
             fd = os.open(str(number), READ, dir_fd=self.folder)
         except FileNotFoundError:
-            return None
+            return self.packed_version(number)
         try:
             return read_all(fd)
         finally:
             os.close(fd)
+
+    def packed_version(self, number: int) -> bytes | None:
+        """Read a prior version from the pack; None where the pack does not hold it."""
+        content = self._pack.read(number) if self._pack is not None else None
+        if content is None:
+            # The file of a version goes after its pack has come, so that a look now finds it.
+            pack = self.pack()
+            content = pack.read(number) if pack is not None else None
+        return content
+
+    def pack(self) -> PackFile | None:
+        """Open the pack as it is now; None where there is none."""
+        pack = open_pack(self.folder)
+        if pack is None or self._pack is None or pack.inode != self._pack.inode:
+            self._pack = pack
+        return self._pack
+
+    def replace_pack(
+        self, chunks: Iterable[bytes], *, mode: int, staging: tuple[int, str] | None = None
+    ) -> None:
+        """Replace the whole pack; it is on disk when this returns."""
+        atomic.replace(self.folder, PACK, chunks, mode=mode, staging=staging or self._staging)
 
     def keep(self, folder: int, name: str, number: int) -> None:
         """Link a file into the history, in the place of what a crash left under that number."""
@@ -193,6 +226,8 @@ class PageLog:
         None where neither gives what was written, byte for byte.
         """
         content = self.prior(line["revision"])
+        if content is not None and content_hash(content) != line["hash"]:
+            content = self.packed_version(line["revision"])  # its file is not what was written
         if content is None or content_hash(content) != line["hash"]:
             content = self._redo_changes(line)
         return content if content is not None and content_hash(content) == line["hash"] else None
@@ -224,29 +259,6 @@ class PageLog:
                 if entry.inode() == inode:
                     return entry.name
         return None
-
-    def prune(self, choose: Choice, *, present: bytes, mode: int) -> int:
-        """Drop the versions that are chosen to go, and the copies in the log of those that lie as
-        files anyway; give how many versions went. `present` is what the page says now."""
-        lines = self.lines()
-        changes = [revision_of(line, is_kept=True) for line in lines if "revision" in line]
-        pruned_numbers = {revision.number for revision in choose(changes)}
-        newest = changes[-1].number if changes else 0
-        for line in lines:
-            if "redo" in line and line["revision"] != newest:
-                if inode_of(self.folder, str(line["revision"])) == NO_FILE:
-                    self.rescue(line, mode=mode)
-                del line["redo"]
-        if newest - 1 in pruned_numbers:
-            make_self_contained(lines, present)
-        # The lines go last: while they are there, a prune that was cut short is done again.
-        for number in pruned_numbers:
-            atomic.remove(self.folder, str(number))
-        remaining_lines = [
-            line for line in lines if line.get("revision", line.get("purged")) not in pruned_numbers
-        ]
-        self.rewrite(remaining_lines, mode=mode)
-        return len(pruned_numbers)
 
     def rescue(self, line: Line, *, at_hand: bytes | None = None, mode: int) -> None:
         """Keep a version that was overwritten from outside: as read before, or made again."""
@@ -284,27 +296,3 @@ class PageLog:
         return Unavailable(
             f"The history of {self.filename}", f"a line of its log is damaged ({reason})"
         )
-
-
-def make_self_contained(lines: list[Line], present: bytes) -> None:
-    """Let the newest change hold all its bytes, since the version before it is removed."""
-    newest = [line for line in lines if "revision" in line][-1]
-    if "redo" in newest and content_hash(present) == newest["hash"]:
-        newest["redo"] = splice(b"", present)
-
-
-def revision_of(line: Line, *, is_kept: bool, purge_note: str = "") -> Revision:
-    """Build a revision from a line of the log."""
-    return Revision(
-        line["revision"],
-        parse_time(line["time"]),
-        line["operation"],
-        line["actor"],
-        line["surface"],
-        line["reason"],
-        line["hash"],
-        line["bytes"],
-        is_kept,
-        purge_note,
-        *read_provenance(line),
-    )

@@ -13,6 +13,7 @@ from looseleaf.stores.disk.history.log_line import is_intact
 from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, known_pages, read_head
 from looseleaf.stores.disk.history_names import LOG
 from looseleaf.stores.disk.splice import is_whole, unsplice
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +54,13 @@ def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict
                 numbers = ", ".join(map(str, damaged_numbers[:_MOST_NAMED]))
                 return PageVerdict(0, (f"its {LOG} is damaged, line {numbers}",))
             lines = [log.parse(line) for line in raw_lines]
-            names = {name for name in os.listdir(log.folder) if name.isdigit()}
-            return _verify_lines(log, lines, names, present, is_core=is_core)
+            file_numbers = {int(name) for name in os.listdir(log.folder) if name.isdigit()}
+            pack = log.pack()
+            pack_numbers, pack_faults = pack.inspect() if pack is not None else (set(), [])
+            verdict = _verify_lines(
+                log, lines, file_numbers | pack_numbers, present, is_core=is_core
+            )
+            return changed(verdict, faults=(*pack_faults, *verdict.faults))
     except LooseleafError as error:
         return PageVerdict(0, (str(error),))
     finally:
@@ -62,15 +68,15 @@ def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict
 
 
 def _verify_lines(
-    log: PageLog, lines: list[Line], names: set[str], present: Found | None, *, is_core: bool
+    log: PageLog, lines: list[Line], numbers: set[int], present: Found | None, *, is_core: bool
 ) -> PageVerdict:
     changes = [line for line in lines if "revision" in line]
     if not changes:
-        is_lost = names or read_head(log.folder) or (is_core and present)
+        is_lost = numbers or read_head(log.folder) or (is_core and present)
         return PageVerdict(0, (f"its {LOG} is empty",) if is_lost else ())
     purged_numbers = {line["purged"] for line in lines if "purged" in line}
     newest = changes[-1]
-    faults = list(_missing_lines(log, changes, names))
+    faults = list(_missing_lines(log, changes, numbers))
     faults += [f"its {HEAD} is damaged"] if is_head_damaged(log.folder) else []
     versions = 0
     for line, fault in _verify_versions(log, changes[:-1]):
@@ -83,11 +89,11 @@ def _verify_lines(
     return PageVerdict(versions + (present is not None), tuple(faults), edited_outside)
 
 
-def _missing_lines(log: PageLog, changes: list[Line], names: set[str]) -> Iterator[str]:
+def _missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) -> Iterator[str]:
     """Find gaps between the lines, versions without a line, and an end that was written once."""
     listed_numbers = {line["revision"] for line in changes}
     first, last = min(listed_numbers), max(listed_numbers)
-    expected_numbers = {*range(first, last), *map(int, names)}
+    expected_numbers = {*range(first, last), *numbers}
     head = read_head(log.folder)
     expected_numbers |= {head} if head > last else set()
     for number in sorted(expected_numbers - listed_numbers):

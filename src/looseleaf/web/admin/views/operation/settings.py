@@ -22,6 +22,7 @@ SOURCES = {
 }
 MEANINGS = {
     "daily_memory_enabled": "Whether agents may write their journals.",
+    "history_packing_enabled": "Whether old versions of pages are packed every night.",
     "prompt_page_bytes": "The most bytes that one page takes of a prompt; 0 is no limit.",
     "prompt_total_bytes": "The most bytes that all pages take of a prompt; 0 is no limit.",
     "require_if_match": "Whether programs must name the version of the page that they replace.",

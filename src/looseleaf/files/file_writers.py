@@ -1,0 +1,40 @@
+"""Whether another program has a file open for writing, as far as the system tells."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+
+WRITER_SECONDS = 0.5
+_SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
+_HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
+
+
+def wait_for_writers(fd: int) -> None:
+    """Wait until no program has this file open for writing, as far as the system tells.
+
+    Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
+    """
+    if not has_writers(fd):
+        return
+    deadline = time.monotonic() + WRITER_SECONDS
+    while time.monotonic() < deadline and has_writers(fd):
+        time.sleep(0.001)
+
+
+def has_writers(fd: int) -> bool:
+    """Say whether a program has this file open for writing, as far as the system tells.
+
+    Linux gives a lease only on a file that nobody can be writing.
+    """
+    if _SET_LEASE is None:
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
+        fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # someone else's file, or a file system without leases
+    fcntl.fcntl(fd, _SET_LEASE, fcntl.F_UNLCK)
+    return False
