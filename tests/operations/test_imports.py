@@ -192,6 +192,31 @@ def test_a_name_that_is_taken_fails_alone(workspace: Workspace, openclaw: Path) 
     assert (Path(workspace.root) / "agents/ada/SOUL.md").read_text() == OPENCLAW["SOUL.md"]
 
 
+def test_reasons_are_those_of_the_system(workspace: Workspace, openclaw: Path) -> None:
+    """Other importers look at the folder first, and leave no mark in the report."""
+    report = imports.preview(workspace.context, str(openclaw))
+    reasons = {entry.source: entry.reason for entry in report.left_out}
+    assert reasons["memory/.dreams/"] == "it holds the state of a program"
+
+
+def test_sources_are_listed(workspace: Workspace, openclaw: Path, datamachine: Path) -> None:
+    """The folders of the setting, and those directly in them, with the system of each."""
+    listing = imports.list_sources(workspace.context)
+    assert "openclaw" in {system.kind for system in listing.systems}
+    assert listing.sources == ()
+    settings_file = Path(workspace.root) / "looseleaf.toml"
+    folders = write_tree(openclaw.parent / "in", {"a.txt": "x\n"})
+    openclaw.rename(folders / "claw")
+    datamachine.rename(folders / "files")
+    settings_file.write_text(f'import_folders = ["{folders}", "/nowhere"]\n')
+    workspace.close()
+    listing = imports.list_sources(Workspace.open(workspace.root).context)
+    assert {(Path(source.path).name, source.kind) for source in listing.sources} == {
+        ("claw", "openclaw"),
+        ("files", "datamachine"),
+    }
+
+
 def test_a_folder_of_no_known_system(workspace: Workspace, tmp_path: Path) -> None:
     """The error names the systems; an unknown system is an error, too."""
     source = write_tree(tmp_path / "other", {"readme.txt": "x\n"})

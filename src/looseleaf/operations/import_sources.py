@@ -7,7 +7,7 @@ import os
 from looseleaf.bundles.importers.known_systems import choose_importer
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import datamachine_site
-from looseleaf.errors import FolderRefused, InvalidImport
+from looseleaf.errors import FolderRefused, ImportSourceMissing, InvalidImport
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -36,8 +36,8 @@ def read_source(context: Context, path: str, kind: str) -> ImportSource:
     """Read a folder or file of this machine, or a running site by its address."""
     if path.startswith(_ADDRESSES):
         return _read_site(context, path)
-    folder = open_folder(context, path)
-    importer = choose_importer(folder, kind)
+    importer = choose_importer(open_folder(context, path), kind)
+    folder = open_folder(context, path)  # anew: detection looks at files that are another's
     return ImportSource(importer.kind, importer.title, folder.location, importer.read(folder))
 
 
@@ -73,8 +73,8 @@ def list_folders(context: Context) -> list[str]:
 def _try_folder(context: Context, path: str) -> SourceFolder | None:
     try:
         return open_folder(context, path)
-    except LookupError:
-        return None  # the setting names a folder that is not there
+    except (ImportSourceMissing, InvalidImport):
+        return None  # the folder is not there, or holds the workspace itself
 
 
 def _is_allowed(context: Context, real_path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import islice
 
 from looseleaf.bundles.importers.decision import LEFT_OUT, Decision, decide
 from looseleaf.bundles.importers.known_systems import IMPORTERS, detect_systems
@@ -113,7 +114,7 @@ def list_sources(context: Context) -> ImportSources:
     context.allow()
     sources = []
     for path in list_folders(context)[:_MOST_FOLDERS]:
-        for importer, sign in detect_systems(SourceFolder(path))[:1]:
+        for importer, sign in islice(detect_systems(SourceFolder(path)), 1):
             sources.append(SourceInfo(path, importer.kind, importer.title, sign))
     systems = [KnownSystem(entry.kind, entry.title, entry.example) for entry in IMPORTERS]
     return ImportSources(tuple(systems), context.settings.import_folders, tuple(sources))

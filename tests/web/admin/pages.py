@@ -61,6 +61,7 @@ ADDRESSES = {
     "settings": "/admin/settings",
     "audit": "/admin/audit",
     "backups": "/admin/backups",
+    "import": "/admin/import",
     "health": "/admin/health",
     "requests": "/admin/requests",
     "shortcuts": "/admin/shortcuts",

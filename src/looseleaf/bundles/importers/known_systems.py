@@ -18,6 +18,7 @@ from looseleaf.errors import InvalidImport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
     from looseleaf.bundles.importers.source_folder import SourceFolder
@@ -42,10 +43,12 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
-def detect_systems(folder: SourceFolder) -> list[tuple[Importer, str]]:
+def detect_systems(folder: SourceFolder) -> Iterator[tuple[Importer, str]]:
     """Give the systems whose layout a folder has, each with the files that show it."""
-    signs = [(importer, importer.detect(folder)) for importer in IMPORTERS]
-    return [(importer, sign) for importer, sign in signs if sign]
+    for importer in IMPORTERS:
+        sign = importer.detect(folder)
+        if sign:
+            yield importer, sign
 
 
 def find_importer(kind: str) -> Importer:
@@ -61,11 +64,11 @@ def choose_importer(folder: SourceFolder, kind: str = "") -> Importer:
     """Choose the importer by its kind, or by the layout of the folder."""
     if kind:
         return find_importer(kind)
-    candidates = detect_systems(folder)
-    if not candidates:
+    importer, _ = next(detect_systems(folder), (None, ""))
+    if importer is None:
         kinds = ", ".join(importer.kind for importer in IMPORTERS)
         raise InvalidImport(
             f"{folder.location} has the layout of no system that is known. If it belongs to one "
             f"of {kinds}, name that one (--from KIND)."
         )
-    return candidates[0][0]
+    return importer

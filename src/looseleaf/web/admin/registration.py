@@ -11,7 +11,15 @@ from looseleaf.web.admin.views.agents import access, overview
 from looseleaf.web.admin.views.agents import settings as agent_settings
 from looseleaf.web.admin.views.chat import conversations
 from looseleaf.web.admin.views.memory import editor, history, journal, pages
-from looseleaf.web.admin.views.operation import audit, backups, health, people, requests, settings
+from looseleaf.web.admin.views.operation import (
+    audit,
+    backups,
+    health,
+    imports,
+    people,
+    requests,
+    settings,
+)
 from looseleaf.web.admin.views.prompt import blocks, comparison
 from looseleaf.web.admin.views.upkeep import lint, prompts, runs
 from looseleaf.web.admin.views.workflows import flows, job_details, jobs, pipelines, schedules
@@ -134,6 +142,10 @@ def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
     site.register(
         "backups", "backups", backups.show_backups, submit=backups.create_backup, label="Backups",
         priority=73,
+    )  # fmt: skip
+    site.register(
+        "import", "import", imports.show_import, submit=imports.run_import, label="Import",
+        priority=72,
     )  # fmt: skip
     site.register("health", "health", health.show_health, label="Health", priority=75)
     show_requests = partial(requests.list_requests, recent)
