@@ -424,6 +424,7 @@ ROLES = (
     ("all", "jobs artifact-content datamachine://jobs/99/artifacts/transcript", 3),
     ("all", "jobs transcript 99", 3),
     ("all", "jobs gate 99", 3),
+    ("all", "jobs open-gate 99", 3),
     ("all", "jobs prune --yes", 0),
     ("all", "schedules list", 0),
     ("all", "schedules run none", 3),

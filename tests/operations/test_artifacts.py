@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import ArtifactBroken, ArtifactMissing, InvalidArgument
+from looseleaf.errors import ArtifactBroken, ArtifactMissing, InvalidArgument, Refused
 from looseleaf.operations.artifacts import (
     get_run_artifacts,
     hydrate_artifact,
+    open_gate,
     prune_job_data,
     show_gate,
     show_transcript,
@@ -137,6 +138,18 @@ def test_a_job_waits_at_an_address_that_works_once(workspace: Workspace) -> None
     address = show_gate(workspace.context, job.id).address
     assert address.startswith(f"/datamachine/v1/webhooks/{job.id}/gate/")
     assert address.rpartition("/")[2] not in job.reason
+
+
+def test_an_operator_opens_a_gate_once(workspace: Workspace) -> None:
+    """As the call would; a body that is too large, and a second time, are refused."""
+    job = run_job(workspace, (Step("gate", "webhook_gate"),), until="waiting")
+    with pytest.raises(InvalidArgument, match="64000"):
+        open_gate(workspace.context, job.id, body={"text": "x" * 64_000})
+    assert open_gate(workspace.context, job.id, body={"approved": True}).status == "pending"
+    state = workspace.workflow_jobs().jobs.state(job.id)
+    assert state.signals == {"gate": {"approved": True}}
+    with pytest.raises(Refused):
+        open_gate(workspace.context, job.id)
 
 
 def test_a_job_that_does_not_wait_has_no_address(workspace: Workspace) -> None:

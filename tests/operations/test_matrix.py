@@ -173,6 +173,7 @@ ABOUT: dict[str, tuple[str, ...]] = {
     "datamachine/get-run-artifacts": AGENT,
     "datamachine/hydrate-job-artifact": AGENT,
     "looseleaf/prune-job-data": WORKSPACE,
+    "looseleaf/open-gate": AGENT,
     "looseleaf/show-gate-address": AGENT,
     "looseleaf/show-job-transcript": AGENT,
     "datamachine/get-jobs": (*AGENT, *WORKSPACE),

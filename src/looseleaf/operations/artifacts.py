@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import allow_page
 from looseleaf.catalog.workflow_access import find_job
 from looseleaf.errors import ArtifactMissing, InvalidArgument, LooseleafError
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
+from looseleaf.operations.job_documents import JobInfo, describe_job
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import FrozenDict, value
 from looseleaf.workflows.artifacts.artifact import (
@@ -23,6 +26,7 @@ from looseleaf.workflows.artifacts.job_artifacts import (
     verify_content,
 )
 from looseleaf.workflows.artifacts.reference import parse_reference
+from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,6 +226,29 @@ def show_gate(context: Context, job: int, *, step: str = "") -> GateAddress:
         raise InvalidArgument("job", f"the job {job} does not wait for a call")
     address = context.parts.workflow_resources().files.read_gate(record, step_id)
     return GateAddress(job, step_id, address)
+
+
+@operation("looseleaf/open-gate", permission="flows", categories=("jobs",))
+def open_gate(
+    context: Context,
+    job: int,
+    *,
+    step: str = "",
+    body: Mapping[str, Any] = FrozenDict(),
+) -> JobInfo:
+    """Let a job that waits for a call go on, as the call would; the gate opens once.
+
+    Arguments:
+        job: The number of the job.
+        step: The id of the step that waits; without it, the one that does.
+        body: What the call would bring, which becomes the packet of the step.
+    """
+    if len(json.dumps(body)) > MOST_GATE_BYTES:
+        raise InvalidArgument("body", f"it has more than {MOST_GATE_BYTES} characters of JSON")
+    gate = show_gate(context, job, step=step)
+    digest = digest_secret(gate.address.rpartition("/")[2])
+    record = context.parts.workflow_jobs().jobs.signal(job, gate.step, body, gate=digest)
+    return describe_job(context, record)
 
 
 @operation("looseleaf/prune-job-data", permission="operate", categories=("jobs",), destructive=True)

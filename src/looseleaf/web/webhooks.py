@@ -11,7 +11,7 @@ from looseleaf.web.http.bodies import media_type, parse_object
 from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.calls import authenticator_of, body_of
-from looseleaf.workflows.steps.webhook_gate import PATH, digest_secret
+from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, PATH, digest_secret
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 ADDRESS = f"{PATH}/{{job}}/{{step}}/{{secret}}"
-MOST_BYTES = 64_000
 _MOST_DIGITS = 9
 
 
@@ -28,7 +27,7 @@ async def receive_call(request: Request) -> Response:
     """Wake the job that waits at an address, once; the body becomes a packet."""
     refuse_precondition(request, "Waking a job")
     media_type(request)
-    body = await parse_object(await body_of(request, size=MOST_BYTES))
+    body = await parse_object(await body_of(request, size=MOST_GATE_BYTES))
     workspace = authenticator_of(request).workspace
     job, step, secret = (request.path_params[name] for name in ("job", "step", "secret"))
     if not (job.isascii() and job.isdecimal() and len(job) <= _MOST_DIGITS):

@@ -192,6 +192,7 @@ CALLS: list[Call] = [
     ("looseleaf/resume-schedule", {"schedule": "flow:1"}),
     ("datamachine/execute-workflow", {"steps": WAITING_STEPS}),
     ("looseleaf/show-gate-address", {"job": "{job_id}"}),
+    ("looseleaf/open-gate", {"job": "{job_id}", "body": {"approved": True}}),
     ("datamachine/get-run-artifacts", {"job": "{job_id}"}),
     ("looseleaf/show-job-transcript", {"job": "{job_id}"}),
     ("datamachine/hydrate-job-artifact", {"ref": "{ref}"}),

@@ -55,6 +55,7 @@ NOT_OFFERED = {  # by name
     "looseleaf/configure-agent": "an agent must not lift its own policies",
     "looseleaf/delete-agent": "what is gone for good is a person's decision",
     "looseleaf/show-gate-address": "a model must not open the gate that it waits at",
+    "looseleaf/open-gate": "a model must not open the gate that it waits at",
     "looseleaf/preview-agent-config": "policies are chosen by people",
 }
 _OURS = ("datamachine", "looseleaf")

@@ -1,4 +1,4 @@
-"""`looseleaf jobs artifacts | artifact-content | transcript | gate | prune`: what jobs leave."""
+"""`looseleaf jobs artifacts | transcript | gate | open-gate | prune | …`: what jobs leave."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say
+from looseleaf.cli.workflow_options import read_object
 from looseleaf.operations import artifacts as operations
 
 if TYPE_CHECKING:
@@ -86,6 +87,24 @@ def show_gate(options: SharedOptions, job: int, step: str) -> None:
     The address takes one POST.
     """
     say(operations.show_gate(options.open(), job, step=step).address)
+
+
+@command("open-gate", "looseleaf jobs open-gate 7", 'looseleaf jobs open-gate 7 --body {"ok":true}')
+@job_argument
+@click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
+@click.option("--body", default="{}", metavar="JSON|@FILE", help="What the call would bring.")
+@shared_options("format")
+def open_gate(options: SharedOptions, job: int, step: str, body: str) -> None:
+    """Let a job that waits for a call go on.
+
+    As the call to its address would, and once.
+    """
+    document = read_object("--body", body)
+    job_info = operations.open_gate(options.open(), job, step=step, body=document)
+    if options.json:
+        print_document(to_json_value(job_info))
+    else:
+        say(f"Job {job_info.job_id} goes on.")
 
 
 @command("prune", "looseleaf jobs prune --days 30 --dry-run", "looseleaf jobs prune --yes")

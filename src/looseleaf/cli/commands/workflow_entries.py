@@ -92,6 +92,9 @@ JOBS = {
     "gate": Entry(
         "commands.job_artifacts", "show_gate", "Print the address that a waiting job is called at."
     ),
+    "open-gate": Entry(
+        "commands.job_artifacts", "open_gate", "Let a job that waits for a call go on."
+    ),
     "prune": Entry("commands.job_artifacts", "prune", "Remove old data of jobs."),
 }
 

@@ -117,6 +117,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/jobs/{job}/artifacts", "datamachine/get-run-artifacts"),
     Endpoint("GET", "/jobs/{job}/transcript", "looseleaf/show-job-transcript"),
     Endpoint("GET", "/jobs/{job}/gate", "looseleaf/show-gate-address"),
+    Endpoint("POST", "/jobs/{job}/gate", "looseleaf/open-gate"),
     Endpoint("POST", "/jobs/{job}/cancel", "looseleaf/cancel-job"),
     Endpoint("POST", "/jobs/{job}/pause", "looseleaf/pause-job"),
     Endpoint("POST", "/jobs/{job}/resume", "looseleaf/resume-job"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.step_run import StepRun
 
 PATH = "/datamachine/v1/webhooks"
+MOST_GATE_BYTES = 64_000  # of the body that opens a gate
 _SECRET_BYTES = 16
 
 

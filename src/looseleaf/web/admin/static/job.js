@@ -21,6 +21,10 @@ function replacePart(part, next) {
   const shown = part.cloneNode(true);
   for (const button of shown.querySelectorAll(".copy")) button.remove();
   if (shown.isEqualNode(next)) return;
+  for (const field of part.querySelectorAll("input:not([type=hidden])")) {
+    const typed = next.querySelector(`#${CSS.escape(field.id)}`);
+    if (typed) typed.value = field.value;
+  }
   const focus = part.contains(document.activeElement) ? document.activeElement.id : "";
   part.replaceWith(next);
   addCopyButtons(next);

@@ -101,6 +101,23 @@ def test_a_page_follows_its_job_through_a_gate(press: Site, open_tab: OpenTab) -
     assert "approved" in page.locator("#content").inner_text()
 
 
+def test_a_gate_is_opened_on_the_page(press: Site, open_tab: OpenTab) -> None:
+    """With a note, without JavaScript; the packet says who opened it."""
+    job = start(press, TEXT, GATE, REMEMBER)
+    run_until(press, job, "waiting")
+    page = open_tab(press, java_script_enabled=False).open(f"{JOBS}/{job}")
+    page.get_by_label("A note for the job").fill("Shorter, please.")
+    page.get_by_role("button", name="Let it go on").click()
+    assert "the job goes on" in page.locator(".note.good").inner_text()
+    run_until(press, job, "completed")
+    page.goto(f"{press.base}{JOBS}/{job}")
+    packet = page.locator(".packet", has_text="Inbound call")
+    packet.locator("summary").click()
+    text = packet.inner_text()
+    assert "Shorter, please." in text
+    assert "by: admin" in text
+
+
 def test_the_focus_stays_on_a_button_while_the_job_moves(press: Site, open_tab: OpenTab) -> None:
     """A reader who is about to press a key does not lose the place."""
     job = start(press, TEXT, GATE)

@@ -124,6 +124,12 @@ def change_job(visit: Visit) -> Document | Redirect:
     if action == "run-again":
         again = visit.run("datamachine/execute-workflow", flow=job.flow_id)
         return Redirect(job_address(again), f"Job {again.job_id} is started.")
+    if action == "open-gate":
+        body = {"approved": True, "by": visit.context.principal.name}
+        if note := visit.form.get("note", "").strip():
+            body["note"] = note
+        visit.run("looseleaf/open-gate", job=job.job_id, body=body)
+        return Redirect(job_address(job), "The gate is open; the job goes on.")
     if action not in REQUESTS:
         raise Invalid("The form does not say what to do. Press one of its buttons.")
     operation, notice = REQUESTS[action]
