@@ -542,6 +542,14 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     ),
     "stores/index/seal.py": ("stores/index/test_verification.py", "A flipped bit is found by it."),
     "stores/index/shelf_index.py": ("stores/index/test_search_index.py", "The index of one shelf."),
+    "upkeep/retention/versions.py": (
+        "upkeep/retention/test_removal.py",
+        "One of the kinds of data there.",
+    ),
+    "workflows/artifacts/job_data.py": (
+        "upkeep/retention/test_removal.py",
+        "Contracts that every removal of data uses.",
+    ),
     "upkeep/system_tasks/activity.py": (
         "upkeep/daily_task/test_task.py",
         "The prompt of the task lists the activity.",

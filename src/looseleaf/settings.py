@@ -43,6 +43,12 @@ class Settings:
     group_writable: bool = False
     retention_days: float = 90.0
     retention_versions: int = 200
+    job_retention_days: float = 30.0  # how long a job stays after its end, with its artifacts
+    file_retention_days: float = 7.0  # how long packets of jobs and uploaded files of flows stay
+    processed_item_retention_days: float = 30.0  # after a source has last offered the item
+    task_run_retention_days: float = 30.0
+    audit_retention_days: float = 365.0
+    system_tasks_off: tuple[str, ...] = ()  # system tasks that do not run, by their types
     max_page_bytes: int = 10_000_000
     history_packing_enabled: bool = True  # whether old versions are packed every night
     daily_memory_enabled: bool = False
@@ -104,6 +110,15 @@ class Settings:
     cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
 
 
+# Data that retention removes by itself: nobody loses all of it by a 0 that was meant as "never".
+_AT_LEAST_ONE_DAY = (
+    "chat_retention_days",
+    "job_retention_days",
+    "file_retention_days",
+    "processed_item_retention_days",
+    "task_run_retention_days",
+    "audit_retention_days",
+)
 # Settings that can be made while running, in the database; the rest is fixed on opening.
 RUNTIME = (
     "daily_memory_enabled",
@@ -230,6 +245,9 @@ def _check_plain_fields(fields: dict[str, object]) -> dict[str, object]:
             raise InvalidSetting(name, f"it must be {_describe_kind(default)}, not {setting!r}")
         if isinstance(setting, int | float) and setting < 0:
             raise InvalidSetting(name, "it cannot be negative")
+        if name in _AT_LEAST_ONE_DAY and isinstance(setting, int | float) and setting < 1:
+            advice = "to keep everything, name the task in system_tasks_off"
+            raise InvalidSetting(name, f"it must be at least 1 day; {advice}")
     for name, choices in (("agents_md_include", INCLUDES), ("mcp_tools", TOOL_SETS)):
         if fields.get(name, choices[0]) not in choices:
             raise InvalidSetting(name, f"it is one of {', '.join(choices)}")

@@ -269,5 +269,8 @@ def test_old_and_empty_sessions_can_be_pruned(chats: SqlChats, clock: Clock) -> 
     chats.turns.append(lease_of(begun), ())
     new = said(chats, "new")
     clock.advance(seconds=60)
-    assert chats.sessions.prune(said_before=clock() - 86_400, empty_before=clock() - 3600) == 1
+    day, hour = clock() - 86_400, clock() - 3600
+    assert chats.sessions.prune(said_before=day, empty_before=hour, dry_run=True) == 1
+    assert chats.sessions.prune() == 0
+    assert chats.sessions.prune(said_before=day, empty_before=hour) == 1
     assert {one.id for one in chats.sessions.list()[0]} == {new, begun.session.id}

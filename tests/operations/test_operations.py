@@ -26,7 +26,7 @@ from looseleaf.errors import (
     SectionTaken,
 )
 from looseleaf.memory.history import PastPages, parse_moment
-from looseleaf.memory.scope import Shelf, Where
+from looseleaf.memory.scope import Where
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.times import format_time
@@ -241,7 +241,6 @@ def test_prune_reaches_users_who_own_no_agent(context: Context, clock: Clock) ->
     for text in ("one", "two"):
         memory.write_page(context, "USER.md", text, where=where)
         clock.advance(days=200)
-    assert Shelf("user", 7) in history.shelves(context)
     history.prune(context, days=0)
     assert [one.number for one in history.list_revisions(context, "USER.md", where=where)] == [3]
 

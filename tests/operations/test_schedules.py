@@ -46,8 +46,8 @@ def house(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Work
 def test_schedules_show_their_next_three_times(house: Workspace) -> None:
     """In UTC for programs, and in the zone of the site for people."""
     listed = {entry.schedule: entry for entry in schedules.list_schedules(house.context)}
-    ours = ["task:backup", "task:daily_memory_generation", "task:git_commit"]
-    tasks = [*ours, "task:greet", "task:history_packing", "task:quiet", "task:tidy"]
+    ours = ("backup", "daily_memory_generation", "git_commit", "history_packing", "retention")
+    tasks = [f"task:{name}" for name in sorted((*ours, "greet", "quiet", "tidy"))]
     assert list(listed) == [*tasks, "flow:2", "flow:1"]
     morning = listed["flow:1"]
     assert (morning.status, morning.when, morning.agent) == ("active", "cron 0 6 * * *", "ada")

@@ -113,10 +113,17 @@ ALL_ENTRIES = AuditFilter()
 
 @value
 class AuditVerdict:
-    """How far the audit was checked; `fault` says what is wrong, "" where nothing is."""
+    """The result of following the chain of the audit.
+
+    Fields:
+        entries: How many entries were checked.
+        fault: The problem that was found; "" where there is none.
+        removed: How many older entries retention has removed, as the chain itself records.
+    """
 
     entries: int
     fault: str = ""
+    removed: int = 0
 
 
 class Users(Protocol):
@@ -178,7 +185,7 @@ class SiteSettings(Protocol):
 
 
 class Audit(Protocol):
-    """Events in order; entries are only ever added."""
+    """Events in order; entries are added at the end, and retention removes the oldest."""
 
     def add(self, event: Event) -> None:
         """Add an event that changed no account."""
@@ -190,6 +197,12 @@ class Audit(Protocol):
 
     def verify(self) -> AuditVerdict:
         """Follow the chain from its beginning to its end."""
+
+    def prune(self, before: float, event: Event, *, dry_run: bool = False) -> int:
+        """Remove the oldest entries, those made before a time; return how many.
+
+        `event` becomes the entry that records it; the chain stays verifiable.
+        """
 
 
 class Ledger(Protocol):

@@ -208,7 +208,9 @@ class Sessions(Protocol):
     def delete(self, session: str) -> bool:
         """Delete a session with its messages; `SessionBusy` while a turn runs."""
 
-    def prune(self, *, said_before: float, empty_before: float) -> int:
+    def prune(
+        self, *, said_before: float = 0.0, empty_before: float = 0.0, dry_run: bool = False
+    ) -> int:
         """Delete sessions without recent messages; give their number."""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
-GROUPS |= {("jobs",), ("schedules",), ("upkeep",), ("system",)}
+GROUPS |= {("jobs",), ("schedules",), ("upkeep",), ("system",), ("retention",)}
 GROUPS |= {("pipelines",), ("flows",)}
 GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
 # The options that many commands take; they may precede the command.

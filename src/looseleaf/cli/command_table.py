@@ -144,6 +144,13 @@ UPKEEP = {
     "show": Entry("commands.upkeep", "show_run", "Show a run: why, and where each line went."),
     "undo": Entry("commands.upkeep", "undo", "Take a run back, page and journal together."),
 }
+RETENTION = {
+    "show": Entry("commands.retention", "show", "Say how long each kind of data is kept."),
+    "preview": Entry(
+        "commands.retention", "preview", "Count what has outlived its time, and remove nothing."
+    ),
+    "run": Entry("commands.retention", "run", "Remove what has outlived its time."),
+}
 TOOLS = {
     "export": Entry("commands.tools", "export", "Print every tool as JSON."),
 }
@@ -188,6 +195,7 @@ TOP = {
     "settings": Entry("command_table", "settings", "What is set, and from where."),
     "audit": Entry("command_table", "audit", "Who did what."),
     "upkeep": Entry("command_table", "upkeep", "Keep MEMORY.md lean, without losing a line."),
+    "retention": Entry("command_table", "retention", "How long data is kept, and removing it."),
     "system": Entry("command_table", "system", "The tasks that run by themselves."),
     "serve": Entry(
         "commands.serve",
@@ -244,6 +252,7 @@ tokens = Group("tokens", TOKENS, "What agents, programs and people show to act h
 settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
 audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
 upkeep = Group("upkeep", UPKEEP, "Keep MEMORY.md within its budget, without losing a line.")
+retention = Group("retention", RETENTION, "How long data is kept, and removing what is older.")
 system = Group("system", SYSTEM, "The tasks that run by themselves, and their prompts.")
 backup = DefaultGroup("backup", BACKUP, "Back up the workspace, and see the backups.")
 tools = Group("tools", TOOLS, "What models may do, as tools.")

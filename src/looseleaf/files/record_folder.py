@@ -67,6 +67,16 @@ class RecordFolder:
             if name.endswith(SUFFIX) and not name.startswith(".")
         )
 
+    def folders(self) -> list[str]:
+        """List the names of the folders in this one, in order."""
+        try:
+            with self._open() as (folder, _mode), os.scandir(folder) as entries:
+                return sorted(
+                    entry.name for entry in entries if entry.is_dir(follow_symlinks=False)
+                )
+        except FileNotFoundError:
+            return []
+
     def remove(self, name: str) -> None:
         """Remove a record, if it is there."""
         try:

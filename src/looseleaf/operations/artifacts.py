@@ -12,6 +12,7 @@ from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
 from looseleaf.operations.job_documents import JobInfo, describe_job
 from looseleaf.times import DAY_SECONDS
+from looseleaf.upkeep.retention import removal
 from looseleaf.values import FrozenDict, value
 from looseleaf.workflows.artifacts.artifact import (
     AgentMemoryArtifact,
@@ -25,6 +26,7 @@ from looseleaf.workflows.artifacts.job_artifacts import (
     build_artifacts,
     verify_content,
 )
+from looseleaf.workflows.artifacts.job_data import OldFileTimes
 from looseleaf.workflows.artifacts.reference import parse_reference
 from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 
@@ -133,7 +135,7 @@ class PrunedJobData:
         flow_files: Uploaded files of flows.
         job_folders: Folders with the packets of a job.
         artifact_folders: Folders with the artifacts of a job.
-        processed_items: Items that may be taken again; a dry run does not count them.
+        processed_items: Items of sources that are forgotten, and may be taken again.
     """
 
     flow_files: int
@@ -266,13 +268,9 @@ def prune_job_data(
     if not 1 <= days <= MOST_DAYS:
         raise InvalidArgument("days", f"it must be from 1 to {MOST_DAYS}")
     before = context.clock() - days * DAY_SECONDS
-    resources = context.parts.workflow_resources()
-    if dry_run:
-        counts = resources.old_files.count(before)
-        files = counts.flow_files if flow_files else 0
-        return PrunedJobData(files, counts.job_folders, counts.artifact_folders, 0)
-    counts = resources.old_files.remove(before, flow_files=flow_files)
-    items = resources.processed_items().prune(before=before)
+    times = OldFileTimes(before if flow_files else 0.0, before, before)
+    counts = removal.remove_files(context.parts, times, dry_run=dry_run)
+    items = removal.forget_items(context.parts, before, dry_run=dry_run)
     return PrunedJobData(counts.flow_files, counts.job_folders, counts.artifact_folders, items)
 
 

@@ -119,6 +119,9 @@ def _upkeep(context: Context) -> Iterator[Finding]:
     agents = list(readable_agents(context.parts.agents))
     tasks = context.parts.system_tasks().all()
     yield from check_tasks(list_conditions(tasks, agents, context.settings, context.clock()))
+    for name in sorted(set(context.settings.system_tasks_off) - {task.type for task in tasks}):
+        advice = "Correct system_tasks_off in looseleaf.toml; looseleaf system tasks lists them."
+        yield Finding("upkeep", "warning", f"there is no system task {name!r} to be off", advice)
     for agent in agents:
         compactions = Compactions(
             context.settings.root, context.parts.pages, context.parts.history, agent.id
@@ -199,10 +202,14 @@ def _audit(audit: Audit) -> Iterator[Finding]:
     """Follow the chain of the audit."""
     verdict = audit.verify()
     if verdict.fault:
-        advice = "Compare with a backup. If you restored one on purpose: rm .looseleaf/audit-end"
+        advice = (
+            "Compare with a backup. If you restored one on purpose: "
+            "rm -f .looseleaf/audit-end .looseleaf/audit-begin"
+        )
         yield Finding("audit", "fault", verdict.fault, advice)
     else:
-        yield Finding("audit", "ok", f"{verdict.entries} entries form one chain")
+        removed = f"; retention removed {verdict.removed} older ones" if verdict.removed else ""
+        yield Finding("audit", "ok", f"{verdict.entries} entries form one chain{removed}")
 
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:

@@ -7,15 +7,16 @@ from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import PageMissing
 from looseleaf.memory.history import Retention, Revision, parse_moment, pick
 from looseleaf.memory.pages import Saved, decode_text
-from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.upkeep.history_packing import PackReport, pack_histories
+from looseleaf.upkeep.retention.versions import drop_versions
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.scope import Scope, Shelf
 
 
 @value
@@ -166,7 +167,7 @@ def prune(context: Context, *, days: float | None = None, versions: int | None =
         context.settings.retention_days if days is None else days,
         context.settings.retention_versions if versions is None else versions,
     )
-    return sum(context.history.prune(shelf, retention) for shelf in shelves(context))
+    return drop_versions(context.parts, context.settings, retention, dry_run=False)
 
 
 @operation(
@@ -185,13 +186,3 @@ def pack(context: Context, *, dry_run: bool = False) -> PackReport:
     return pack_histories(
         context.history, dry_run=dry_run, show_progress=context.parts.show_progress
     )
-
-
-def shelves(context: Context) -> list[Shelf]:
-    """List every shelf that may have a history; those of agents that are gone are left out."""
-    records = context.parts.agents.records()
-    owners = {record.owner for record in records} | {context.settings.default_user}
-    candidates = [Shelf("shared"), Shelf("network"), *(Shelf("user", user) for user in owners)]
-    candidates += [shelf for shelf in context.history.shelves() if shelf.layer != "agent"]
-    candidates += [record.shelf for record in records]
-    return list(dict.fromkeys(candidates))

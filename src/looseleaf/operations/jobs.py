@@ -21,6 +21,7 @@ from looseleaf.operations.job_documents import (
     describe_packet,
 )
 from looseleaf.times import parse_time
+from looseleaf.upkeep.retention.removal import delete_jobs
 from looseleaf.values import changed, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
@@ -208,10 +209,7 @@ def delete_job(context: Context, job: int) -> JobsDeleted:
     record = find_job(context, job)
     if not record.is_final:
         raise InvalidArgument("job", f"it is {record.status}; cancel it first")
-    files = context.parts.workflow_resources().files
-    files.remove_packets(record)
-    files.remove_artifacts(record.id)
-    return JobsDeleted(context.parts.workflow_jobs().jobs.delete([job]))
+    return JobsDeleted(delete_jobs(context.parts, [record]))
 
 
 def _find_parent(context: Context) -> int:

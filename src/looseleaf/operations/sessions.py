@@ -8,7 +8,8 @@ from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.errors import AgentMissing, Forbidden, InvalidArgument, InvalidQuery
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.text.hidden_characters import find_invisible
-from looseleaf.times import DAY_SECONDS, format_time
+from looseleaf.times import format_time
+from looseleaf.upkeep.retention import removal
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -215,12 +216,8 @@ def delete_session(context: Context, session: str) -> SessionDeleted:
 def prune_sessions(context: Context) -> SessionsPruned:
     """Delete sessions in which nothing was said for as long as the settings say, and empty ones."""
     context.allow()
-    settings, now = context.settings, context.clock()
-    deleted = context.parts.chats().sessions.prune(
-        said_before=now - settings.chat_retention_days * DAY_SECONDS,
-        empty_before=now - settings.chat_empty_hours * 3_600,
-    )
-    return SessionsPruned(deleted)
+    counts = removal.prune_sessions(context.parts, context.settings, dry_run=False)
+    return SessionsPruned(sum(counts.values()))
 
 
 def info(context: Context, session: Session) -> SessionInfo:

@@ -159,6 +159,7 @@ def run_now(
     """
     context.allow()
     task = context.parts.system_tasks().get(task_type)
+    context.during(task.permission).allow()
     params = dict(task_params or {})
     for name in _AGENT_PARAMETERS:
         agent = agent or params.pop(name, None)

@@ -74,15 +74,20 @@ class Defaults:
         from looseleaf.operations.backup_task import BACKUP, GIT_COMMIT
         from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
         from looseleaf.upkeep.history_packing import HISTORY_PACKING
+        from looseleaf.upkeep.retention.tasks import build_tasks
 
         tasks.register(DAILY_MEMORY)
         tasks.register(HISTORY_PACKING)
         tasks.register(BACKUP)
         tasks.register(GIT_COMMIT)
+        for task in build_tasks():
+            tasks.register(task)
 
     @hookimpl(tryfirst=True)
     def register_schedules(self, schedules: Schedules) -> None:
         """Register the times of the system tasks."""
+        from looseleaf.upkeep.retention.tasks import RUN, WHEN
+
         # The journal's days are UTC; the run belongs to the day that has just closed.
         schedules.register(
             "daily_memory_generation",
@@ -101,6 +106,9 @@ class Defaults:
             setting="history_packing_enabled",
             label="History packing",
         )
+        # One job runs all tasks of retention, so that seven do not fill the list of every night.
+        schedules.register("retention", RUN, WHEN, zone="UTC", label="Retention")
+
         schedules.register(
             "backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup"
         )

@@ -99,6 +99,7 @@ def _describe_task(schedule: Schedule, settings: Settings) -> ScheduleEntry:
     is_enabled = schedule.enabled
     if schedule.setting:
         is_enabled = bool(getattr(settings, schedule.setting))
+    is_enabled = is_enabled and schedule.task not in settings.system_tasks_off
     return ScheduleEntry(
         f"{TASK}:{schedule.name}",
         schedule.label or schedule.name.replace("_", " ").replace("-", " ").capitalize(),

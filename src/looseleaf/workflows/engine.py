@@ -35,6 +35,7 @@ class JobFilter:
     parent_id: int = 0
     created_from: float = 0.0
     created_until: float = 0.0
+    ended_until: float = 0.0
 
 
 @value

@@ -68,14 +68,14 @@ class ProcessedItems(Protocol):
         """Take items that no other job has, in their order, and return those of this job.
 
         The same job is given the same items again, so that a step which is repeated after a crash
-        takes no others.
+        takes no others. Items that a source still offers are not forgotten (see `prune`).
         """
 
     def release(self, job_id: int) -> int:
         """Give the items of a job that failed back, for the next one; return how many."""
 
-    def prune(self, *, before: float) -> int:
-        """Forget items that were taken before a time; return how many."""
+    def prune(self, *, before: float, dry_run: bool = False) -> int:
+        """Forget items that no source has offered since a time; return how many."""
 
 
 class JobFiles(Protocol):

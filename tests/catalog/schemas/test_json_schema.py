@@ -247,6 +247,9 @@ CALLS: list[Call] = [
     ("looseleaf/list-task-runs", {"limit": 2}),
     ("looseleaf/list-system-tasks", {}),
     ("looseleaf/show-system-status", {}),
+    ("looseleaf/preview-retention", {}),
+    ("looseleaf/run-retention", {"kind": "files"}),
+    ("looseleaf/show-retention", {}),
     ("looseleaf/list-task-prompts", {}),
     (
         "looseleaf/set-task-prompt",

@@ -22,7 +22,7 @@ def enabled(root: Path) -> Path:
 def test_a_task_is_listed_and_run(run: Run, enabled: Path) -> None:
     """With its state, and a record of each run."""
     assert enabled.exists()
-    assert " system tasks, 2 of them on." in run("system", "status").text
+    assert "11 system tasks, 9 of them on." in run("system", "status").text
     assert "never" in run("system", "tasks").text
     answer = run("system", "run", TASK, "--agent", "main", "--param", "date=2026-04-17")
     assert (answer.code, "skipped" in answer.text) == (0, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunRecord, RunRequest, run_task
 from looseleaf.values import changed
+from tests.conftest import Clock
 
 TASK = "daily_memory_generation"
 
@@ -42,12 +44,14 @@ class ScriptedModel:
 class Upkeep:
     """One agent's upkeep: its page, its journal, its model, and a way to run the task."""
 
-    def __init__(self, root: Path, **settings: object) -> None:
+    def __init__(
+        self, root: Path, *, clock: Callable[[], float] = time.time, **settings: object
+    ) -> None:
         lines = ["daily_memory_enabled = true", 'default_model = "script:model"']
         lines += [f"{name} = {setting}" for name, setting in settings.items()]
         Workspace.create(root, agent="ada").close()
         (root / "looseleaf.toml").write_text("\n".join(lines) + "\n")
-        self.workspace = Workspace.open(root)
+        self.workspace = Workspace.open(root, clock=clock)
         self.model = ScriptedModel()
         self.workspace.models().register("script", lambda _name: self.model)
         self.agent = self.workspace.agents.resolve("ada")
@@ -81,5 +85,13 @@ class Upkeep:
 def upkeep(tmp_path: Path) -> Iterator[Upkeep]:
     """Give the upkeep of a fresh agent."""
     opened = Upkeep(tmp_path / "root")
+    yield opened
+    opened.workspace.close()
+
+
+@pytest.fixture
+def timed_upkeep(tmp_path: Path, clock: Clock) -> Iterator[Upkeep]:
+    """Give the upkeep of a fresh agent, on a day that does not end by itself."""
+    opened = Upkeep(tmp_path / "root", clock=clock)
     yield opened
     opened.workspace.close()

@@ -11,7 +11,10 @@ import pytest
 from looseleaf.chat.session import Opening, Outcome
 from looseleaf.errors import ModelFailed
 from looseleaf.models.model import Message, Question, Usage
+from looseleaf.times import format_date
 from looseleaf.upkeep.daily_task.outcome import STATUSES
+from looseleaf.workflows.execution.plan import plan_direct_job, plan_task_job
+from looseleaf.workflows.pipeline import Step
 from tests.upkeep.daily_task.behaviors import perfect
 from tests.upkeep.daily_task.conftest import Upkeep
 from tests.upkeep.daily_task.memories import memory
@@ -31,6 +34,16 @@ def talk(upkeep: Upkeep, title: str, agent: int = 0) -> None:
     begun = upkeep.workspace.chats().turns.begin(opening)
     assert begun.lease is not None
     upkeep.workspace.chats().turns.end(begun.lease, [], Outcome("completed", Usage()))
+
+
+def add_job(upkeep: Upkeep, label: str, *, agent: int = 0, task_type: str = "") -> None:
+    """Let a job of today be there, which was cancelled."""
+    jobs = upkeep.workspace.workflow_jobs().jobs
+    agent_id = agent or upkeep.agent.id
+    job = plan_direct_job(label, (Step("1", "input"),), agent_id=agent_id)
+    if task_type:
+        job = plan_task_job(task_type, {}, label=label, agent_id=agent_id)
+    jobs.request(jobs.add(job)[0].id, "cancel")
 
 
 def good_answer(question: Question) -> str:
@@ -57,8 +70,29 @@ def test_what_comes_first(upkeep: Upkeep) -> None:
     assert upkeep.model.questions == []
 
 
-def test_a_small_page_with_activity_is_looked_at(upkeep: Upkeep) -> None:
+def test_jobs_are_activity_and_upkeep_is_none(timed_upkeep: Upkeep) -> None:
+    """In the seeds' form, oldest first; neither upkeep's own jobs nor those of other agents."""
+    upkeep = timed_upkeep
+    upkeep.page.write_text("# M\n\n- small\n")
+    add_job(upkeep, "Daily Memory", task_type="daily_memory_generation")
+    add_job(upkeep, "Old files", task_type="retention_files")
+    add_job(upkeep, "A secret of another agent", agent=99)
+    assert "no activity" in upkeep.run().reason
+    add_job(upkeep, "Publish\nthe news")
+    add_job(upkeep, "", task_type="image_generation")
+    upkeep.model.replies = ["===PERSISTENT===\n# M\n\n- small\n===ARCHIVED===\n"]
+    assert upkeep.run().status == "unchanged"
+    prompt = upkeep.model.questions[0].messages[0].text
+    section = prompt.partition("## Jobs completed on ")[2].partition("\n\n")[0].splitlines()[1:]
+    assert section[0] == "- [direct] Publish the news: cancelled"
+    assert len(section) == 2
+    assert section[1].startswith("- [system] ")
+    assert "secret" not in prompt
+
+
+def test_a_small_page_with_activity_is_looked_at(timed_upkeep: Upkeep) -> None:
     """The prompt names the agent's own conversations; a model that keeps all changes nothing."""
+    upkeep = timed_upkeep
     upkeep.page.write_text("# M\n\n- small\n")
     other = (
         upkeep.workspace.agents.create("bob").id
@@ -72,7 +106,7 @@ def test_a_small_page_with_activity_is_looked_at(upkeep: Upkeep) -> None:
     assert record.status == "unchanged"
     [question] = upkeep.model.questions
     prompt = question.messages[0].text
-    today = time.strftime("%Y-%m-%d", time.gmtime())
+    today = format_date(upkeep.workspace.clock())
     assert (
         f"## Today's Activity\n\n## Chat sessions on {today}\n- [chat] Plan the garden\n" in prompt
     )

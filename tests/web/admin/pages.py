@@ -56,6 +56,7 @@ ADDRESSES = {
     "person": "/admin/people/eve",
     "upkeep": "/admin/upkeep",
     "upkeep-prompts": "/admin/upkeep/prompts",
+    "retention": "/admin/retention?preview=yes",
     "agent-upkeep": "/admin/agents/ada/upkeep",
     "lint": "/admin/agents/ada/lint",
     "settings": "/admin/settings",

@@ -76,4 +76,7 @@ def verify(options: SharedOptions) -> None:
     if options.json:
         print_document(to_json_value(result))
     else:
-        say(f"The audit is whole, from entry 1 to entry {result.entries}.")
+        first, last = result.removed + 1, result.removed + result.entries
+        say(f"The audit is whole, from entry {first} to entry {last}.")
+        if result.removed:
+            say(f"Retention has removed entries 1 to {result.removed}, as the audit records.")

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import ALL_ENTRIES, AuditEntry, AuditVerdict, Event
+from looseleaf.access.accounts import ALL_ENTRIES, AuditEntry, Event
 from looseleaf.stores.database import tables
-from looseleaf.stores.database.audit_chain import (
-    FIELDS,
-    MICRO,
-    NEWER_FIELDS,
-    append_entry,
-    entry_hash,
-)
+from looseleaf.stores.database.audit_chain import FIELDS, MICRO, NEWER_FIELDS, append_entry
+from looseleaf.stores.database.audit_verification import REMOVAL, format_removal, verify_chain
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from looseleaf.access.accounts import AuditFilter
+    from looseleaf.access.accounts import AuditFilter, AuditVerdict
     from looseleaf.stores.database.database import Database
 
-_PAGE = 1000
+MOST_REMOVED = 100_000  # entries in one transaction; the rest goes the next time
 
 
 class SqlAudit:
@@ -62,31 +58,67 @@ class SqlAudit:
 
     def verify(self) -> AuditVerdict:
         """Follow the chain from its beginning to its end."""
-        number, previous = 0, ""
-        noted_number, expected = self._database.anchor.read()
+        return verify_chain(self._database)
+
+    def prune(self, before: float, event: Event, *, dry_run: bool = False) -> int:
+        """Remove the oldest entries, those made before a time; return how many.
+
+        The entry that `event` becomes holds number and hash of the last removed entry, and so does
+        a note outside the database, which is written first.
+        """
+        anchor = self._database.anchor
         with self._database.reading() as connection:
-            while rows := connection.execute(_after(number)).all():
-                for row in rows:
-                    number += 1
-                    fault = _fault(row, number, previous)
-                    if fault:
-                        return AuditVerdict(number - 1, fault)
-                    previous = row.hash
-                    if number == noted_number and previous != expected:
-                        return AuditVerdict(number, f"entry {number} is not the one that was noted")
-            end = connection.execute(
-                sa.select(tables.state).where(tables.state.c.name == "audit")
-            ).one_or_none()
-        if end is None:
-            return AuditVerdict(number, "nothing says how many entries there were")
-        if (end.number, end.text) != (number, previous):
-            return AuditVerdict(number, f"the last entries are gone: there were {end.number}")
-        if noted_number > number:
-            return AuditVerdict(
-                number,
-                f"the database is older than the workspace: {noted_number} entries were noted",
-            )
-        return AuditVerdict(number)
+            end = _last_removable(connection, round(before * MICRO), anchor.read()[0])
+        if end is None or dry_run:
+            return 0 if end is None else end.count
+        record = changed(
+            event,
+            action=REMOVAL,
+            target=f"entries {end.first} to {end.number}",
+            detail=format_removal(end.number, end.hash),
+        )
+        with self._database.writing() as connection:
+            self.append(connection, record)
+            removal = tables.audit.delete().where(tables.audit.c.number <= end.number)
+            count = connection.execute(removal).rowcount
+            anchor.note_removed(end.number, end.hash)
+        return count
+
+
+@value
+class _RemovableEnd:
+    """The newest entry that may be removed, and the oldest that there is."""
+
+    number: int
+    hash: str
+    first: int
+
+    @property
+    def count(self) -> int:
+        return self.number - self.first + 1
+
+
+def _last_removable(
+    connection: sa.Connection, before: int, noted_number: int
+) -> _RemovableEnd | None:
+    """Find the newest entry that may go with all before it; None where none may.
+
+    The entry that is noted outside stays, since the note is compared with it.
+    """
+    columns = tables.audit.c
+    first = connection.execute(sa.select(sa.func.min(columns.number))).scalar()
+    if first is None:
+        return None
+    later = sa.select(sa.func.min(columns.number)).where(columns.time >= before)
+    last = connection.execute(sa.select(sa.func.max(columns.number))).scalar_one()
+    first_kept = connection.execute(later).scalar() or last + 1
+    if noted_number:
+        first_kept = min(first_kept, noted_number)
+    number = min(first_kept - 1, first + MOST_REMOVED - 1)
+    if number < first:
+        return None
+    digest = connection.execute(sa.select(columns.hash).where(columns.number == number)).scalar()
+    return None if digest is None else _RemovableEnd(number, digest, first)
 
 
 def _conditions(only: AuditFilter) -> Iterator[sa.ColumnElement[bool]]:
@@ -101,24 +133,6 @@ def _conditions(only: AuditFilter) -> Iterator[sa.ColumnElement[bool]]:
         yield columns.time >= round(only.since * MICRO)
     if only.until:
         yield columns.time <= round(only.until * MICRO)
-
-
-def _after(number: int) -> sa.Select[tuple[object, ...]]:
-    return (
-        sa.select(tables.audit)
-        .where(tables.audit.c.number > number)
-        .order_by(tables.audit.c.number)
-        .limit(_PAGE)
-    )
-
-
-def _fault(row: sa.Row[tuple[object, ...]], number: int, previous: str) -> str:
-    if row.number != number:
-        return f"entry {number} is missing"
-    fields = {name: getattr(row, name) for name in FIELDS}
-    if row.previous != previous or row.hash != entry_hash(previous, number, row.time, fields):
-        return f"entry {number} is not what was written"
-    return ""
 
 
 def _entry(row: sa.Row[tuple[object, ...]]) -> AuditEntry:

@@ -1,7 +1,8 @@
-"""The end of the audit, noted outside the database: a database that was set back is noticed by it.
+"""Both ends of the audit, noted outside the database: a database that lost entries is noticed so.
 
-Only what is durable in the database is noted, so that no power cut makes the note run ahead. Most
-entries of the audit are not synced one by one; one of them is, each minute, to be noted here.
+Only what is durable in the database is noted as its end, so that no power cut makes the note run
+ahead. Most entries of the audit are not synced one by one; one of them is, each minute, to be noted
+here. The beginning is noted when retention removes the oldest entries, before they go.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from contextlib import contextmanager
 
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
@@ -16,10 +18,11 @@ from looseleaf.files.folders import READ, OsErrorContext, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 HOME = ".looseleaf"
 NAME = "audit-end"
+BEGINNING = "audit-begin"
 SECONDS = 60.0
 _WIDTH = 20  # digits of a number, so that the file always has the same length
 
@@ -36,11 +39,18 @@ class AuditAnchor:
         """Say whether an entry is to be made durable and noted, though it need not be durable."""
         return time.monotonic() >= self._next
 
-    def note(self, number: int, digest: str, find_hash: Callable[[int], str]) -> None:
+    def note(
+        self,
+        number: int,
+        digest: str,
+        find_hash: Callable[[int], str],
+        find_removed: Callable[[], tuple[int, str]],
+    ) -> None:
         """Note a durable entry, unless the database no longer has the one that was noted before.
 
         `find_hash` gives the hash of an entry, "" where there is none. So the note neither goes
-        back nor covers up that the database did.
+        back nor covers up that the database did. `find_removed` gives number and hash of the last
+        entry that is no longer there; it is noted where the operator has removed all notes.
         """
         self._next = time.monotonic() + SECONDS
         try:
@@ -51,18 +61,39 @@ class AuditAnchor:
             self._is_trusted = not noted_number or find_hash(noted_number) == expected
         if noted_number >= number or not self._is_trusted:
             return
-        with OsErrorContext("The end of the audit"):
-            folder = os.open(self._folder, atomic.FOLDER)
-            try:
-                line = f"{number:0{_WIDTH}d} {digest}\n".encode()
-                atomic.overwrite(folder, NAME, line)
-            finally:
-                os.close(folder)
+        if not noted_number:
+            self.note_removed(*find_removed())
+        with self._open_folder() as folder:
+            atomic.overwrite(folder, NAME, _format_line(number, digest))
+
+    def note_removed(self, number: int, digest: str) -> None:
+        """Note the last entry that retention removes, durably; the note never goes back."""
+        if number <= self.read_removed()[0]:
+            return
+        with self._open_folder() as folder:
+            mode = atomic.file_mode_below(folder)
+            atomic.replace(folder, BEGINNING, _format_line(number, digest), mode=mode)
 
     def read(self) -> tuple[int, str]:
         """Give number and hash of the entry that was noted; 0 where none was."""
+        return self._read(NAME, "The end of the audit")
+
+    def read_removed(self) -> tuple[int, str]:
+        """Give number and hash of the last entry that retention removed; 0 where none was."""
+        return self._read(BEGINNING, "The beginning of the audit")
+
+    @contextmanager
+    def _open_folder(self) -> Iterator[int]:
+        with OsErrorContext("The note of the audit"):
+            folder = os.open(self._folder, atomic.FOLDER)
+            try:
+                yield folder
+            finally:
+                os.close(folder)
+
+    def _read(self, name: str, subject: str) -> tuple[int, str]:
         try:
-            fd = os.open(os.path.join(self._folder, NAME), READ)
+            fd = os.open(os.path.join(self._folder, name), READ)
         except FileNotFoundError:
             return 0, ""
         try:
@@ -70,5 +101,9 @@ class AuditAnchor:
         finally:
             os.close(fd)
         if number and not number.isdigit():
-            raise Unavailable("The end of the audit", f".looseleaf/{NAME} is damaged")
+            raise Unavailable(subject, f".looseleaf/{name} is damaged")
         return (int(number), digest) if number else (0, "")
+
+
+def _format_line(number: int, digest: str) -> bytes:
+    return f"{number:0{_WIDTH}d} {digest}\n".encode()

@@ -83,12 +83,18 @@ class Database:
             newest = connection.info.pop(_NEWEST_ENTRY, None)
             if newest is not None and not is_relaxed:
                 number, digest = newest
-                self.anchor.note(number, digest, self._find_hash)
+                self.anchor.note(number, digest, self._find_hash, self._find_removed)
 
     def _find_hash(self, number: int) -> str:
         query = sa.select(tables.audit.c.hash).where(tables.audit.c.number == number)
         with self.engine.connect() as connection:
             return connection.execute(query).scalar() or ""
+
+    def _find_removed(self) -> tuple[int, str]:
+        columns = tables.audit.c.number, tables.audit.c.previous
+        with self.engine.connect() as connection:
+            first = connection.execute(sa.select(*columns).order_by(columns[0]).limit(1)).first()
+        return (first.number - 1, first.previous) if first else (0, "")
 
     def note_audit(self, connection: sa.Connection, entry: tuple[int, str]) -> None:
         """Have the newest entry of the audit noted outside, once its transaction is durable."""

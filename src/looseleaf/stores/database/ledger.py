@@ -129,11 +129,15 @@ class SqliteLedger:
                     self._sql.execute("ROLLBACK")
                 raise
             if is_durable:
-                self._anchor.note(*newest, self._find_hash)
+                self._anchor.note(*newest, self._find_hash, self._find_removed)
 
     def _find_hash(self, number: int) -> str:
         rows = self._rows("SELECT hash FROM audit WHERE number = ?", (number,))
         return rows[0][0] if rows else ""
+
+    def _find_removed(self) -> tuple[int, str]:
+        rows = self._rows("SELECT number, previous FROM audit ORDER BY number LIMIT 1", ())
+        return (rows[0][0] - 1, rows[0][1]) if rows else (0, "")
 
     def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
         return self._sql.execute(statement, parameters).fetchall()

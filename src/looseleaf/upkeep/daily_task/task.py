@@ -16,7 +16,12 @@ from looseleaf.upkeep.daily_task.lines import size_of
 from looseleaf.upkeep.daily_task.outcome import Outcome
 from looseleaf.upkeep.daily_task.overflow import plan_overflow
 from looseleaf.upkeep.daily_task.prompt_text import KEY, PROMPT, fill_prompt
-from looseleaf.upkeep.system_tasks.activity import activity_section, session_lines
+from looseleaf.upkeep.system_tasks.activity import (
+    DAILY_MEMORY_TYPE,
+    activity_section,
+    job_lines,
+    session_lines,
+)
 from looseleaf.upkeep.system_tasks.task import SCHEDULE, SystemTask, TaskResult
 from looseleaf.values import FrozenDict, changed, value
 from looseleaf.workflows.execution.retries import is_transient
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from looseleaf.upkeep.daily_task.plan import Plan
     from looseleaf.upkeep.system_tasks.task import TaskRun
 
-TASK_TYPE = "daily_memory_generation"
+TASK_TYPE = DAILY_MEMORY_TYPE
 OVERFLOW_TITLE = "Archived from oversized MEMORY.md"
 TITLE = "Archived from MEMORY.md"
 # The page would be rewritten to fit an identity that the model was primed with.
@@ -215,10 +220,11 @@ def compactions_of(run: TaskRun, agent: AgentRecord) -> Compactions:
 
 
 def _activity(run: TaskRun, agent: AgentRecord, date: str) -> str:
-    sessions: list[str] = []
-    if run.parts.has_accounts():
-        sessions = session_lines(run.parts.chats().sessions, agent.id, date)
-    return activity_section(date, (), sessions)
+    if not run.parts.has_accounts():
+        return ""
+    jobs = job_lines(run.parts.workflow_jobs().jobs, agent.id, date)
+    sessions = session_lines(run.parts.chats().sessions, agent.id, date)
+    return activity_section(date, jobs, sessions)
 
 
 def _require_agent(run: TaskRun) -> AgentRecord:

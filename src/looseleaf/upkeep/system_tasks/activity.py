@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from looseleaf.memory.day import parse_date
 from looseleaf.times import DAY_SECONDS
+from looseleaf.workflows.engine import JobFilter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from looseleaf.chat.session import Session, Sessions
+    from looseleaf.workflows.engine import Jobs
 
+DAILY_MEMORY_TYPE = "daily_memory_generation"
+RETENTION_PREFIX = "retention_"
+_MOST_JOBS = 500
 _PAGE = 100
 _MOST_SESSIONS = 500
 _LONGEST_TITLE = 120
@@ -28,6 +33,29 @@ def activity_section(date: str, jobs: Iterable[str], sessions: Iterable[str]) ->
     return "## Today's Activity\n\n" + "\n\n".join(parts) + "\n" if parts else ""
 
 
+def job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
+    """List the jobs of an agent that were created on a day, oldest first.
+
+    Upkeep is left out: with its own jobs no day would be without activity.
+    """
+    day = parse_date(date)
+    if day is None:
+        return []
+    start, end = day.timestamp, day.timestamp + DAY_SECONDS
+    of_day = JobFilter(agent_ids=(agent_id,), created_from=start, created_until=end)
+    page, _total = jobs.list(of_day, limit=_MOST_JOBS)
+    return [
+        f"- [{job.source}] {_shorten(job.label) or f'Job #{job.id}'}: {_shorten(job.status_text)}"
+        for job in reversed(page)
+        if not is_upkeep(job.task_type)
+    ]
+
+
+def is_upkeep(task_type: str) -> bool:
+    """Say whether a job's task is upkeep of ours, which is no activity of the agent."""
+    return task_type == DAILY_MEMORY_TYPE or task_type.startswith(RETENTION_PREFIX)
+
+
 def session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str]:
     """List the conversations that an agent began on a day, oldest first."""
     day = parse_date(date)
@@ -42,8 +70,11 @@ def session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str]:
         if len(page) < _PAGE or page[-1].updated < start:
             break
     selection.sort(key=lambda session: session.created)
-    return [f"- [{session.mode}] {_title(session.title)}" for session in selection]
+    return [
+        f"- [{session.mode}] {_shorten(session.title) or 'Untitled session'}"
+        for session in selection
+    ]
 
 
-def _title(title: str) -> str:
-    return " ".join(title.split())[:_LONGEST_TITLE] or "Untitled session"
+def _shorten(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST_TITLE]

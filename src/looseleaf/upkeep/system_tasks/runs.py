@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 200
 WORKSPACE = "workspace"
+_RUNS = "runs"
 
 
 @value
@@ -93,8 +94,29 @@ class RunLog:
             raise TaskRunMissing(run, f"agent {agent_id}" if agent_id else "the workspace")
         return RunRecord(**record)
 
+    def prune(self, before: float, *, dry_run: bool = False) -> int:
+        """Remove records of runs that began before a time; return how many.
+
+        The newest of them stays for each task, so that a task which no longer runs is still late.
+        """
+        limit = new_run_id(before)
+        count = 0
+        for segment in RecordFolder(self.root, _RUNS).folders():
+            folder = RecordFolder(self.root, _RUNS, segment)
+            task_types: set[str] = set()
+            for name in reversed(folder.names()):
+                record = folder.read(name) if name < limit else None
+                if record is None:
+                    continue
+                if record["task_type"] in task_types:
+                    count += 1
+                    if not dry_run:
+                        folder.remove(name)
+                task_types.add(record["task_type"])
+        return count
+
     def _folder(self, agent_id: int) -> RecordFolder:
-        return RecordFolder(self.root, "runs", f"agent-{agent_id}" if agent_id else WORKSPACE)
+        return RecordFolder(self.root, _RUNS, f"agent-{agent_id}" if agent_id else WORKSPACE)
 
 
 @value

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
 
+    from looseleaf.access.accounts import Accounts
     from looseleaf.agents.agent_list import AgentList
     from looseleaf.agents.record import AgentRecord
     from looseleaf.chat.session import Chats
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from looseleaf.models.by_name import Models
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
+    from looseleaf.workflows.artifacts.job_data import JobData
+    from looseleaf.workflows.schedules.job_access import WorkflowJobs
 else:
     Protocol = object
 
@@ -49,6 +52,15 @@ class TaskParts(Protocol):
 
     def has_accounts(self) -> bool:
         """Say whether there is a database already."""
+
+    def accounts(self) -> Accounts:
+        """Open the accounts of the database, and the audit."""
+
+    def workflow_jobs(self) -> WorkflowJobs:
+        """Give the jobs of the database."""
+
+    def workflow_resources(self) -> JobData:
+        """Give the data that jobs leave besides their rows."""
 
     def chats(self) -> Chats:
         """Open the conversations of the database."""
@@ -143,6 +155,7 @@ class SystemTask:
         params: The parameters that a run takes, each with what it means.
         prompts: The prompts that people may replace.
         attention: The statuses that people should look at when they repeat.
+        permission: The permission that it takes to run it now.
         owner: The plugin that registered it.
     """
 
@@ -157,11 +170,13 @@ class SystemTask:
     params: Mapping[str, str] = FrozenDict()
     prompts: tuple[TaskPrompt, ...] = ()
     attention: tuple[str, ...] = ("failed",)
+    permission: str = "settings"
     owner: str = OWNER
 
     def is_enabled(self, settings: Settings) -> bool:
         """Say whether the settings switch the task on."""
-        return bool(getattr(settings, self.setting)) if self.setting else True
+        is_on = bool(getattr(settings, self.setting)) if self.setting else True
+        return is_on and self.type not in settings.system_tasks_off
 
     def prompt(self, key: str) -> TaskPrompt | None:
         """Find a prompt by its key."""

@@ -21,7 +21,7 @@ from looseleaf.web.admin.views.operation import (
     settings,
 )
 from looseleaf.web.admin.views.prompt import blocks, comparison
-from looseleaf.web.admin.views.upkeep import lint, prompts, runs
+from looseleaf.web.admin.views.upkeep import lint, prompts, retention, runs
 from looseleaf.web.admin.views.workflows import flows, job_details, jobs, pipelines, schedules
 
 if TYPE_CHECKING:
@@ -121,6 +121,10 @@ def _register_upkeep(site: AdminPages) -> None:
     )  # fmt: skip
     site.register(
         "upkeep-prompts", "upkeep/prompts", prompts.show_prompts, submit=prompts.change_prompt,
+        parent="upkeep",
+    )  # fmt: skip
+    site.register(
+        "retention", "retention", retention.show_retention, submit=retention.remove_data,
         parent="upkeep",
     )  # fmt: skip
     site.register(

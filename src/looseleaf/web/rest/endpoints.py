@@ -178,6 +178,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/upkeep/preview", "looseleaf/preview-upkeep"),
     Endpoint("GET", "/upkeep/run", "looseleaf/show-upkeep-run"),
     Endpoint("POST", "/upkeep/undo", "looseleaf/undo-upkeep"),
+    Endpoint("GET", "/retention", "looseleaf/show-retention"),
+    Endpoint("POST", "/retention/preview", "looseleaf/preview-retention"),
+    Endpoint("POST", "/retention/run", "looseleaf/run-retention"),
     # The workspace.
     Endpoint("GET", "/status", "looseleaf/show-status"),
     Endpoint("GET", "/settings", "looseleaf/list-settings"),

@@ -45,12 +45,26 @@ def test_a_failed_job_gives_its_items_back(items: SqlProcessedItems) -> None:
 
 
 def test_old_items_are_forgotten(items: SqlProcessedItems, clock: Clock) -> None:
-    """Retention counts from the time at which an item was taken."""
+    """Retention counts from the time at which an item was taken; a dry run forgets nothing."""
     items.claim(1, "in", ("a",), job_id=1, limit=5)
     clock.advance(days=31)
     items.claim(1, "in", ("b",), job_id=2, limit=5)
-    assert items.prune(before=clock() - 30 * 86_400) == 1
+    before = clock() - 30 * 86_400
+    assert items.prune(before=before, dry_run=True) == 1
+    assert items.prune(before=before) == 1
     assert items.claim(1, "in", ("a", "b"), job_id=3, limit=5) == ("a",)
+
+
+def test_an_item_that_a_source_still_offers_is_not_forgotten(
+    items: SqlProcessedItems, clock: Clock
+) -> None:
+    """A feed may list the same item for a year; it would be published again otherwise."""
+    items.claim(1, "in", ("a", "gone"), job_id=1, limit=5)
+    for number in range(4):
+        clock.advance(days=20)
+        assert items.claim(1, "in", ("a",), job_id=2 + number, limit=5) == ()
+    assert items.prune(before=clock() - 30 * 86_400) == 1
+    assert items.claim(1, "in", ("a", "gone"), job_id=9, limit=5) == ("gone",)
 
 
 def test_many_keys_are_looked_up_in_parts(items: SqlProcessedItems) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from looseleaf.files.root_folder import RootFolder
-from looseleaf.stores.disk.workflows.old_files import OldFileCount, OldFiles
+from looseleaf.stores.disk.workflows.old_files import OldFiles
+from looseleaf.workflows.artifacts.job_data import OldFileCount, OldFileTimes
 
 NOW = 2_000_000_000.0
 BEFORE = NOW - 7 * 86_400
+ALL_KINDS = OldFileTimes(BEFORE, BEFORE, BEFORE)
 
 
 @pytest.fixture
@@ -35,9 +37,9 @@ def test_the_example_of_the_reference(old_files: OldFiles, root: Path) -> None:
     put(flow / "jobs/job-7/data.json", 9)
     fresh = put(flow / "jobs/job-8/data.json", 1)
     put(flow / "jobs/job-8/older.json", 20)
-    assert old_files.count(BEFORE).total == 2
-    assert old_files.remove(BEFORE) == OldFileCount(flow_files=1, job_folders=1)
-    assert old_files.count(BEFORE).total == 0
+    assert old_files.count(ALL_KINDS).total == 2
+    assert old_files.remove(ALL_KINDS) == OldFileCount(flow_files=1, job_folders=1)
+    assert old_files.count(ALL_KINDS).total == 0
     assert fresh.exists()
     assert not (flow / "flow-5-files").exists()
     assert not (flow / "jobs/job-7").exists()
@@ -48,7 +50,7 @@ def test_equal_age_survives_and_empty_folders_of_jobs_stay(old_files: OldFiles, 
     flow = root / "pipeline-direct/flow-direct"
     kept = put(flow / "flow-direct-files/a.txt", 7)
     (flow / "jobs/job-1").mkdir(parents=True)
-    assert old_files.remove(BEFORE).total == 0
+    assert old_files.remove(ALL_KINDS).total == 0
     assert kept.exists()
     assert (flow / "jobs/job-1").is_dir()
 
@@ -58,7 +60,7 @@ def test_uploads_stay_where_only_jobs_are_meant(old_files: OldFiles, root: Path)
     upload = put(root / "pipeline-3/flow-5/flow-5-files/old.txt", 30)
     put(root / "pipeline-3/flow-5/jobs/job-7/data.json", 30)
     put(root / ".looseleaf/artifacts/job-7/transcript.json", 30)
-    removed = old_files.remove(BEFORE, flow_files=False)
+    removed = old_files.remove(OldFileTimes(0.0, BEFORE, BEFORE))
     assert removed == OldFileCount(job_folders=1, artifact_folders=1)
     assert upload.exists()
     assert not (root / "pipeline-3/flow-5/jobs").exists()
@@ -74,5 +76,15 @@ def test_nothing_else_is_touched(old_files: OldFiles, root: Path, tmp_path: Path
         put(tmp_path / "elsewhere/flow-5/jobs/job-1/data.json", 99),
     ]
     (root / "pipeline-9").symlink_to(tmp_path / "elsewhere")
-    old_files.remove(NOW)
+    old_files.remove(OldFileTimes(NOW, NOW, NOW))
     assert all(file.exists() for file in kept)
+
+
+def test_each_kind_has_its_own_time(old_files: OldFiles, root: Path) -> None:
+    """Artifacts stay longer than packets, as the settings of retention have it."""
+    put(root / "pipeline-3/flow-5/jobs/job-7/data.json", 8)
+    artifact = put(root / ".looseleaf/artifacts/job-7/transcript.json", 8)
+    times = OldFileTimes(BEFORE, BEFORE, NOW - 30 * 86_400)
+    assert old_files.count(times) == OldFileCount(job_folders=1)
+    assert old_files.remove(times) == OldFileCount(job_folders=1)
+    assert artifact.exists()

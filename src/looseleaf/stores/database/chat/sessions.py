@@ -159,12 +159,19 @@ class SqlSessions:
             count_rows(connection, sessions, -connection.execute(deletion).rowcount)
             return True
 
-    def prune(self, *, said_before: float, empty_before: float) -> int:
+    def prune(
+        self, *, said_before: float = 0.0, empty_before: float = 0.0, dry_run: bool = False
+    ) -> int:
         """Delete sessions without recent messages; return their number."""
         is_old = sessions.c.updated < round(said_before * MICRO)
         is_empty = (sessions.c.messages == 0) & (sessions.c.created < round(empty_before * MICRO))
+        condition = (is_old | is_empty) & self._idle()
+        if dry_run:
+            query = sa.select(sa.func.count()).select_from(sessions).where(condition)
+            with self._database.reading() as connection:
+                return connection.execute(query).scalar_one()
         with self._database.writing() as connection:
-            result = connection.execute(sessions.delete().where(is_old | is_empty, self._idle()))
+            result = connection.execute(sessions.delete().where(condition))
             count_rows(connection, sessions, -result.rowcount)
             return result.rowcount
 

@@ -214,6 +214,8 @@ def _conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
         yield columns.created_at >= to_micros(jobs.created_from)
     if jobs.created_until:
         yield columns.created_at < to_micros(jobs.created_until)
+    if jobs.ended_until:
+        yield columns.completed_at.between(1, to_micros(jobs.ended_until) - 1)
 
 
 def _waits(connection: sa.Connection, job_id: int) -> bool:

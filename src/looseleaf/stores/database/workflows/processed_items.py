@@ -9,6 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from looseleaf.stores.database.tables import processed_items
 from looseleaf.stores.database.workflows.rows import MICRO
+from looseleaf.times import DAY_SECONDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +42,19 @@ class SqlProcessedItems:
                     is_step, processed_items.c.item_key.in_(batch)
                 )
                 owners |= {row.item_key: row.job_id for row in connection.execute(query)}
+                self._renew(connection, is_step & processed_items.c.item_key.in_(batch))
             own_keys = [key for key in keys if owners.get(key) == job_id]
             if own_keys:
                 return tuple(own_keys)  # the same job, once more
             new = [key for key in keys if key not in owners]
             return tuple(self._insert(connection, (flow_id, step_id, job_id), new, limit))
+
+    def _renew(self, connection: sa.Connection, is_offered: sa.ColumnElement[bool]) -> None:
+        """Note that a source still offers items: one that was forgotten would be taken again."""
+        now = self._clock()
+        is_older = processed_items.c.time < round((now - DAY_SECONDS) * MICRO)
+        update = processed_items.update().where(is_offered, is_older)
+        connection.execute(update.values(time=round(now * MICRO)))
 
     def _insert(
         self, connection: sa.Connection, owner: tuple[int, str, int], keys: list[str], limit: int
@@ -73,9 +82,13 @@ class SqlProcessedItems:
         with self._database.writing() as connection:
             return connection.execute(processed_items.delete().where(is_job)).rowcount
 
-    def prune(self, *, before: float) -> int:
-        """Forget items that were taken before a time; return how many."""
+    def prune(self, *, before: float, dry_run: bool = False) -> int:
+        """Forget items that no source has offered since a time; return how many."""
         is_old = processed_items.c.time < round(before * MICRO)
+        if dry_run:
+            query = sa.select(sa.func.count()).select_from(processed_items).where(is_old)
+            with self._database.reading() as connection:
+                return connection.execute(query).scalar_one()
         with self._database.writing() as connection:
             return connection.execute(processed_items.delete().where(is_old)).rowcount
 

@@ -11,32 +11,19 @@ from contextlib import contextmanager
 
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext, open_folder
-from looseleaf.values import value
+from looseleaf.workflows.artifacts.job_data import OldFileCount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from looseleaf.files.root_folder import RootFolder
+    from looseleaf.workflows.artifacts.job_data import OldFileTimes
 
 _PIPELINE = re.compile(r"pipeline-([0-9]{1,18}|direct)")
 _FLOW = re.compile(r"flow-([0-9]{1,18}|direct)")
 _JOB = re.compile(r"job-[0-9]{1,18}")
 _ARTIFACTS = (".looseleaf", "artifacts")
-
-
-@value
-class OldFileCount:
-    """How many files of flows, folders of jobs and folders of artifacts are old."""
-
-    flow_files: int = 0
-    job_folders: int = 0
-    artifact_folders: int = 0
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.flow_files + self.job_folders + self.artifact_folders
 
 
 class OldFiles:
@@ -45,30 +32,25 @@ class OldFiles:
     def __init__(self, root_folder: RootFolder) -> None:
         self._root_folder = root_folder
 
-    def count(self, before: float) -> OldFileCount:
-        """Count what was last changed before a time."""
-        return self._walk(before, removes_flow_files=False, removes_folders=False)
+    def count(self, times: OldFileTimes) -> OldFileCount:
+        """Count what was last changed before these times."""
+        return self._walk(times, removes=False)
 
-    def remove(self, before: float, *, flow_files: bool = True) -> OldFileCount:
-        """Remove what was last changed before a time; return what was removed.
+    def remove(self, times: OldFileTimes) -> OldFileCount:
+        """Remove what was last changed before these times; return what was removed.
 
         A folder of a job goes where it has files and all of them are old. A file that is exactly as
-        old as the time stays.
+        old as its time stays.
         """
-        counts = self._walk(before, removes_flow_files=flow_files, removes_folders=True)
-        removed_files = counts.flow_files if flow_files else 0
-        return OldFileCount(removed_files, counts.job_folders, counts.artifact_folders)
+        return self._walk(times, removes=True)
 
-    def _walk(
-        self, before: float, *, removes_flow_files: bool, removes_folders: bool
-    ) -> OldFileCount:
+    def _walk(self, times: OldFileTimes, *, removes: bool) -> OldFileCount:
         files = jobs = 0
         for flow_path, flow in self._flow_folders():
-            files += self._old_files(
-                (*flow_path, f"{flow}-files"), before, removes=removes_flow_files
-            )
-            jobs += self._old_folders((*flow_path, "jobs"), before, removes=removes_folders)
-        artifacts = self._old_folders(_ARTIFACTS, before, removes=removes_folders)
+            uploads = (*flow_path, f"{flow}-files")
+            files += self._old_files(uploads, times.flow_files, removes=removes)
+            jobs += self._old_folders((*flow_path, "jobs"), times.job_folders, removes=removes)
+        artifacts = self._old_folders(_ARTIFACTS, times.artifact_folders, removes=removes)
         return OldFileCount(files, jobs, artifacts)
 
     def _flow_folders(self) -> Iterator[tuple[tuple[str, ...], str]]:

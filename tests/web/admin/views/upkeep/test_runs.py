@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from looseleaf.web.admin.views.upkeep.runs import diff_rows
 from tests.web.admin.conftest import OpenTab
 from tests.web.conftest import Site
@@ -28,6 +30,8 @@ def test_upkeep_is_switched_on_run_shown_and_undone(site: Site, open_tab: OpenTa
     page = tab.open(OF_ADA)
     page.get_by_role("button", name="Preview").click()
     assert "Nothing was written" in page.locator("main").inner_text()
+    page.get_by_text("would get").click()
+    assert "Topic 29" in page.locator("details pre").inner_text()
     assert memory(site) == PAGE
     page = tab.open(OF_ADA)
     page.get_by_role("button", name="Run now").click()
@@ -49,6 +53,19 @@ def test_all_agents_are_run_from_the_overview(site: Site) -> None:
     text = browser.get(UPKEEP).text
     assert "Nothing to do" in text
     assert "no model is set" in text
+
+
+def test_a_task_of_retention_that_fails_is_listed(site: Site) -> None:
+    """It has a page of its own, and stands here only while someone should look at it."""
+    browser, _ = site.sign_in()
+    assert "Retention: Audit" not in browser.get(UPKEEP).text
+    (Path(site.workspace.root) / ".looseleaf/audit-end").write_bytes(b"\xff")
+    for _ in range(3):
+        site.clock.ahead += 1
+        site.run("looseleaf/run-retention", kind="audit")
+    text = browser.get(UPKEEP).text
+    assert "Retention: Audit" in text
+    assert "audit-end is damaged" in text
 
 
 def test_upkeep_takes_the_right_to_settings(house: Site) -> None:

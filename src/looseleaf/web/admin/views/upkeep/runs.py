@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.upkeep.retention.tasks import PREFIX
 
 if TYPE_CHECKING:
     from looseleaf.operations.system_tasks import RunInfo, TaskInfo
@@ -36,13 +37,20 @@ def show_overview(visit: Visit) -> Document | Redirect:
     rows = [(task, last.get(task.agent)) for task in tasks if task.task_type == TASK]
     data = {
         "rows": rows,
-        "others": [task for task in tasks if task.task_type != TASK],
+        "others": [task for task in tasks if _is_other(task)],
         "words": WORDS,
         "good": GOOD,
         "is_enabled": any(task.enabled for task, _run in rows),
         "attention": sum(task.needs_attention for task in tasks),
     }
     return Document("upkeep/overview.html", "Upkeep", data)
+
+
+def _is_other(task: TaskInfo) -> bool:
+    """Say whether a task is listed apart; retention has a page of its own, unless it fails."""
+    if task.task_type.startswith(PREFIX):
+        return task.needs_attention
+    return task.task_type != TASK
 
 
 def change_upkeep(visit: Visit) -> Document | Redirect:

@@ -1,0 +1,1 @@
+"""Retention: data that has outlived its time, counted or removed; pages and the journal never."""
