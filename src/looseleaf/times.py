@@ -47,12 +47,21 @@ def format_time(seconds: float, zone: str = "Z") -> str:
 
 def format_microseconds(seconds: float) -> str:
     """Write a time to the microsecond, so that it can be asked for again; from 1970 on."""
+    global _date_of_day  # noqa: PLW0603 - the day of the last write is most likely that of the next
     seconds = min(max(seconds, 0.0), float(_LAST))
-    whole_seconds = seconds // 1
+    whole_seconds = int(seconds)
     fraction = round((seconds - whole_seconds) * 1_000_000)
     if fraction == 1_000_000:
         whole_seconds, fraction = whole_seconds + 1, 0
-    return f"{_format_time(whole_seconds)}.{fraction:06}Z"
+    day, second = divmod(whole_seconds, DAY_SECONDS)
+    if day != _date_of_day[0]:
+        _date_of_day = day, format_date(whole_seconds)
+    minute, second = divmod(second, 60)
+    date = _date_of_day[1]
+    return f"{date}T{minute // 60:02}:{minute % 60:02}:{second:02}.{fraction:06}Z"
+
+
+_date_of_day = (-1, "")
 
 
 def parse_time(text: str) -> float:
@@ -72,10 +81,11 @@ def parse_duration(text: str) -> int:
 
 def is_calendar_day(year: str, month: str, day: str) -> bool:
     """Say whether YYYY, MM and DD are a day that there is: what a day is, everywhere."""
-    parts = (year, month, day)
-    if tuple(map(len, parts)) != (4, 2, 2) or not all(p.isascii() and p.isdigit() for p in parts):
+    digits = f"{year}{month}{day}"
+    has_shape = len(year) == 4 and len(month) == 2 and len(day) == 2
+    if not (has_shape and digits.isascii() and digits.isdigit()):
         return False
-    years, months, days = map(int, parts)
+    years, months, days = int(year), int(month), int(day)
     if not (years > 0 and 1 <= months <= 12):
         return False
     leap = months == 2 and years % 4 == 0 and (years % 100 != 0 or years % 400 == 0)

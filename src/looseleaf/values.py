@@ -70,8 +70,10 @@ def _require_immutable(name: str, defaults: dict[str, object]) -> None:
 
 def changed(instance: T, **changes: object) -> T:
     """Give a copy of a value with some fields replaced."""
-    fields: tuple[str, ...] = type(instance).__match_args__  # type: ignore[attr-defined]
-    return type(instance)(**({name: getattr(instance, name) for name in fields} | changes))
+    for name in type(instance).__match_args__:  # type: ignore[attr-defined]
+        if name not in changes:
+            changes[name] = getattr(instance, name)
+    return type(instance)(**changes)
 
 
 def as_dict(instance: object) -> dict[str, object]:

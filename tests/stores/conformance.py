@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from looseleaf.errors import InvalidName, RevisionMissing, Unavailable
+from looseleaf.errors import Conflicted, InvalidName, RevisionMissing, Unavailable
 from looseleaf.memory.history import History, Retention
 from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.memory.scope import Scope, Shelf
@@ -27,7 +27,9 @@ from looseleaf.memory.store import (
     Store,
     Written,
     content_hash,
+    exactly,
 )
+from looseleaf.values import changed
 
 if TYPE_CHECKING:
     from tests.conftest import Clock
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 ADA = Shelf("agent", 0, 1)
 BOB = Shelf("agent", 0, 2)
 SHARED = Shelf("shared")
-MEMORY = ADA.page("MEMORY.md")
+MEMORY, NOTES = ADA.page("MEMORY.md"), ADA.page("notes.md")
 CHANGE = Change(provenance=Provenance("ada", reason="a test"))
 STALE = content_hash(b"what nobody ever wrote")
 
@@ -205,6 +207,25 @@ class StoreConformance:
         assert seen == [None, b"other"]
         assert written.hash == content_hash(b"other+")
         assert written.previous == content_hash(b"other")
+
+    def test_an_edit_keeps_the_precondition_of_its_change(self, store: Store) -> None:
+        """A store that says so refuses a version that the change must not replace, unasked."""
+        if not store.capabilities.preconditions:
+            return  # then `MemoryPages` compares the versions
+        first = put(store, MEMORY, b"one")
+        for version, scope in ((content_hash(b"two"), MEMORY), (ABSENT, MEMORY), ("x", NOTES)):
+            guarded = changed(CHANGE, precondition=exactly(version))
+            with pytest.raises(Conflicted) as conflict:
+                store.edit(scope, lambda _page: b"lost", change=guarded)
+            assert conflict.value.code == "conflict"
+        assert read(store, MEMORY) == b"one"
+        assert read(store, NOTES) is None
+        guarded = changed(CHANGE, precondition=exactly(first.hash))
+        store.edit(MEMORY, lambda page: (page or b"") + b"+", change=guarded)
+        store.edit(
+            NOTES, lambda _page: b"new", change=changed(CHANGE, precondition=exactly(ABSENT))
+        )
+        assert (read(store, MEMORY), read(store, NOTES)) == (b"one+", b"new")
 
     def test_an_edit_that_fails_leaves_the_page(self, store: Store) -> None:
         """An error inside an edit comes out unchanged, nothing is written, the page is free."""

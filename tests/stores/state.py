@@ -59,7 +59,7 @@ def left_behind(root: Path) -> list[Path]:
         path
         for path in ours.rglob("*")
         if not path.is_dir()
-        and path.name not in ("log", "pack", ".head", ".pages")
+        and path.name not in ("log", "pack", ".head", ".pages", ".removals")
         and not path.name.isdigit()
     ]
 

@@ -291,6 +291,6 @@ def _load_swap() -> Swap:
 
 def write_all(fd: int, content: bytes | bytearray) -> None:
     """Write all bytes at the position of an open file; nothing is synced."""
-    view = memoryview(content)
-    while view:
-        view = view[os.write(fd, view) :]
+    written_count = os.write(fd, content) if content else 0
+    while written_count < len(content):
+        written_count += os.write(fd, memoryview(content)[written_count:])

@@ -10,19 +10,20 @@ _SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
 _HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
 
 
-def wait_for_writers(fd: int) -> None:
+def wait_for_writers(fd: int, *, again: bool = False) -> None:
     """Wait until no program has this file open for writing, as far as the system tells.
 
-    Not for ever: a program may keep a file open for days. The descriptor is open for reading only.
+    Not for ever: a program may keep a file open for days. The descriptor is open for reading only;
+    `again` says that it was waited for before.
     """
-    if not has_writers(fd):
+    if not has_writers(fd, again=again):
         return
     deadline = time.monotonic() + WRITER_SECONDS
-    while time.monotonic() < deadline and has_writers(fd):
+    while time.monotonic() < deadline and has_writers(fd, again=True):
         time.sleep(0.001)
 
 
-def has_writers(fd: int) -> bool:
+def has_writers(fd: int, *, again: bool = False) -> bool:
     """Say whether a program has this file open for writing, as far as the system tells.
 
     Linux gives a lease only on a file that nobody can be writing.
@@ -30,7 +31,8 @@ def has_writers(fd: int) -> bool:
     if _SET_LEASE is None:
         return False
     try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
+        if not again:  # the signal of a descriptor stays
+            fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
         fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
     except BlockingIOError:
         return True

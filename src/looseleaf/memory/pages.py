@@ -242,14 +242,16 @@ class MemoryPages:
         `replacement` is the text that takes the place of another one, and must be all of it.
         """
         self._require_editable(scope, change)
-        if change.precondition is not None and not self.exists(scope):
+        store = self.store_for(scope)
+        needs_check = change.precondition is not None and not store.capabilities.preconditions
+        if needs_check and not store.exists(scope):
             # Before the lock, so that nothing is made for a page that must be there and is not.
             require_condition(scope, change, "")
         new_content = b""
 
         def rewrite(current: bytes | None) -> bytes:
             nonlocal new_content
-            if change.precondition is not None:
+            if needs_check:
                 actual = content_hash(current) if current is not None else ""
                 require_condition(scope, change, actual)
             new_content = edit(current)
@@ -262,7 +264,7 @@ class MemoryPages:
                 )
             return new_content
 
-        outcome = self.store_for(scope).edit(scope, rewrite, change=change)
+        outcome = store.edit(scope, rewrite, change=change)
         return self._finish(scope, outcome, change, new_content)
 
     def _require_editable(self, scope: Scope, change: Change) -> None:

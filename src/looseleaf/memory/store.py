@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from looseleaf.errors import Conflicted, VersionRequired
 from looseleaf.memory.provenance import UNKNOWN, Provenance
-from looseleaf.values import changed, value
+from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,6 +152,7 @@ class Capabilities:
     paths: bool = False  # it is a `StoreWithPaths`: its pages are files that people can open
     outside_edits: bool = False  # people may edit the pages behind the store's back
     agent_folders: bool = False  # an agent's pages lie in its folder, and go where that goes
+    preconditions: bool = False  # `edit` itself refuses what a change's precondition forbids
 
 
 class Store(Protocol):
@@ -203,7 +204,10 @@ def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
 
 def naming_version(change: Change, version: str | None) -> Change:
     """Give the change that replaces this version alone (or `ABSENT`); None is as it was."""
-    return change if version is None else changed(change, precondition=exactly(version))
+    if version is None:
+        return change
+    rules = (change.must_name_version, change.allow_shrink)
+    return Change(change.operation, change.provenance, exactly(version), *rules)
 
 
 def require_version(scope: Scope, change: Change) -> None:

@@ -154,8 +154,11 @@ def find_placeholder(text: bytes) -> str:
     line = text.rstrip()[-4 * _LONGEST :].rpartition(b"\n")[2].decode(errors="replace").strip()
     if not line or len(line) > _LONGEST:
         return ""
+    first_word = _WORD.search(line)
+    if first_word is None or first_word[0].lower() not in _VOCABULARY:
+        return ""  # most lines
     words = _WORD.findall(line.lower())
-    if not words or not _VOCABULARY.issuperset(words) or _has_other_signs(line):
+    if not _VOCABULARY.issuperset(words) or _has_other_signs(line):
         return ""
     names_state = not _STATES.isdisjoint(words) or " ".join(words) in _PHRASES
     # A word or two may be a fact; between brackets or dots they stand for something else.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from looseleaf.errors import LooseleafError, Unavailable, Unsafe
+from looseleaf.errors import Conflicted, LooseleafError, Unavailable, Unsafe
 from looseleaf.files.atomic import LOCK_SECONDS
 from looseleaf.files.folders import (
     GROUP,
@@ -20,7 +20,7 @@ from looseleaf.files.folders import (
 from looseleaf.files.root_folder import RootFolder
 from looseleaf.memory.history import Retention
 from looseleaf.memory.scope import check_folder
-from looseleaf.memory.store import ABSENT, Capabilities, Conflict, Found, Missing, Written
+from looseleaf.memory.store import ABSENT, Capabilities, Conflict, Found, Missing, require_condition
 from looseleaf.stores.disk.cache import PageCache
 from looseleaf.stores.disk.history_names import (
     MAKING,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.store import Change, Deleted, Entry
+    from looseleaf.memory.store import Change, Deleted, Entry, Written
     from looseleaf.stores.disk.history.revisions import PageLog
     from looseleaf.stores.disk.locked_page import LockedPage
 
@@ -50,7 +50,9 @@ _ATTEMPTS = 200
 class DiskStore:
     """Pages as files: `shared/`, `agents/{slug}/`, `users/{id}/`, `network/` below a root."""
 
-    capabilities = Capabilities(durable=True, outside_edits=True, agent_folders=True, paths=True)
+    capabilities = Capabilities(
+        durable=True, outside_edits=True, agent_folders=True, paths=True, preconditions=True
+    )
 
     def __init__(
         self,
@@ -188,14 +190,14 @@ class DiskStore:
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
     ) -> Written | Conflict:
         """Replace a page, or create it; with `if_match`, only that version (or `ABSENT`)."""
-        from looseleaf.stores.disk import page_changes
+        from looseleaf.stores.disk.page_changes import put
 
         def attempt(page: LockedPage, current: Found | None) -> Written | Conflict:
             actual = current.hash if current else ""
             expected = "" if if_match == ABSENT else if_match
             if expected is not None and expected != actual:
                 return Conflict(expected, actual)
-            return page_changes.put(self, page, current, content, change)
+            return put(self, page, current, content, change)
 
         if if_match in (None, ABSENT):
             return self.run_locked(scope, attempt)
@@ -204,25 +206,37 @@ class DiskStore:
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
     ) -> Written:
-        """Replace a page by the result of `edit` on its current bytes, under the page's lock."""
-        from looseleaf.stores.disk import page_changes
+        """Replace a page by the result of `edit` on its current bytes, under the page's lock.
+
+        Raises `Conflicted` where the change must not replace the current version; nothing is made
+        for a page that must be there and is not.
+        """
+        from looseleaf.stores.disk.page_changes import put
+
+        guard = change.precondition
 
         def attempt(page: LockedPage, current: Found | None) -> Written:
+            if guard is not None:
+                require_condition(scope, change, current.hash if current else "")
             content = edit(current.content if current else None)
-            return page_changes.put(self, page, current, content, change)
+            return put(self, page, current, content, change)
 
-        return self.run_locked(scope, attempt)
+        def absent() -> Written:
+            raise Conflicted(scope.filename, guard.expected if guard else "", "")
+
+        must_exist = guard is not None and not guard.holds("")
+        return self.run_locked(scope, attempt, absent=absent if must_exist else None)
 
     def delete(
         self, scope: Scope, *, if_match: str | None = None, change: Change
     ) -> Deleted | Missing | Conflict:
         """Remove a page; its bytes stay in the history."""
-        from looseleaf.stores.disk import page_changes
+        from looseleaf.stores.disk.page_changes import delete
 
         def attempt(page: LockedPage, current: Found | None) -> Deleted | Missing | Conflict:
             if if_match is not None and if_match != (current.hash if current else ""):
                 return Conflict(if_match, current.hash if current else "")
-            return page_changes.delete(page, current, change) if current else Missing()
+            return delete(page, current, change) if current else Missing()
 
         def absent() -> Deleted | Missing | Conflict:
             return Missing() if if_match is None else Conflict(if_match, "")
@@ -247,8 +261,8 @@ class DiskStore:
 
         `absent` gives the answer where there is no page, and nothing is made then.
         """
-        from looseleaf.stores.disk import page_changes
         from looseleaf.stores.disk.locked_page import LockedPage
+        from looseleaf.stores.disk.page_changes import Retry, tidy
 
         self.root_folder.require()  # before anything is made in a folder that is not the workspace
         path = f"{self._relative(scope)}/{scope.filename}"
@@ -259,11 +273,11 @@ class DiskStore:
             LockedPage(self, path, scope, patience) as page,
         ):
             if not patience or page.is_left_over():  # a caller that does not wait comes to clear up
-                page_changes.tidy(page)
+                tidy(page)
             for _ in range(_ATTEMPTS):
                 try:
                     return attempt(page, page.current())
-                except page_changes.Retry:
+                except Retry:
                     continue
         raise Unavailable(scope.filename, "another program keeps changing it; try again")
 

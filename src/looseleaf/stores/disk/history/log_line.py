@@ -23,16 +23,19 @@ _SEPARATOR = b',"sum":"'
 
 def encode_line(entry: Line) -> bytes:
     """Write an entry as a line."""
-    global _encode  # noqa: PLW0603 - loaded by the first write, so that no read pays for it
-    if _encode is None:
+    global _encode, _crc32  # noqa: PLW0603 - loaded by the first write, so that no read pays for it
+    if _encode is None or _crc32 is None:
         import json
+        from binascii import crc32
 
         _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+        _crc32 = crc32
     content = _encode(entry).encode()[:-1]
-    return content + _SEPARATOR + _checksum(content) + b'"}\n'
+    return b'%b%b%08x"}\n' % (content, _SEPARATOR, _crc32(content))
 
 
 _encode: Callable[[Line], str] | None = None
+_crc32: Callable[[bytes], int] | None = None
 
 
 def provenance_fields(provenance: Provenance) -> dict[str, str]:

@@ -159,9 +159,11 @@ class DiskHistory:
             page.log.rewrite([*lines, note], mode=page.file_mode)
 
         # A search of another process may read the version between these two notes.
-        note_removal(self.store, scope.shelf)
-        self.store.run_locked(scope, attempt)
-        note_removal(self.store, scope.shelf)
+        self._note_removal(scope.shelf)
+        try:
+            self.store.run_locked(scope, attempt)
+        finally:
+            self._note_removal(scope.shelf)
 
     def removals(self, shelf: Shelf) -> int:
         """Give a number that changes whenever versions of a shelf are purged or pruned."""
@@ -180,12 +182,15 @@ class DiskHistory:
         ]
         if not names:
             return 0
-        note_removal(self.store, shelf)
-        removed_count = sum(
-            self._prune(shelf.page(name), retention, now, shown_time) for name in names
-        )
-        note_removal(self.store, shelf)
-        return removed_count
+        self._note_removal(shelf)  # before and after, as `purge` does
+        try:
+            return sum(self._prune(shelf.page(name), retention, now, shown_time) for name in names)
+        finally:
+            self._note_removal(shelf)
+
+    def _note_removal(self, shelf: Shelf) -> None:
+        with OsErrorContext(f"The history of {shelf.name}"):
+            note_removal(self.store, shelf)
 
     def _prune(self, scope: Scope, retention: Retention, now: float, shown_time: ShownTime) -> int:
         from looseleaf.stores.disk.history.pruning import prune_versions
