@@ -106,8 +106,8 @@ class Engine(Protocol):
         `RunAbandoned` where the part failed, or its result could not be recorded.
         """
 
-    def adopt(self, run_id: str) -> None:
-        """Continue the run of a process that died, unless it has ended or never began."""
+    def forget_worker(self, executor_id: str) -> None:
+        """Forget the runs of a process that died; its jobs are started anew."""
 
     def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
         """Forget runs that have ended; return those that the engine has still to finish."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbos import DBOS
 
 from looseleaf.errors import Unsafe
 from looseleaf.stores.engine.dbos_engine import DbosEngine, _silence_logger
@@ -121,40 +122,25 @@ def test_a_part_that_fails_leaves_nothing_behind(root: Path) -> None:
     database.close()
 
 
-def test_another_engine_continues_where_the_first_one_stopped(
-    root: Path, database_url: str
-) -> None:
-    """Parts that were recorded do not run again."""
-    calls: list[str] = []
+def test_the_runs_of_a_worker_that_died_are_forgotten(root: Path, database_url: str) -> None:
+    """Whether they had ended or not; those of other workers stay."""
+    failure = ValueError("the process dies here")
 
-    def first() -> dict[str, Any]:
-        calls.append("first")
-        return {"n": len(calls)}
+    def fail() -> dict[str, Any]:
+        raise failure
 
-    def second() -> dict[str, Any]:
-        calls.append("second")
-        if calls.count("second") == 1:
-            raise ValueError("the process dies here")
-        return {"n": len(calls)}
-
-    run_once(make_engine(root, "one", database_url), [first, second])
-    engine = make_engine(root, "two", database_url)
-    results: list[Any] = []
-    done = threading.Event()
-
-    def run_job(_run_id: str, _job_id: int, _position: int) -> None:
-        results.extend(engine.record(f"part-{n}", part) for n, part in enumerate((first, second)))
-        done.set()
-
-    engine.launch(run_job)
+    run_once(make_engine(root, "one", database_url), [dict], "run-1")
+    run_once(make_engine(root, "one", database_url), [dict, fail], "run-2")
+    run_once(make_engine(root, "two", database_url), [dict, fail], "run-3")
+    engine = make_engine(root, "three", database_url)
+    engine.launch(lambda *_: None)
     try:
-        engine.adopt("run-unknown")
-        engine.adopt("run-1")
-        assert done.wait(60)
+        engine.forget_worker("one")
+        engine.forget_worker("nobody")
+        left = [run.workflow_id for run in DBOS.list_workflows()]
     finally:
         engine.close()
-    assert results == [{"n": 1}, {"n": 3}]
-    assert calls == ["first", "second", "second"]
+    assert left == ["run-3"]
 
 
 def test_runs_that_have_ended_are_forgotten(root: Path) -> None:

@@ -24,7 +24,9 @@ from looseleaf.stores.engine.dbos_engine import DbosEngine
 from looseleaf.workflows.execution.worker import WorkerOptions
 
 QUICK = WorkerOptions(poll_seconds=0.05, beat_seconds=0.2)
-ACTS = ("claim", "take", "begin_step", "end_step", "release", "note_cleared")
+ACTS = ("take", "begin_step", "end_step", "release", "note_cleared")
+JOB_THREADS = "dbos-executor"  # the names of the threads that run jobs begin so
+EARLY = {"after a claim": 2, "after a start": 4}  # lives of so few points end there
 LONGEST_LIFE = 240  # seconds; a worker that does not end is a failure of the test
 
 
@@ -42,14 +44,23 @@ class Points:
         self._is_counting = True
 
     def pass_by(self, label: str) -> None:
-        """Count a point, and die there if it is the one."""
-        if not self._is_counting or self._limit is None:
+        """Count a point of a thread that runs a job, and die there if it is the one."""
+        is_of_job = threading.current_thread().name.startswith(JOB_THREADS)
+        if not self._is_counting or self._limit is None or not is_of_job:
             return
         with self._lock:
             self.count += 1
             if self.count > self._limit:
-                os.write(self._answer, f"killed at {label}\n".encode())
-                os.kill(os.getpid(), signal.SIGKILL)
+                self._die(label)
+
+    def die_early(self, label: str) -> None:
+        """Die at a point before the first thread runs a job, where the life is to be that short."""
+        if self._limit is not None and self._limit < EARLY.get(label, 0):
+            self._die(label)
+
+    def _die(self, label: str) -> None:
+        os.write(self._answer, f"killed at {label}\n".encode())
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def surround(self, owner: Any, name: str) -> None:  # noqa: ANN401 - a class or a module
         """Put a point before and after a function."""
@@ -58,8 +69,6 @@ class Points:
         def wrapped(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the function has it
             self.pass_by(f"before {name}")
             result = function(*arguments, **options)
-            if name == "claim" and result is not None:
-                self.begin()
             if name == "take":
                 self.begin()
             self.pass_by(f"after {name}")
@@ -70,9 +79,22 @@ class Points:
 
 def set_points(points: Points) -> None:
     """Put the points into everything that a job passes."""
+    claim, start = SqlJobQueue.claim, DbosEngine.start
+
+    def claim_job(queue: SqlJobQueue, *arguments: Any) -> Any:  # noqa: ANN401 - as there
+        hold = claim(queue, *arguments)
+        if hold is not None:
+            points.die_early("after a claim")
+        return hold
+
+    def start_run(engine: DbosEngine, *arguments: Any) -> None:  # noqa: ANN401 - as there
+        start(engine, *arguments)
+        points.die_early("after a start")
+
+    SqlJobQueue.claim = claim_job  # type: ignore[method-assign,assignment]
+    DbosEngine.start = start_run  # type: ignore[method-assign,assignment]
     for name in ACTS:
         points.surround(SqlJobQueue, name)
-    points.surround(DbosEngine, "start")
     record = DbosEngine.record
 
     def record_part(engine: Any, name: str, part: Callable[[], dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401

@@ -144,7 +144,7 @@ def test_a_job_that_ends_before_it_is_run_again_is_left_alone(house: House) -> N
     """A look at the jobs without a thread may be older than the end of one of them."""
     with house.working() as worker:
         job = house.wait_for_end(house.add(("say", {"text": "x"})).id)
-        worker._restart(job.id)
+        worker._continue_job(job.id)
     assert house.store.jobs.find(job.id).status == "completed"
     assert house.reports == []
 
@@ -170,6 +170,31 @@ def test_a_worker_can_be_waited_for_until_nothing_is_due(house: House) -> None:
     assert f"Job {number}: taken over, since worker a-worker-that-died died." in lines
     assert f"Job {jobs[-1].id} (Test) begins." in lines
     assert sum(": completed (" in line for line in lines) == len(jobs)
+
+
+def test_the_jobs_of_dead_workers_run_only_so_many_at_once(house: House) -> None:
+    """A worker that finds many jobs to continue runs its own number of them, and no new one."""
+    dead = "a-worker-that-died"
+    left = [house.add(("linger", {}), ("note", {})).id for _ in range(5)]
+    for _ in left:
+        assert house.store.queue.claim(dead, Limits()) is not None
+    house.store.workers.beat(dead, "here")
+    lock = house.root / ".looseleaf" / "workers" / dead
+    lock.parent.mkdir(exist_ok=True)
+    lock.touch()
+    new = house.add(("say", {"text": "x"}))
+    with house.working(changed(QUICK, jobs_at_once=2)):
+        for job_id in left[:2]:
+            house.wait(job_id, lambda job: bool(job.steps[0].progress))
+        states = [house.store.jobs.find(job_id) for job_id in left]
+        assert [bool(job.steps[0].attempts) for job in states] == [True, True, False, False, False]
+        assert house.store.jobs.find(new.id).status == "pending"
+        for job_id in left:
+            house.wait(job_id, lambda job: bool(job.steps[0].progress))
+            house.store.jobs.request(job_id, "cancel")
+            house.wait_for_end(job_id)
+        assert house.wait_for_end(new.id).status == "completed"
+    assert house.reports == []
 
 
 def test_limits_hold_while_jobs_run(house: House) -> None:

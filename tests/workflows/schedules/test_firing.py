@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,15 @@ def store(tmp_path: Path, clock: Clock) -> Iterator[SqlJobStore]:
     database.close()
 
 
+@pytest.fixture
+def any_store(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlJobStore]:
+    """Give the tables of jobs of each database in turn."""
+    (tmp_path / ".looseleaf").mkdir()
+    database = Database(database_url, str(tmp_path))
+    yield SqlJobStore(database, clock=clock)
+    database.close()
+
+
 def next_run(store: SqlJobStore) -> float | None:
     """Give the next time of the schedule."""
     return store.schedules.list()["task:tidy"].next_run
@@ -83,6 +93,20 @@ def test_several_servers_fire_a_time_once(store: SqlJobStore, clock: Clock) -> N
     """Whoever is first."""
     servers = [Server(store, clock) for _ in range(3)]
     assert sum(server.firing.fire_due() for server in servers) == 1
+
+
+def test_servers_that_look_at_the_same_moment_start_one_job(
+    any_store: SqlJobStore, clock: Clock
+) -> None:
+    """On each database, again and again: one job for each time, and one server that counts it."""
+    servers = [Server(any_store, clock) for _ in range(6)]
+    with ThreadPoolExecutor(len(servers)) as pool:
+        for _ in range(10):
+            assert sum(pool.map(lambda server: server.firing.fire_due(), servers)) == 1
+            clock.advance(seconds=HOUR)
+    jobs, total = any_store.jobs.list(JobFilter())
+    assert total == len({job.idempotency_key for job in jobs}) == 10
+    assert not any(server.reports for server in servers)
 
 
 def test_a_server_that_dies_before_the_schedule_moves_on_loses_no_time(

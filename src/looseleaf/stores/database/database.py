@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from looseleaf.settings import Settings
 
+_DURABLE = "durable"  # the way in which a connection commits now
 _NEWEST_ENTRY = "looseleaf.audit"  # of a connection: number and hash of the entry it has added
 _POLL_SECONDS = 0.5  # how late a change made by another server on PostgreSQL may be seen
 _MIGRATION_LOCK = 0x6C6F6F73656C6561  # "looselea", for PostgreSQL's advisory locks
@@ -194,7 +195,9 @@ def _sqlite(file: str) -> sa.Engine:
         options = connection.get_execution_options()
         if options.get("writing"):
             durable = "NORMAL" if options.get("is_relaxed") else "FULL"
-            connection.exec_driver_sql(f"PRAGMA synchronous = {durable}")
+            if connection.info.get(_DURABLE) != durable:
+                connection.exec_driver_sql(f"PRAGMA synchronous = {durable}")
+                connection.info[_DURABLE] = durable
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writing") else "BEGIN")
 
     event.listen(engine, "do_connect", check)

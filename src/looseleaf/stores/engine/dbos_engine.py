@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 APPLICATION_VERSION = "looseleaf-1"
 _OPEN_STATUSES = ("PENDING", "ENQUEUED", "DELAYED")
 _LONG_SECONDS = 3_600.0
+_MOST_RUNS = 500  # at a time
 _guard = threading.Lock()
 _instance: DbosEngine | None = None
 
@@ -133,11 +134,15 @@ class DbosEngine:
             self._abandoned_runs.add(str(DBOS.workflow_id))
             raise RunAbandoned(error) from error
 
-    def adopt(self, run_id: str) -> None:
-        """Continue the run of a process that died, unless it has ended or never began."""
-        status = DBOS.get_workflow_status(run_id)
-        if status is not None and status.status in _OPEN_STATUSES:
-            DBOS.resume_workflow(run_id)
+    def forget_worker(self, executor_id: str) -> None:
+        """Forget the runs of a process that died; its jobs are started anew."""
+        while True:
+            runs = DBOS.list_workflows(
+                executor_id=executor_id, limit=_MOST_RUNS, load_input=False, load_output=False
+            )
+            if not runs:
+                return
+            DBOS.delete_workflows([run.workflow_id for run in runs])
 
     def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
         """Forget runs that have ended; return those that the engine has still to finish."""

@@ -50,12 +50,7 @@ class Hold:
     @property
     def run_id(self) -> str:
         """The id of the run in the engine."""
-        return format_run_id(self.job_id, self.run)
-
-
-def format_run_id(job_id: int, run: int) -> str:
-    """Return the id under which the engine knows a run of a job."""
-    return f"job-{job_id}-run-{run}"
+        return f"job-{self.job_id}-run-{self.run}"
 
 
 @value
@@ -82,7 +77,7 @@ class JobQueue(Protocol):
         """Take the oldest job that is due and within the limits."""
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Begin or continue a job that was claimed or adopted, and return what it needs."""
+        """Begin or continue a job that was claimed or taken over, and return what it needs."""
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
         """Note that a step begins, and return the number of the attempt."""
@@ -124,5 +119,5 @@ class Workers(Protocol):
     def beats(self) -> Mapping[str, int]:
         """Return all workers that have not left, each with the number of its signs of life."""
 
-    def take_over(self, dead: str, worker: str) -> tuple[tuple[int, str], ...]:
-        """Give the jobs of a dead worker to another one; return each with the id of its run."""
+    def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
+        """Give the jobs of a dead worker to another one, and return them."""

@@ -1,4 +1,4 @@
-"""The worker: a thread that takes jobs, fires schedules and adopts the jobs of dead workers."""
+"""The worker: a thread that takes jobs, fires schedules and continues the jobs of dead workers."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ class Worker:
         self._wake, self._stopping = threading.Event(), threading.Event()
         self._has_looked = threading.Event()
         self._jobs = RunningJobs()
+        self._left_jobs: list[int] = []  # jobs of this worker that wait to be continued
         self._thread: threading.Thread | None = None
         self._life: HeldLock | None = None
         self._next_beat = self._next_reconciliation = 0.0
@@ -155,27 +156,36 @@ class Worker:
     def _beat(self) -> None:
         self._workers.beat(self.id, socket.gethostname())
         for dead in self._deaths.find(self.id):
-            for job_id, run_id in self._workers.take_over(dead, self.id):
+            self._parts.engine.forget_worker(dead)
+            for job_id in self._workers.take_over(dead, self.id):
                 self._log(f"Job {job_id}: taken over, since worker {dead} died.")
-                self._parts.engine.adopt(run_id)
+                self._left_jobs.append(job_id)
             self._locks.remove(dead)
-        for job_id in self._jobs.find_strays(self._parts.queue.wishes(self.id)):
-            self._restart(job_id)
+        strays = self._jobs.find_strays(self._parts.queue.wishes(self.id))
+        self._left_jobs += [job_id for job_id in strays if job_id not in self._left_jobs]
         self._parts.queue.expire()
         for job in self._parts.queue.list_uncleared():
             self._clear(job)
         self._jobs.put_back_runs(self._parts.engine.discard(self._jobs.pop_ended_runs()))
 
     def _claim(self) -> None:
+        """Run as many jobs as may run at once: first those that were left, then new ones."""
         while not self._stopping.is_set() and self._jobs.count() < self._options.jobs_at_once:
+            if self._left_jobs:
+                self._continue_job(self._left_jobs.pop(0))
+                continue
             hold = self._parts.queue.claim(self.id, self._options.limits)
             if hold is None:
                 return
             self._jobs.add(hold.job_id)
             self._parts.engine.start(hold.run_id, hold.job_id, hold.position)
 
-    def _restart(self, job_id: int) -> None:
-        """Run a job of this worker that no thread runs: its run was lost, or never began."""
+    def _continue_job(self, job_id: int) -> None:
+        """Run a job of this worker that no thread runs: its worker died, or its run was lost.
+
+        The outcomes of its steps are with the job, so that a new run begins at the first step that
+        has none.
+        """
         try:
             hold, _state = self._parts.queue.take(job_id, self.id)
         except JobLost:

@@ -39,6 +39,48 @@ _JOBS, _STEPS = tables.jobs, tables.job_steps
 _ENDED = ("completed", "no_items", "skipped", "failed")
 
 
+# The statements of every step are built once; building them takes longer than running them.
+_OF_STEP = (_STEPS.c.job_id == sa.bindparam("job")) & (_STEPS.c.step_id == sa.bindparam("step"))
+_SELECT_HELD = (
+    sa.select(_JOBS.c.id)
+    .where(
+        _JOBS.c.id == sa.bindparam("job"),
+        _JOBS.c.worker == sa.bindparam("holder"),
+        _JOBS.c.run == sa.bindparam("run_number"),
+        _JOBS.c.status == "processing",
+    )
+    .with_for_update()
+)
+_SELECT_ATTEMPTS = sa.select(_STEPS.c.attempts, _STEPS.c.started_at).where(_OF_STEP)
+_SELECT_OUTCOME = sa.select(_STEPS.c.outcome).where(_OF_STEP)
+_BEGIN_STEP = (
+    _STEPS.update()
+    .where(_OF_STEP)
+    .values(
+        status="processing",
+        attempts=sa.bindparam("attempt"),
+        started_at=sa.bindparam("start"),
+        progress="",
+    )
+)
+_NOTE_PROGRESS = (
+    _STEPS.update()
+    .where(_OF_STEP & (_STEPS.c.status == "processing"))
+    .values(progress=sa.bindparam("text"))
+)
+_END_STEP = (
+    _STEPS.update()
+    .where(_OF_STEP)
+    .values(
+        status=sa.bindparam("new_status"),
+        reason=sa.bindparam("why"),
+        outcome=sa.bindparam("result"),
+        ended_at=sa.bindparam("end"),
+        progress="",
+    )
+)
+
+
 class SqlJobQueue:
     """Jobs as workers take, run and leave them."""
 
@@ -67,7 +109,7 @@ class SqlJobQueue:
             return Hold(row.id, worker, row.run + 1, _first_open_step(connection, row.id))
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Begin or continue a job that was claimed or adopted, and return what it needs."""
+        """Begin or continue a job that was claimed or taken over, and return what it needs."""
         condition = (_JOBS.c.id == job_id) & (_JOBS.c.status == "processing")
         with self._database.writing(is_relaxed=True) as connection:
             query = sa.select(_JOBS.c.run, _JOBS.c.worker).where(condition)
@@ -81,44 +123,40 @@ class SqlJobQueue:
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
         """Note that a step begins, and return the number of the attempt."""
-        condition = _step(hold.job_id, step_id)
+        place = {"job": hold.job_id, "step": step_id}
         with self._database.writing(is_relaxed=True) as connection:
             _require_hold(connection, hold)
-            row = connection.execute(
-                sa.select(_STEPS.c.attempts, _STEPS.c.started_at).where(condition)
-            ).one()
-            now = to_micros(self._clock())
-            values = {"status": "processing", "attempts": row.attempts + 1, "progress": ""}
-            values["started_at"] = row.started_at or now
-            connection.execute(_STEPS.update().where(condition).values(**values))
-            return int(row.attempts) + 1
+            row = connection.execute(_SELECT_ATTEMPTS, place).one()
+            attempt = int(row.attempts) + 1
+            start = row.started_at or to_micros(self._clock())
+            connection.execute(_BEGIN_STEP, {**place, "attempt": attempt, "start": start})
+            return attempt
 
     def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the one that was recorded first."""
-        condition = _step(hold.job_id, step_id)
+        place = {"job": hold.job_id, "step": step_id}
+        state = {"new_status": outcome.status, "why": _short(outcome.reason)}
         with self._database.writing() as connection:
             _require_hold(connection, hold)
-            outcome_text = connection.execute(
-                sa.select(_STEPS.c.outcome).where(condition)
-            ).scalar_one()
+            outcome_text = connection.execute(_SELECT_OUTCOME, place).scalar_one()
             if outcome_text is not None:
                 return read_outcome(outcome_text)
-            values: dict[str, object] = {"status": outcome.status, "reason": _short(outcome.reason)}
             if outcome.status in _ENDED:
-                values |= {"outcome": write_outcome(outcome), "progress": ""}
-                values["ended_at"] = to_micros(self._clock())
+                end = to_micros(self._clock())
+                result = write_outcome(outcome)
+                connection.execute(_END_STEP, {**place, **state, "result": result, "end": end})
                 _add_usage(connection, hold.job_id, outcome.usage)
             else:
-                values["gate"] = outcome.gate
-            connection.execute(_STEPS.update().where(condition).values(**values))
+                waiting = _STEPS.update().where(_step(hold.job_id, step_id))
+                values = {"status": outcome.status, "reason": state["why"], "gate": outcome.gate}
+                connection.execute(waiting.values(**values))
             return outcome
 
     def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
         """Note how far a step is."""
-        condition = _step(hold.job_id, step_id) & (_STEPS.c.status == "processing")
-        short = text[:_LONGEST_PROGRESS]
+        progress = {"job": hold.job_id, "step": step_id, "text": text[:_LONGEST_PROGRESS]}
         with self._database.writing(is_relaxed=True) as connection:
-            connection.execute(_STEPS.update().where(condition).values(progress=short))
+            connection.execute(_NOTE_PROGRESS, progress)
 
     def release(self, hold: Hold, release: Release) -> Job:
         """Leave a job in a state that needs no worker, and return it."""
@@ -218,10 +256,8 @@ def _first_open_step(connection: sa.Connection, job_id: int) -> int:
 
 def _require_hold(connection: sa.Connection, hold: Hold) -> None:
     """Raise `JobLost` where another worker has the job by now."""
-    condition = (_JOBS.c.id == hold.job_id) & (_JOBS.c.worker == hold.worker)
-    condition &= (_JOBS.c.run == hold.run) & (_JOBS.c.status == "processing")
-    query = sa.select(_JOBS.c.id).where(condition).with_for_update()
-    if connection.execute(query).first() is None:
+    holder = {"job": hold.job_id, "holder": hold.worker, "run_number": hold.run}
+    if connection.execute(_SELECT_HELD, holder).first() is None:
         raise JobLost(hold.job_id)
 
 

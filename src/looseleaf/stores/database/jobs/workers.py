@@ -6,7 +6,6 @@ import sqlalchemy as sa
 
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import to_micros
-from looseleaf.workflows.execution.queue import format_run_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,12 +43,12 @@ class SqlWorkers:
         with self._database.reading() as connection:
             return {row.id: row.beats for row in connection.execute(query)}
 
-    def take_over(self, dead: str, worker: str) -> tuple[tuple[int, str], ...]:
-        """Give the jobs of a dead worker to another one; return each with the id of its run."""
+    def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
+        """Give the jobs of a dead worker to another one, and return them."""
         of_dead = (tables.jobs.c.worker == dead) & (tables.jobs.c.status == "processing")
         with self._database.writing() as connection:
-            query = sa.select(tables.jobs.c.id, tables.jobs.c.run).where(of_dead)
-            rows = list(connection.execute(query.with_for_update()))
+            query = sa.select(tables.jobs.c.id).where(of_dead).order_by(tables.jobs.c.id)
+            job_ids = tuple(connection.execute(query.with_for_update()).scalars())
             connection.execute(tables.jobs.update().where(of_dead).values(worker=worker))
             connection.execute(tables.workers.delete().where(tables.workers.c.id == dead))
-        return tuple((row.id, format_run_id(row.id, row.run)) for row in rows)
+        return job_ids
