@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.web.admin.accessibility import find_faults
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.pages import NEWS, wait_until
 from tests.web.conftest import Opens, Site
@@ -84,6 +85,7 @@ def test_a_page_follows_its_job_through_a_gate(press: Site, open_tab: OpenTab) -
     page.locator(".job-state", has_text="waits for a call").wait_for()
     page.locator(".packet summary").click()
     assert "A new album." in page.locator(".packet dd").first.inner_text()
+    assert not find_faults(page)
     page.locator("#act-cancel").focus()
     line = page.locator(".gate code").inner_text()
     assert page.locator(".gate .copy").count() == 1
