@@ -105,6 +105,14 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "binascii.*",
     ): "a library to load, and reading a page needs no log",
     (
+        "stores/disk/history/revisions.py",
+        "looseleaf.stores.disk.history.pack_file.*",
+    ): "3 ms, and most writes come upon no pack",
+    (
+        "stores/disk/page_changes.py",
+        "looseleaf.stores.disk.history.pruning.*",
+    ): "the same: one write of 64 prunes",
+    (
         "stores/disk/history/pack_group.py",
         "zlib*",
     ): "libraries to load, and only a history with packs needs them",

@@ -13,6 +13,7 @@ HISTORY = ".looseleaf/history"
 STAGING = ".looseleaf/staging"
 MAKING = ":making"
 LOG = "log"
+PACK = "pack"
 
 
 def history_folder(scope: Scope) -> str:

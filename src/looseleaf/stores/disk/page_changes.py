@@ -17,7 +17,6 @@ from looseleaf.memory.history import outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
 from looseleaf.stores.disk.history.log_line import SAVED_OUTSIDE
-from looseleaf.stores.disk.history.pruning import prune_versions
 from looseleaf.stores.disk.splice import splice
 
 TYPE_CHECKING = False
@@ -49,6 +48,8 @@ def put(
 
 
 def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) -> None:
+    from looseleaf.stores.disk.history.pruning import prune_versions
+
     try:
         # The whole log is read and written anew: the longer it is, the rarer it is its turn.
         turns = (newest - page.log.first()) // _PRUNE_EVERY

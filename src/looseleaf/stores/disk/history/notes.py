@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.files import atomic
-from looseleaf.files.folders import READ, read_all
+from looseleaf.files.folders import READ, OsErrorContext, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ def note_removal(store: StoreFolder, shelf: Shelf) -> None:
     if folder is None:
         return
     try:
-        atomic.add_line(folder, REMOVALS, b"\n", mode=atomic.file_mode_below(folder))
+        with OsErrorContext(f"The history of {shelf.name}"):
+            atomic.add_line(folder, REMOVALS, b"\n", mode=atomic.file_mode_below(folder))
     finally:
         os.close(folder)
 

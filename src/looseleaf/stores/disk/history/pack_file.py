@@ -17,6 +17,7 @@ from looseleaf.stores.disk.history.pack_group import (
     parse_head,
     parse_table,
 )
+from looseleaf.stores.disk.history_names import PACK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +25,13 @@ if TYPE_CHECKING:
 
     from looseleaf.stores.disk.history.pack_group import Group, GroupHead
 
-NAME = "pack"
 _CHUNK = 1 << 20
 
 
 def open_pack(folder: int) -> PackFile | None:
     """Open the pack in the folder of a page's history; None where there is none."""
     try:
-        return PackFile(os.open(NAME, READ, dir_fd=folder))
+        return PackFile(os.open(PACK, READ, dir_fd=folder))
     except FileNotFoundError:
         return None
 
@@ -141,10 +141,10 @@ class PackFile:
     def inspect(self) -> tuple[set[int], list[str]]:
         """Read every group; give the numbers of the versions, and what is not as it was written."""
         numbers: set[int] = set()
-        faults = [f"its {NAME} is damaged at byte {place}" for place in self.damaged_places]
+        faults = [f"its {PACK} is damaged at byte {place}" for place in self.damaged_places]
         for head in self.heads:
             try:
                 numbers |= self.open_group(head).hashes.keys()
             except PackDamage:
-                faults.append(f"its {NAME} is damaged in revisions {head.first} to {head.last}")
+                faults.append(f"its {PACK} is damaged in revisions {head.first} to {head.last}")
         return numbers, faults

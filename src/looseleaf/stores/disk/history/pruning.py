@@ -9,8 +9,8 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, inode_of
 from looseleaf.memory.store import content_hash
 from looseleaf.stores.disk.history.log_line import revision_of
-from looseleaf.stores.disk.history.pack_file import NAME as PACK
 from looseleaf.stores.disk.history.pack_group import PackDamage, encode_groups
+from looseleaf.stores.disk.history_names import PACK
 from looseleaf.stores.disk.splice import splice
 
 TYPE_CHECKING = False

@@ -12,13 +12,11 @@ import os
 
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
-from looseleaf.files.folders import READ, read_all
+from looseleaf.files.folders import NO_FILE, READ, inode_of, read_all
 from looseleaf.memory.store import content_hash
 from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line
 from looseleaf.stores.disk.history.notes import note_head, note_page
-from looseleaf.stores.disk.history.pack_file import NAME as PACK
-from looseleaf.stores.disk.history.pack_file import open_pack
-from looseleaf.stores.disk.history_names import LOG
+from looseleaf.stores.disk.history_names import LOG, PACK
 from looseleaf.stores.disk.splice import is_whole, unsplice
 
 TYPE_CHECKING = False
@@ -191,6 +189,11 @@ class PageLog:
 
     def pack(self) -> PackFile | None:
         """Open the pack as it is now; None where there is none."""
+        if inode_of(self.folder, PACK) == NO_FILE:
+            self._pack = None
+            return None
+        from looseleaf.stores.disk.history.pack_file import open_pack
+
         pack = open_pack(self.folder)
         if pack is None or self._pack is None or pack.inode != self._pack.inode:
             self._pack = pack
