@@ -46,7 +46,7 @@ def measure(bench: Bench) -> Iterator[Row]:
     ours, theirs = race(
         Runner(lambda: write_backup(settings, str(target), 1.0), before=lambda: _clear(target)),
         Runner(tar, before=lambda: _clear(target)),
-        rounds=bench.amount(5, 2),
+        rounds=bench.amount(3, 2),
         batch=1,
     )
     archive = Path(write_backup(settings, str(target), 1.0).path)

@@ -182,6 +182,8 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("cli/commands/mcp.py", "looseleaf.mcp_server.stdio.*"): "--help needs no server",
     ("operations/prompt*.py", "looseleaf.*"): "a server over stdio lists tools before it composes",
     ("operations/prompt_assembly.py", "shlex"): "the same",
+    ("operations/backups.py", "looseleaf.*"): "the same: hashes and databases, for a rare act",
+    ("operations/page_commits.py", "looseleaf.bundles.git.*"): "the same: other programs",
     ("operations/workflow_slice.py", "looseleaf.workflows.*"): "the same",
     ("workflows/documents.py", "looseleaf.workflows.schedules.*"): "the same: a parser of cron",
     ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",

@@ -69,7 +69,7 @@ def test_progress_is_shown_in_a_few_steps(prepared: Workspace) -> None:
     assert steps[-1][1] == steps[-1][2]
     steps.clear()
     verify_backup(prepared.context, made.name)
-    assert {step[0] for step in steps} == {"Verifying"}
+    assert {step[0] for step in steps} == {"Verifying, in MB"}
     assert len(steps) <= 21
 
 

@@ -203,3 +203,16 @@ def test_errors_say_what_to_do(
     with pytest.raises(Unavailable, match=r"git is not available.*apt install git"):
         commit_pages(workspace.context)
     assert os.path.isdir(workspace.root)
+
+
+def test_a_subject_is_short_however_many_took_part(workspace: Workspace, repository: Path) -> None:
+    """It names the first few owners and actors, and counts the others."""
+    commit_pages(workspace.context)
+    for number in range(5):
+        record = workspace.agents.create(f"helper-{number}")
+        change = Change("write", Provenance(f"writer-{number}", "agent"))
+        workspace.pages.write(record.shelf.page("notes.md"), "x\n", change=change)
+    subject = commit_pages(workspace.context).subject
+    assert len(subject) <= 72
+    assert subject.startswith("Update 11 pages of helper-0, helper-1, helper-2 and 3 more by ")
+    assert repository.is_dir()

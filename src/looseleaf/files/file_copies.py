@@ -90,10 +90,13 @@ class Place(NamedTuple):
     path: bytes
 
 
-def copy_open_file(fd: int, place: Place, *, limit: int = CHUNK) -> FileCopy | None:
+def copy_open_file(
+    fd: int, place: Place, *, limit: int = CHUNK, is_locked: bool = False
+) -> FileCopy | None:
     """Do as `copy_file` with a file that is open; `limit` is the size up to which it is read now.
 
-    The bytes of a larger one are read later, and it must still be the same file then.
+    The bytes of a larger one are read later, and it must still be the same file then. A file of
+    ours that is locked cannot change while it is read.
     """
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
@@ -104,7 +107,7 @@ def copy_open_file(fd: int, place: Place, *, limit: int = CHUNK) -> FileCopy | N
         chunks = _read_chunks(place, status)
     elif size:
         content = os.read(fd, size + 1)
-        after = os.fstat(fd)
+        after = status if is_locked else os.fstat(fd)
         if (len(content), after.st_size, after.st_mtime_ns) != (size, size, status.st_mtime_ns):
             raise CopyChanged(os.fsdecode(place.path))
         chunks = (content,)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.bundles.backup import backup_list, creation
-from looseleaf.bundles.backup.archive import FORMAT, BackupDescription
-from looseleaf.bundles.backup.archive_reader import PIPELINE, WORKSPACE_NAMES, open_archive
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidArgument, InvalidBackup
 from looseleaf.files.root_folder import RootFolder, read_identity
-from looseleaf.stores.backup_source import WorkspaceFiles
 from looseleaf.times import format_time
 from looseleaf.values import value
 from looseleaf.version import __version__
@@ -24,6 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
 
 SQLITE, POSTGRESQL, NO_DATABASE = "sqlite", "postgresql", "none"
+_MEGABYTE = 1_000_000
 _PROGRESS_STEPS = 20  # lines that a terminal shows of one long act
 
 
@@ -130,6 +127,10 @@ def write_backup(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> NewBackup:
     """Write a backup of a workspace into a folder."""
+    from looseleaf.bundles.backup import creation
+    from looseleaf.bundles.backup.archive import FORMAT, BackupDescription
+    from looseleaf.stores.backup_source import WorkspaceFiles
+
     root = os.path.realpath(settings.root)
     description = BackupDescription(
         FORMAT,
@@ -167,6 +168,8 @@ def list_backups(context: Context, *, folder: str = "") -> list[BackupInfo]:
         folder: The folder to look at, "" for that of the settings; only the operator on this
             machine chooses one.
     """
+    from looseleaf.bundles.backup import backup_list
+
     context.allow()
     identity = read_identity(os.path.realpath(context.settings.root))
     backups = backup_list.list_backups(_choose_folder(context, folder))
@@ -182,18 +185,24 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
         folder: The folder that the archive lies in, "" for that of the settings; only the
             operator on this machine chooses one.
     """
+    from looseleaf.bundles.backup.archive_reader import open_archive
+
     context.allow()
     if "/" in name or name.startswith(".") or "\0" in name:
         raise InvalidArgument("name", "it is the name of a file in the folder of backups")
     path = os.path.join(_choose_folder(context, folder), name)
     with open_archive(path) as reader:
-        show = _in_steps(lambda done, total: context.parts.show_progress("Verifying", done, total))
+        show = _in_steps(lambda done, total: _show_bytes(context, done, total))
         try:
             content = reader.read_all(lambda _header, _chunks: show(reader.position, reader.size))
         except InvalidBackup as error:
             return BackupVerdict(name, error.why)
     created = format_time(content.description.created)
     return BackupVerdict(name, "", created, content.files, content.content_bytes, content.left_out)
+
+
+def _show_bytes(context: Context, done: int, total: int) -> None:
+    context.parts.show_progress("Verifying, in MB", done // _MEGABYTE, total // _MEGABYTE)
 
 
 def find_backup_folder(settings: Settings) -> str:
@@ -218,6 +227,8 @@ def _choose_folder(context: Context, folder: str) -> str:
 
 def check_outside(root: str, folder: str) -> None:
     """Refuse a folder whose content would be a part of the next backup."""
+    from looseleaf.bundles.backup.archive_reader import PIPELINE, WORKSPACE_NAMES
+
     inner = os.path.relpath(os.path.realpath(folder), root)
     top = os.fsencode(inner.partition("/")[0])
     if top in (b".", *WORKSPACE_NAMES) or top.startswith(PIPELINE):

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.bundles.git.commit_message import (
-    MOST_PAGES,
-    PageChange,
-    revisions_since,
-    write_message,
-)
-from looseleaf.bundles.git.repository import Repository
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.memory.scope import Shelf
@@ -18,12 +11,11 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from looseleaf.agents.agent_list import AgentList
-    from looseleaf.bundles.git.repository import FileChange
+    from looseleaf.bundles.git.commit_message import PageChange
+    from looseleaf.bundles.git.repository import FileChange, Repository
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.history import History, Revision
+    from looseleaf.memory.history import History
     from looseleaf.memory.scope import Scope
 
 LAYER_FOLDERS = ("agents", "network", "shared", "users")
@@ -67,6 +59,9 @@ def commit_pages(context: Context) -> PageCommit:
 
 def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
     """Commit everything in the folders of agents, users, the network and all."""
+    from looseleaf.bundles.git.commit_message import MOST_PAGES, write_message
+    from looseleaf.bundles.git.repository import Repository
+
     repository = Repository(root)
     work = repository.unfinished_work()
     if work:
@@ -103,6 +98,8 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
 def _describe(
     repository: Repository, change: FileChange, agents: AgentList, history: History
 ) -> PageChange:
+    from looseleaf.bundles.git.commit_message import PageChange, revisions_since
+
     path = os.fsdecode(change.path).removeprefix(repository.prefix)
     try:
         scope = _find_scope(path, agents)
@@ -112,11 +109,8 @@ def _describe(
     committed = None
     if change.kind != "added" and revisions:
         committed = repository.read_blob(change.old[1], _MOST_BLOB_BYTES) or b""
-    return PageChange(path, change.kind, _choose(revisions, committed))
-
-
-def _choose(revisions: Sequence[Revision], committed: bytes | None) -> tuple[Revision, ...]:
-    return revisions_since(revisions, committed) if revisions else ()
+    since = revisions_since(revisions, committed) if revisions else ()
+    return PageChange(path, change.kind, since)
 
 
 def _find_scope(path: str, agents: AgentList) -> Scope | None:

@@ -155,8 +155,8 @@ class WorkspaceFiles:
         self._done += 1
         own_history = -1
         try:
-            if history >= 0 and shelf_name in os.listdir(history):
-                own_history = open_folder(history, (shelf_name,))
+            if history >= 0:
+                own_history = _open_below(history, shelf_name)
             paths = os.fsencode(path)
             yield from ShelfCopies(self._copies(), folder, paths, own_history, shelf_name).groups()
         finally:
@@ -213,10 +213,15 @@ class WorkspaceFiles:
             os.close(folder)
 
     def _open(self, path: str) -> int:
-        try:
-            return open_folder(self._root, path.split("/"))
-        except FileNotFoundError:
-            return -1
+        return _open_below(self._root, path)
+
+
+def _open_below(folder: int, path: str) -> int:
+    """Open a folder below another; -1 where there is none."""
+    try:
+        return open_folder(folder, path.split("/"))
+    except FileNotFoundError:
+        return -1
 
 
 def _group_of_copy(copy: FileCopy, progress: tuple[int, int]) -> FileGroup:

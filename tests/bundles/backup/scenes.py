@@ -8,6 +8,7 @@ from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.operations.users import create_user
 from tests.bundles.backup.copies import BY, back_up, fill
 
 SCENES = ("backup", "restore")
@@ -18,6 +19,7 @@ def prepare(name: str, root: Path) -> None:
     workspace = Workspace.create(root / "workspace", agent="ada")
     page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     workspace.pages.append(page, "- a fact\n", change=BY)
+    create_user(workspace.context, "eve")
     if name == "restore":
         back_up(root / "workspace", root / "backups")
     workspace.close()

@@ -76,7 +76,11 @@ def create_backup(
                 writer.finish(left_out, int(description.created))
                 size = archive.position()
             atomic.move(scratch, ARCHIVE, folder, name)
-            atomic.sync(folder)
+            try:
+                atomic.sync(folder)
+            except BaseException:
+                atomic.remove(folder, name)
+                raise
     path = os.path.join(folder_path, name)
     return BackupResult(path, writer.file_count, writer.content_bytes, size, left_out)
 

@@ -52,8 +52,15 @@ def restore_backup(
             # One call for all files; a call for each would take longer than all the rest.
             os.sync()
             _require_empty(path)
+            was_there = os.path.isdir(path)
             atomic.move(folder, staged_name, folder, name)
-            atomic.sync(folder)
+            try:
+                atomic.sync(folder)
+            except BaseException:
+                atomic.move(folder, name, folder, staged_name)
+                if was_there:
+                    atomic.make_folder(folder, name)
+                raise
     return content
 
 

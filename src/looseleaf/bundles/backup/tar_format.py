@@ -21,7 +21,11 @@ _MAGIC, _VERSION = b"ustar\0", b"00"
 _NAME_BYTES, _PREFIX_BYTES = 100, 155
 _LARGEST = 8**11
 _MOST_PATH_BYTES, _MOST_SEGMENT_BYTES = 4_096, 255
+_REST_BYTES = 12
 _EXTENDED_NAME = b"././@PaxHeader"
+_OWNER = b"0000000\0" * 2
+_AFTER_KIND = bytes(100) + _MAGIC + _VERSION + bytes(64) + b"0000000\0" * 2
+_CONSTANT_SUM = sum(_OWNER) + sum(_BLANK_SUM) + sum(_AFTER_KIND)
 
 
 class Header(NamedTuple):
@@ -116,26 +120,23 @@ def check_path(path: bytes) -> None:
 
 
 def _encode_block(header: Header, name: bytes, prefix: bytes) -> bytes:
-    block = _LAYOUT.pack(
-        name,
-        b"%07o\0" % header.file_mode,
-        b"0000000\0",
-        b"0000000\0",
-        b"%011o\0" % header.size,
-        b"%011o\0" % min(max(header.mtime, 0), _LARGEST - 1),
-        _BLANK_SUM,
-        header.kind,
-        b"",
-        _MAGIC,
-        _VERSION,
-        b"",
-        b"",
-        b"0000000\0",
-        b"0000000\0",
-        prefix,
-        b"",
+    mtime = min(max(header.mtime, 0), _LARGEST - 1)
+    numbers = b"%011o\0%011o\0" % (header.size, mtime)
+    mode = b"%07o\0" % header.file_mode
+    # The rest of a block is the same in all of them, and its sum is known.
+    checksum = _CONSTANT_SUM + sum(name) + sum(mode) + sum(numbers) + sum(prefix) + header.kind[0]
+    return b"".join(
+        (
+            name.ljust(_NAME_BYTES, b"\0"),
+            mode,
+            _OWNER,
+            numbers,
+            b"%06o\0 " % checksum,
+            header.kind,
+            _AFTER_KIND,
+            prefix.ljust(_PREFIX_BYTES + _REST_BYTES, b"\0"),
+        )
     )
-    return block[:148] + b"%06o\0 " % sum(block) + block[156:]
 
 
 def _encode_record(key: bytes, text: bytes) -> bytes:

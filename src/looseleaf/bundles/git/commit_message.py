@@ -7,12 +7,12 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from looseleaf.memory.history import Revision
 
 MOST_PAGES = 100  # that a message tells of, one by one
-_MOST_REASONS = 3
+_MOST_REASONS = _MOST_NAMES = 3
 _SUBJECT_LENGTH, _REASON_LENGTH = 72, 160
 
 
@@ -59,14 +59,20 @@ def _write_subject(changes: Sequence[PageChange], count: int) -> str:
         for revision in change.revisions
         if revision.actor or revision.actor_kind
     )
-    by = f" by {', '.join(actors)}" if actors else ""
+    by = f" by {_list_names(actors)}" if actors else ""
     if count == 1:
         verb = {"added": "Add", "deleted": "Delete"}.get(changes[0].kind, "Update")
         subject = f"{verb} {changes[0].path}{by}"
     else:
         owners = dict.fromkeys(_owner_of(change.path) for change in changes)
-        subject = f"Update {count} pages of {', '.join(owners)}{by}"
+        subject = f"Update {count} pages of {_list_names(owners)}{by}"
     return _one_line(subject, _SUBJECT_LENGTH)
+
+
+def _list_names(names: Iterable[str]) -> str:
+    """Name the first few; a subject has one short line."""
+    first, rest = list(names)[:_MOST_NAMES], list(names)[_MOST_NAMES:]
+    return ", ".join(first) + (f" and {len(rest)} more" if rest else "")
 
 
 def _owner_of(path: str) -> str:

@@ -136,7 +136,7 @@ def restore(options: SharedOptions, archive: str, folder: str) -> None:
         step = done * 20 // max(total, 1)
         if step > last_step:
             last_step = step
-            show_progress("Restoring", done // _MEGABYTE, total // _MEGABYTE)
+            show_progress("Restoring, in MB", done // _MEGABYTE, total // _MEGABYTE)
 
     content = restore_backup(os.path.expanduser(archive), folder, show_progress=show)
     path = os.path.abspath(os.path.expanduser(folder))

@@ -75,19 +75,15 @@ def list_agent_places(root: int) -> AgentPlaces:
 
 def open_place(root: int, place: AgentPlace) -> int | None:
     """Open the folder of an agent, wherever it lies now; None where it is gone for good."""
-    for parent in dict.fromkeys((place.parent, AGENTS, DELETED)):
-        folder = _open(root, parent)
-        if folder is None:
-            continue
-        try:
-            for name in (place.name, *_names_of(folder, place.inode)):
-                inner = _open(folder, name)
-                if inner is not None and os.fstat(inner).st_ino == place.inode:
-                    return inner
-                if inner is not None:
-                    os.close(inner)
-        finally:
-            os.close(folder)
+    folder = _open(root, f"{place.parent}/{place.name}")
+    if folder is not None:
+        if os.fstat(folder).st_ino == place.inode:
+            return folder
+        os.close(folder)
+    for parent in (AGENTS, DELETED):
+        name = _find_name(root, parent, place.inode)
+        if name:
+            return _open(root, f"{parent}/{name}")
     return None
 
 
@@ -134,9 +130,16 @@ def _read_id(folder: int) -> int:
         os.close(fd)
 
 
-def _names_of(folder: int, inode: int) -> list[str]:
-    with os.scandir(folder) as entries:
-        return [entry.name for entry in entries if entry.inode() == inode]
+def _find_name(root: int, parent: str, inode: int) -> str:
+    """Find the folder that has a number; "" where there is none."""
+    folder = _open(root, parent)
+    if folder is None:
+        return ""
+    try:
+        with os.scandir(folder) as entries:
+            return next((entry.name for entry in entries if entry.inode() == inode), "")
+    finally:
+        os.close(folder)
 
 
 def _open(folder: int, path: str) -> int | None:

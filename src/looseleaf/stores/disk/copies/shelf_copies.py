@@ -17,6 +17,7 @@ from looseleaf.files.file_writers import wait_for_writers
 from looseleaf.files.folders import explain_os_error
 from looseleaf.stores.disk.copies.folder_copies import NOT_PLAIN, list_folder
 from looseleaf.stores.disk.history_names import HISTORY
+from looseleaf.times import now
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.disk.copies.folder_copies import FolderCopies
 
 _NO_FOLDER = -1
+_RECENT_SECONDS = 5.0  # a program that saves a page in place has begun to within this time
 
 
 class ShelfCopies:
@@ -128,7 +130,8 @@ class ShelfCopies:
         copy = None
         if fd >= 0:
             try:
-                wait_for_writers(fd)
+                if now() - os.fstat(fd).st_mtime < _RECENT_SECONDS:
+                    wait_for_writers(fd)
                 copy = copy_open_file(fd, Place(folder, name, path))
             finally:
                 os.close(fd)
@@ -144,15 +147,18 @@ class ShelfCopies:
         """
         room = CHUNK
         base = self._history_path + b"/" + os.fsencode(key)
-        for folder, name, path in self._copies.walk(page_history, base):
-            fd = open_plain(folder, name) if name else -1
-            if fd < 0:
-                continue
-            try:
-                place = Place(page_history, os.fsdecode(path[len(base) + 1 :]), path)
-                copy = copy_open_file(fd, place, limit=room)
-            finally:
-                os.close(fd)
-            if copy is not None:
+        for name in sorted(os.listdir(page_history)):
+            path = base + b"/" + os.fsencode(name)
+            fd = open_plain(page_history, name)
+            copy = None
+            if fd >= 0:
+                try:
+                    place = Place(page_history, name, path)
+                    copy = copy_open_file(fd, place, limit=room, is_locked=True)
+                finally:
+                    os.close(fd)
+            if copy is None:
+                self._copies.leave_out(path, NOT_PLAIN)
+            else:
                 room -= copy.size if copy.size <= room else 0
                 yield copy
