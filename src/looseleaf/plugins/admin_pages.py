@@ -78,7 +78,7 @@ class Download:
 
     name: str
     media_type: str
-    text: str
+    text: str | bytes
 
 
 @value

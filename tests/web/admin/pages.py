@@ -52,6 +52,8 @@ ADDRESSES = {
     "deleted-agents": "/admin/deleted-agents",
     "agent-settings": "/admin/agents/ada/settings",
     "access": "/admin/agents/ada/access",
+    "bundle": "/admin/agents/ada/bundle?profile=backup",
+    "bundles": "/admin/bundles",
     "people": "/admin/people",
     "person": "/admin/people/eve",
     "upkeep": "/admin/upkeep",

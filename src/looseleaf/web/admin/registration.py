@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from looseleaf.plugins.admin_pages import AGENT
 from looseleaf.web.admin.views import search, shortcuts, start
-from looseleaf.web.admin.views.agents import access, overview
+from looseleaf.web.admin.views.agents import access, bundle, overview
 from looseleaf.web.admin.views.agents import settings as agent_settings
 from looseleaf.web.admin.views.chat import conversations
 from looseleaf.web.admin.views.memory import editor, history, journal, pages
 from looseleaf.web.admin.views.operation import (
     audit,
     backups,
+    bundles,
     health,
     imports,
     people,
@@ -67,6 +68,14 @@ def _register_agent_settings(site: AdminPages) -> None:
     site.register(
         "access", "agents/{agent}/access", access.show_access, submit=access.change_access,
         label="Access", section=AGENT, priority=70,
+    )  # fmt: skip
+    site.register(
+        "bundle", "agents/{agent}/bundle", bundle.preview_export, label="Export", section=AGENT,
+        priority=75,
+    )  # fmt: skip
+    site.register(
+        "bundle-download", "agents/{agent}/bundle/download", bundle.download_bundle, section=AGENT,
+        parent="bundle",
     )  # fmt: skip
 
 
@@ -149,6 +158,10 @@ def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
     )  # fmt: skip
     site.register(
         "import", "import", imports.show_import, submit=imports.run_import, label="Import",
+        priority=72,
+    )  # fmt: skip
+    site.register(
+        "bundles", "bundles", bundles.list_bundles, submit=bundles.change_bundles, label="Bundles",
         priority=72,
     )  # fmt: skip
     site.register("health", "health", health.show_health, label="Health", priority=75)
