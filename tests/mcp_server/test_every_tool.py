@@ -23,7 +23,7 @@ from tests.mcp_server.conftest import ERAS, started, talk
 DAY = {"date": "2026-04-17"}
 TEXT_STEP = {"type": "input", "settings": {"source": "text", "text": "x"}}
 # Tools that find nothing here, since no worker ran the job; tests of their operations run one.
-UNAVAILABLE = {"delete_job", "hydrate_job_artifact", "show_job_transcript"}
+UNAVAILABLE = {"delete_job", "hydrate_job_artifact", "show_job_transcript", "show_bundle"}
 # In this order: a later call finds what an earlier one has written.
 CALLS: dict[str, dict[str, Any]] = {
     "write_agent_file": {"file": "plan.md", "content": "# Plan\n\n## Next\n\n- rest\n"},
@@ -69,6 +69,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "list_agents": {},
     "show_agent": {},
     "summarize_agents": {},
+    "list_bundles": {},
+    "show_bundle": {},
     "show_status": {},
     "create_agent": {"slug": "eve"},
     "set_agent_status": {"status": "active"},
@@ -134,9 +136,8 @@ def test_every_tool_gives_a_result_and_an_error(root: Path, era: str) -> None:
             result = await client.call_tool(name, given)
             assert result.is_error == (name in UNAVAILABLE), (name, result.content)
             if result.is_error:
-                assert result.structured_content["code"] in {"artifact_missing", "job_not_found"}, (
-                    name
-                )
+                codes = {"artifact_missing", "job_not_found", "bundle_not_installed"}
+                assert result.structured_content["code"] in codes, name
                 continue
             schema = tools[name].output_schema
             assert schema is not None, name

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins",)}
 GROUPS |= {("jobs",), ("schedules",), ("upkeep",), ("system",), ("retention",)}
-GROUPS |= {("pipelines",), ("flows",)}
+GROUPS |= {("pipelines",), ("flows",), ("bundles",)}
 GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
 # The options that many commands take; they may precede the command.
 SHARED_OPTIONS = {

@@ -53,6 +53,12 @@ _NOT_FOR_MODELS = {  # by permission
 }
 NOT_OFFERED = {  # by name
     "looseleaf/configure-agent": "an agent must not lift its own policies",
+    "looseleaf/install-bundle": "a bundle brings policies and workflows, which people approve",
+    "looseleaf/upgrade-bundle": "a bundle brings policies and workflows, which people approve",
+    "looseleaf/inspect-bundle": "an archive in base64 is nothing that a model reads",
+    "looseleaf/plan-bundle": "an archive in base64 is nothing that a model reads",
+    "looseleaf/preview-bundle": "what leaves the workspace is a person's decision",
+    "looseleaf/export-bundle": "what leaves the workspace is a person's decision",
     "looseleaf/delete-agent": "what is gone for good is a person's decision",
     "looseleaf/show-gate-address": "a model must not open the gate that it waits at",
     "looseleaf/open-gate": "a model must not open the gate that it waits at",
