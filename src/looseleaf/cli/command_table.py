@@ -233,6 +233,7 @@ Exit codes:
 4    refused
 5    conflict: the page has changed
 6    not available now: locked, disk full
+7    a part is not installed: the message has the line to type
 130  interrupted"""
 
 daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
