@@ -89,6 +89,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── FolderRefused               a folder of the server that only its operator may name
     │   ├── RequestRefused              another server that may not be asked, or not so
     │   ├── BundleMismatch              the agent was installed from another bundle
+    │   ├── RepositoryUnusable          git cannot commit the pages; the message says what to do
     │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
     ├── DirectiveFailed                 a part of the prompt that must not be missing
@@ -848,6 +849,16 @@ class FolderTaken(Refused):
         super().__init__(
             f"{folder} is not empty. Restore to a new or an empty folder, then compare the two."
         )
+
+
+class RepositoryUnusable(Refused):
+    """Git cannot commit here: it is missing, the folder is in no repository, or it refused."""
+
+    code = "repository_unusable"
+
+    def __init__(self, subject: str, why: str) -> None:
+        self.subject, self.why = subject, why
+        super().__init__(f"{subject} cannot be used: {why}.")
 
 
 class SlugTaken(Refused):

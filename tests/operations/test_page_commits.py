@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Change, Workspace
 from looseleaf.bundles.git.repository import GitFailed, Repository
-from looseleaf.errors import Unavailable
+from looseleaf.errors import RepositoryUnusable
 from looseleaf.memory.provenance import Provenance
 from looseleaf.operations.page_commits import commit_pages
 
@@ -161,7 +161,7 @@ def test_unfinished_work_is_left_alone(workspace: Workspace, repository: Path) -
     commit = commit_pages(workspace.context).commit
     (repository / ".git/MERGE_HEAD").write_text(f"{commit}\n")
     write(workspace, "x.md", "x\n")
-    with pytest.raises(Unavailable, match="a merge is under way"):
+    with pytest.raises(RepositoryUnusable, match="a merge is under way"):
         commit_pages(workspace.context)
 
 
@@ -197,10 +197,10 @@ def test_errors_say_what_to_do(
 ) -> None:
     """Where there is no repository, and where there is no git."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    with pytest.raises(Unavailable, match=r"no git repository.*git init"):
+    with pytest.raises(RepositoryUnusable, match=r"no git repository.*git init"):
         commit_pages(workspace.context)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Unavailable, match=r"git is not available.*apt install git"):
+    with pytest.raises(RepositoryUnusable, match=r"git cannot be used.*apt install git"):
         commit_pages(workspace.context)
     assert os.path.isdir(workspace.root)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors import LooseleafError, RepositoryUnusable
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import value
 
@@ -65,7 +65,7 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
     repository = Repository(root)
     work = repository.unfinished_work()
     if work:
-        raise Unavailable("The repository", f"a {work} is under way in it; finish it first")
+        raise RepositoryUnusable("The repository", f"a {work} is under way in it; finish it first")
     head, branch = repository.head(), repository.branch()
     names = [
         name

@@ -279,6 +279,14 @@ def run_until_waiting(workspace: Workspace, job_id: int) -> None:
         runtime.close()  # a process has one engine
 
 
+def prepare_folders(root: Path) -> dict[str, Any]:
+    """Make the repository and the folders that the calls above need, and name the folders."""
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    source = write_tree(root.parent / f"{root.name}-source", OPENCLAW)
+    target = root.parent / f"{root.name}-target"
+    return {"source": str(source), "target": str(target), "block": f"{target}/CLAUDE.md"}
+
+
 def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
     """Each on a real workspace; and a program elsewhere makes the same of the JSON."""
     Workspace.create(tmp_path, agent="ada")
@@ -287,13 +295,9 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
         settings.write('backup_folder = "backups"\n')
         settings.write('[mode_models]\nsystem = "echo"\n[providers.near]\n')
         settings.write('base_url = "http://127.0.0.1:9/v1"\n')
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    known = prepare_folders(tmp_path)
     workspace = Workspace.open(tmp_path)
     context = workspace.context
-    source = write_tree(tmp_path.parent / f"{tmp_path.name}-source", OPENCLAW)
-    target = tmp_path.parent / f"{tmp_path.name}-target"
-    known: dict[str, Any] = {"source": str(source), "target": str(target)}
-    known["block"] = f"{target}/CLAUDE.md"
     for name, given in CALLS:
         filled = {
             key: known[one[1:-1]] if isinstance(one, str) and one[:1] == "{" else one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +14,27 @@ from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.rest.answer_schemas import endpoint_schema, name_schemas, run_schema
 from looseleaf.web.rest.endpoints import ENDPOINTS
 from looseleaf.web.rest.plugin_answers import SHAPES
-from tests.catalog.schemas.test_json_schema import CALLS, run_until_waiting
+from tests.catalog.schemas.test_json_schema import CALLS, prepare_folders, run_until_waiting
 from tests.web.conftest import Opens
 
 # What is for the operator at the command line, and ends what the test stands on.
-LOCAL = {"looseleaf/compose-files"}
+LOCAL = {"looseleaf/compose-files", "looseleaf/export-pages", "looseleaf/export-block"}
 
 
 @pytest.mark.parametrize("route", ["run", "operations"])
-def test_every_operation_answers_as_its_schema_says(opens: Opens, route: str) -> None:
+def test_every_operation_answers_as_its_schema_says(
+    opens: Opens, tmp_path: Path, route: str
+) -> None:
     """In the plugin's shape, and in our own envelope; the site checks each answer itself."""
-    site = opens(daily_memory_enabled=True, default_model="echo", default_agent="ada")
+    site = opens(
+        daily_memory_enabled=True,
+        default_model="echo",
+        default_agent="ada",
+        backup_folder=str(tmp_path / "backups"),
+        import_folders=(str(tmp_path),),
+    )
+    known = prepare_folders(Path(site.workspace.root))
     browser, csrf = site.sign_in()
-    known: dict[str, Any] = {}
     asked = set()
     for name, given in CALLS:
         if name in LOCAL or (route == "run" and given.get("date") == "2001-01-01"):

@@ -11,7 +11,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from looseleaf.errors import Unavailable
+from looseleaf.errors import RepositoryUnusable
 from looseleaf.files import atomic
 from looseleaf.settings import environment_for_git
 
@@ -57,7 +57,9 @@ class Repository:
             lines = self._run("rev-parse", "--absolute-git-dir", "--show-prefix").decode()
         except GitFailed as error:
             reason = f"it is in no git repository that can be used ({error.words})"
-            raise Unavailable(folder, f"{reason}; begin one with: git init {folder}") from None
+            raise RepositoryUnusable(
+                folder, f"{reason}; begin one with: git init {folder}"
+            ) from None
         self.directory, self.prefix = lines.split("\n")[:2]
 
     def unfinished_work(self) -> str:
@@ -191,15 +193,15 @@ class Repository:
             )
         except FileNotFoundError:
             reason = "the program is not installed; install it (Debian: apt install git)"
-            raise Unavailable("git", reason) from None
+            raise RepositoryUnusable("git", reason) from None
         except subprocess.TimeoutExpired:
-            raise Unavailable("git", f"it took more than {SECONDS:g} seconds") from None
+            raise RepositoryUnusable("git", f"it took more than {SECONDS:g} seconds") from None
         if result.returncode:
             raise GitFailed(arguments[0], result.stderr)
         return result.stdout
 
 
-class GitFailed(Unavailable):
+class GitFailed(RepositoryUnusable):
     """Git refused a call; the message is its own."""
 
     def __init__(self, command: str, output: bytes) -> None:
