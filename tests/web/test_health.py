@@ -10,6 +10,7 @@ from looseleaf.errors import (
     Locked,
     LooseleafError,
     ModelFailed,
+    RequestFailed,
     TooBusy,
     Unavailable,
 )
@@ -55,6 +56,7 @@ def test_a_task_that_fails_again_and_again_is_a_detail(opens: Opens) -> None:
         (Locked("MEMORY.md", 30.0), []),
         (ModelFailed("m", "is down"), []),
         (TooBusy("MEMORY.md"), []),
+        (RequestFailed("feeds.example.com", "it did not answer"), []),
     ],
     ids=lambda one: type(one).__name__ if isinstance(one, LooseleafError) else "",
 )

@@ -10,16 +10,7 @@ from anyio.to_thread import run_sync
 from starlette.responses import Response
 
 from looseleaf.agents.agent_list import readable_agents
-from looseleaf.errors import (
-    DiskFull,
-    HistoryMissing,
-    Locked,
-    ModelFailed,
-    TooBusy,
-    TookTooLong,
-    Unavailable,
-    WorkspaceUnavailable,
-)
+from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
 from looseleaf.upkeep.system_tasks.condition import list_conditions
 from looseleaf.web.http.responses import JSON, encode_json
 from looseleaf.web.rest.calls import authenticator_of
@@ -30,9 +21,10 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 RECENT_SECONDS = 60.0
-# A failing model, a locked page or a store without history is no fault of the server.
-# The workspace folder is checked at every request.
-_IGNORED_ERRORS = (ModelFailed, Locked, HistoryMissing, TooBusy, TookTooLong, WorkspaceUnavailable)
+# The kinds of Unavailable that are the server's own: a store that fails, and a full disk. All
+# other kinds have another cause: a model, another server, one page. The workspace folder is
+# checked at every request.
+_STORE_FAULTS: dict[type[Exception], str] = {Unavailable: "unavailable", DiskFull: "disk_full"}
 
 
 class RecentFaults:
@@ -43,8 +35,8 @@ class RecentFaults:
 
     def note(self, error: Exception) -> None:
         """Store the time of an error that neither the request nor another server caused."""
-        if isinstance(error, Unavailable) and not isinstance(error, _IGNORED_ERRORS):
-            kind = "disk_full" if isinstance(error, DiskFull) else "unavailable"
+        kind = _STORE_FAULTS.get(type(error))
+        if kind is not None:
             self._times[kind] = time.monotonic()
 
     def recent(self) -> list[str]:
