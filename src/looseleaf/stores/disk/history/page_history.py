@@ -17,7 +17,6 @@ from looseleaf.memory.history import (
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields, revision_of
-from looseleaf.stores.disk.history.notes import count_removals, note_removal
 from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
 from looseleaf.times import format_microseconds
 
@@ -167,6 +166,8 @@ class DiskHistory:
 
     def removals(self, shelf: Shelf) -> int:
         """Give a number that changes whenever versions of a shelf are purged or pruned."""
+        from looseleaf.stores.disk.history.notes import count_removals
+
         return count_removals(self.store, shelf)
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
@@ -189,6 +190,8 @@ class DiskHistory:
             self._note_removal(shelf)
 
     def _note_removal(self, shelf: Shelf) -> None:
+        from looseleaf.stores.disk.history.notes import note_removal
+
         with OsErrorContext(f"The history of {shelf.name}"):
             note_removal(self.store, shelf)
 
