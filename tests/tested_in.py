@@ -24,6 +24,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "bundles/backup/test_creation.py",
         "An archive is written there, and checked by other programs.",
     ),
+    "bundles/backup/folder_lock.py": (
+        "bundles/backup/test_creation.py",
+        "Two backups at once are tried there.",
+    ),
     "bundles/importers/contract.py": (
         "bundles/importers/systems/test_datamachine.py",
         "The values of the contract; every importer gives them.",

@@ -100,6 +100,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     └── Unavailable                     the store cannot answer; never "not found"
         ├── WorkspaceUnavailable        its folder is gone, unmounted, or another one
         ├── Locked                      another process holds the page too long
+        ├── InUse                       a file or folder that another program is writing to
         ├── HistoryMissing              the store of the page keeps no prior versions
         ├── TooBusy                     too many wait for the same already
         ├── TookTooLong                 reading that was given up
@@ -1086,6 +1087,12 @@ class Locked(Unavailable):
     def __init__(self, subject: str, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(subject, f"another process has held it for {seconds:g} seconds; try again")
+
+
+class InUse(Unavailable):
+    """Another program is writing to a file or a folder; asking again later helps."""
+
+    code = "in_use"
 
 
 class HistoryMissing(Unavailable):

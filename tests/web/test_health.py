@@ -7,6 +7,7 @@ import pytest
 from looseleaf.errors import (
     DiskFull,
     HistoryMissing,
+    InUse,
     Locked,
     LooseleafError,
     ModelFailed,
@@ -53,6 +54,7 @@ def test_a_task_that_fails_again_and_again_is_a_detail(opens: Opens) -> None:
         (Unavailable("MEMORY.md", "Input/output error"), ["unavailable"]),
         (DiskFull("MEMORY.md"), ["disk_full"]),
         (HistoryMissing("MEMORY.md", "the store keeps none"), []),
+        (InUse("backups", "another backup is under way in it"), []),
         (Locked("MEMORY.md", 30.0), []),
         (ModelFailed("m", "is down"), []),
         (TooBusy("MEMORY.md"), []),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from looseleaf.errors import Unavailable
+from looseleaf.errors import InUse
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
 from looseleaf.memory.pages import decode_text
@@ -54,7 +54,7 @@ def write_copy(folder: str, path: str, text: str) -> None:
                     return
         finally:
             os.close(target_folder)
-    raise Unavailable(path, "another program keeps changing it; try again")
+    raise InUse(path, "another program keeps changing it; try again")
 
 
 def _replace_unchanged(

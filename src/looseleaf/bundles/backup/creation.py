@@ -6,7 +6,8 @@ import os
 from contextlib import closing, contextmanager, suppress
 
 from looseleaf.bundles.backup.archive import ArchiveWriter
-from looseleaf.errors import Locked, Unavailable
+from looseleaf.bundles.backup.folder_lock import open_locked_folder
+from looseleaf.errors import InUse, Unavailable
 from looseleaf.files import atomic
 from looseleaf.files.file_copies import CopyChanged
 from looseleaf.files.folders import OsErrorContext
@@ -57,7 +58,7 @@ def create_backup(
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> BackupResult:
     """Copy everything that a source gives into a new archive, which is whole or not there."""
-    with OsErrorContext(folder_path), _open_target(folder_path) as folder:
+    with OsErrorContext(folder_path), open_locked_folder(folder_path, "backup") as folder:
         _remove_leftovers(folder)
         name = _choose_name(folder, description.created)
         with _scratch_folder(folder, f".{name}{PARTIAL}") as scratch:
@@ -110,26 +111,9 @@ def _copy_group(writer: ArchiveWriter, group: FileGroup) -> None:
             writer.rewind(mark)
             if attempt == _ATTEMPTS:
                 reason = "a program outside Looseleaf keeps writing to it"
-                raise Unavailable(f"The file {error}", reason) from None
+                raise InUse(f"The file {error}", reason) from None
         else:
             return
-
-
-@contextmanager
-def _open_target(path: str) -> Iterator[int]:
-    """Open the folder of backups, made if need be; one backup at a time goes into it."""
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            atomic.lock(folder, path, seconds=0.0)
-        except Locked:
-            raise Unavailable(
-                path, "another backup is being made in it; wait for its end"
-            ) from None
-        yield folder
-    finally:
-        os.close(folder)
 
 
 def _remove_leftovers(folder: int) -> None:

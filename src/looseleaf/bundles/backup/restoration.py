@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 
 from looseleaf.bundles.backup import tar_format
 from looseleaf.bundles.backup.archive_reader import open_archive
-from looseleaf.errors import DiskFull, FolderTaken, InvalidBackup, Locked, Unavailable
+from looseleaf.bundles.backup.folder_lock import open_locked_folder
+from looseleaf.errors import DiskFull, FolderTaken, InvalidBackup
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext, open_folder
 
@@ -33,7 +34,11 @@ def restore_backup(
     path = os.path.abspath(os.path.expanduser(target))
     _require_empty(path)
     parent, name = os.path.split(path)
-    with open_archive(archive) as reader, OsErrorContext(target), _open_parent(parent) as folder:
+    with (
+        open_archive(archive) as reader,
+        OsErrorContext(target),
+        open_locked_folder(parent, "restore") as folder,
+    ):
         if shutil.disk_usage(parent).free < reader.size:
             raise DiskFull(target)
         modes = GROUP if reader.read_description().group_writable else PRIVATE
@@ -106,23 +111,6 @@ class _FileTree:
 
     def close(self) -> None:
         os.close(self._folder)
-
-
-@contextmanager
-def _open_parent(path: str) -> Iterator[int]:
-    """Open the folder that the restored one will lie in; one restore at a time goes into it."""
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            atomic.lock(folder, path, seconds=0.0)
-        except Locked:
-            raise Unavailable(
-                path, "another restore is under way in it; wait for its end"
-            ) from None
-        yield folder
-    finally:
-        os.close(folder)
 
 
 @contextmanager
