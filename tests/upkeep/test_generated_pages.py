@@ -13,7 +13,7 @@ from looseleaf import Where, Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.memory.scope import HERE, Shelf
-from looseleaf.operations import agents
+from looseleaf.operations import agents, bundle_installs, bundles
 from looseleaf.operations.composed import compose, composed_text
 from looseleaf.operations.memory import append_page
 from tests.conftest import Clock
@@ -38,6 +38,18 @@ def is_current(workspace: Workspace) -> bool:
     return site(workspace) == composed_text(workspace.context, file, HERE)
 
 
+def install_copy(context: Context) -> None:
+    """Install a second agent from the bundle of the first."""
+    bundle_installs.install_bundle(context, bundles.export_bundle(context, "ada").data, slug="bob")
+
+
+def upgrade_name(context: Context) -> None:
+    """Bring the name of an agent back to that of its bundle."""
+    archive = bundles.export_bundle(context, "ada")
+    agents.rename_agent(context, "ada", "ada", name="Lady Lovelace")
+    bundle_installs.upgrade_bundle(context, archive.data, agent="ada", approve=["agent:name"])
+
+
 # What each operation that changes agents is called with.
 CHANGES: dict[str, Callable[[Context], object]] = {
     "looseleaf/create-agent": lambda context: agents.create_agent(context, "bob"),
@@ -48,7 +60,10 @@ CHANGES: dict[str, Callable[[Context], object]] = {
     ),
     "looseleaf/restore-agent": lambda context: agents.restore_agent(context, "old"),
     "looseleaf/delete-agent": lambda context: agents.delete_agent(context, "ada", files=True),
+    "looseleaf/install-bundle": install_copy,
+    "looseleaf/upgrade-bundle": upgrade_name,
 }
+UNSEEN = ("looseleaf/configure-agent", "looseleaf/set-agent-status", "looseleaf/upgrade-bundle")
 
 
 def test_every_operation_that_changes_agents_is_tried() -> None:
@@ -67,8 +82,7 @@ def test_site_follows_every_change_of_agents(workspace: Workspace, name: str) ->
     before = site(workspace)
     CHANGES[name](workspace.context)
     assert is_current(workspace)
-    shows = name not in ("looseleaf/configure-agent", "looseleaf/set-agent-status")
-    assert (site(workspace) != before) is shows
+    assert (site(workspace) != before) is (name not in UNSEEN)
     latest = workspace.history.latest(SITE)
     assert latest is not None
     assert (latest.operation, latest.actor) == ("compose", "looseleaf")
