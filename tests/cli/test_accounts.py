@@ -153,7 +153,11 @@ def test_the_audit_is_listed_and_verified(run: Run, root: Path) -> None:
     assert "create-user" in run("audit", "list", "--limit", "1").text
     assert "first start" in run("audit", "list", "--before", "2").text
     assert run("audit", "verify").text == "The audit is whole, from entry 1 to entry 2.\n"
-    assert run("audit", "verify", "--format=json").json == {"entries": 2, "fault": ""}
+    assert run("audit", "verify", "--format=json").json == {
+        "entries": 2,
+        "fault": "",
+        "removed": 0,
+    }
     database = sqlite3.connect(root / ".looseleaf" / "looseleaf.db")
     with database:
         database.execute("UPDATE audit SET actor = 'someone else' WHERE number = 2")

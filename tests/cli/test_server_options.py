@@ -455,7 +455,7 @@ ROLES = (
     ("all", "backup create", 2),  # the settings of that server name no folder
     ("all", "backup list", 2),
     ("all", "backup verify x.tar", 2),
-    ("all", "backup commit", 6),  # and its workspace is in no repository
+    ("all", "backup commit", 4),  # and its workspace is in no repository
     ("admin", "backup create", 4),
     ("all", "chat list --agent ada", 0),
     ("all", "chat search hello --agent ada", 0),

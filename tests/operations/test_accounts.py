@@ -367,6 +367,7 @@ def test_changes_and_refusals_are_in_the_audit(home: Workspace) -> None:
     assert invoke(person(home, 1), "looseleaf/verify-audit") == {
         "entries": before + 2,
         "fault": "",
+        "removed": 0,
     }
 
 

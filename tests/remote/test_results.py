@@ -52,6 +52,13 @@ def test_arguments_leave_as_json_has_them() -> None:
     assert given == {
         "mode": "chat",
         "agent": "ada",
-        "other": {"mode": "x", "agent": None, "as_of": ""},
+        "other": {
+            "mode": "x",
+            "agent": None,
+            "as_of": "",
+            "pipeline": None,
+            "flow": None,
+            "step": "",
+        },
     }
     assert arguments(memory.read_memory, ("MEMORY.md",), {"section": None}) == {}

@@ -47,7 +47,7 @@ def upgrade_name(context: Context) -> None:
     """Bring the name of an agent back to that of its bundle."""
     archive = bundles.export_bundle(context, "ada")
     agents.rename_agent(context, "ada", "ada", name="Lady Lovelace")
-    bundle_installs.upgrade_bundle(context, archive.data, agent="ada", approve=["agent:name"])
+    bundle_installs.upgrade_bundle(context, archive.data, agent="ada", approve=("agent:name",))
 
 
 # What each operation that changes agents is called with.

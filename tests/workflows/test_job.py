@@ -1,10 +1,10 @@
-"""Jobs carry their status, reason and what their steps wrote."""
+"""Jobs carry their status and reason, and short labels."""
 
 from __future__ import annotations
 
 import pytest
 
-from looseleaf.workflows.job import Job, MemoryWrite, NewJob, StepRecord, parse_status
+from looseleaf.workflows.job import Job, NewJob, parse_status
 
 
 def test_a_job_tells_its_state_in_one_text() -> None:
@@ -29,14 +29,6 @@ def test_a_job_tells_its_state_in_one_text() -> None:
 def test_a_status_is_read_with_its_reason(text: str, parts: tuple[str, str]) -> None:
     """The longest status that fits is taken."""
     assert parse_status(text) == parts
-
-
-def test_a_job_gathers_the_writes_of_its_steps() -> None:
-    """In the order of the steps."""
-    first = MemoryWrite("agent", 0, 1, "MEMORY.md", 3, "append")
-    second = MemoryWrite("shared", 0, 0, "RULES.md", 1, "write")
-    steps = (StepRecord("1", "a", writes=(first,)), StepRecord("2", "b", writes=(second,)))
-    assert Job(1, "x", steps=steps).writes == (first, second)
 
 
 def test_a_long_label_is_cut() -> None:

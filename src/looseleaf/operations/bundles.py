@@ -72,8 +72,9 @@ def preview_bundle(
 
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
-        profile: share takes SOUL.md, the configuration, pipelines and flows; backup also all other
-            pages, the journal, USER.md and uploaded texts; fork leaves the settings of flows out.
+        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
+            also all other pages, the journal, USER.md and uploaded texts; fork leaves the settings
+            of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
     """
@@ -106,8 +107,9 @@ def export_bundle(
 
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
-        profile: share takes SOUL.md, the configuration, pipelines and flows; backup also all other
-            pages, the journal, USER.md and uploaded texts; fork leaves the settings of flows out.
+        profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
+            also all other pages, the journal, USER.md and uploaded texts; fork leaves the settings
+            of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
         allow_secrets: Whether files with lines that look like secrets may leave.

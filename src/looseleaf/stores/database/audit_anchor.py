@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from contextlib import contextmanager
 
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
@@ -18,7 +17,7 @@ from looseleaf.files.folders import READ, OsErrorContext, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 HOME = ".looseleaf"
 NAME = "audit-end"
@@ -63,16 +62,19 @@ class AuditAnchor:
             return
         if not noted_number:
             self.note_removed(*find_removed())
-        with self._open_folder() as folder:
-            atomic.overwrite(folder, NAME, _format_line(number, digest))
+        line = _format_line(number, digest)
+        self._change_folder(lambda folder: atomic.overwrite(folder, NAME, line))
 
     def note_removed(self, number: int, digest: str) -> None:
         """Note the last entry that retention removes, durably; the note never goes back."""
         if number <= self.read_removed()[0]:
             return
-        with self._open_folder() as folder:
-            mode = atomic.file_mode_below(folder)
-            atomic.replace(folder, BEGINNING, _format_line(number, digest), mode=mode)
+        line = _format_line(number, digest)
+
+        def replace_note(folder: int) -> None:
+            atomic.replace(folder, BEGINNING, line, mode=atomic.file_mode_below(folder))
+
+        self._change_folder(replace_note)
 
     def read(self) -> tuple[int, str]:
         """Give number and hash of the entry that was noted; 0 where none was."""
@@ -82,12 +84,12 @@ class AuditAnchor:
         """Give number and hash of the last entry that retention removed; 0 where none was."""
         return self._read(BEGINNING, "The beginning of the audit")
 
-    @contextmanager
-    def _open_folder(self) -> Iterator[int]:
+    def _change_folder(self, change: Callable[[int], object]) -> None:
+        # No context manager: contextlib alone would slow down every start of an MCP server.
         with OsErrorContext("The note of the audit"):
             folder = os.open(self._folder, atomic.FOLDER)
             try:
-                yield folder
+                change(folder)
             finally:
                 os.close(folder)
 

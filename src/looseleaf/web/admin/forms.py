@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -11,9 +10,7 @@ from looseleaf.web.http.bodies import FORM, media_type
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.rest.calls import authenticator_of, body_of
 from looseleaf.web.uploads import FORM as FILE_FORM
-from looseleaf.web.uploads import FORM as UPLOAD_FORM
 from looseleaf.web.uploads import read_form as read_file_form
-from looseleaf.web.uploads import read_form as read_upload
 
 if TYPE_CHECKING:
     from starlette.datastructures import UploadFile
@@ -24,21 +21,11 @@ MOST_FIELDS = 1000
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read a form of someone who is signed in; its token then counts as the header does.
-
-    A form with a file gives the bytes of the file in base64, as operations take them.
-    """
+    """Read a form of someone who is signed in; its token then counts as the header does."""
     authenticator_of(request).authentication.session(session_cookie(request))
-    if request.headers.get("content-type", "").lower().startswith(UPLOAD_FORM):
-        upload, form = await read_upload(request)
-        try:
-            form["file"] = b64encode(await upload.read()).decode()
-        finally:
-            await upload.close()
-    elif media_type(request) == FORM:
-        form = parse_form(await body_of(request))
-    else:
+    if media_type(request) != FORM:
         raise Problem(415, "unsupported_media_type", "Send the form as a browser does.")
+    form = parse_form(await body_of(request))
     request.scope[FORM_PROOF] = form.pop("csrf", "")
     return form
 

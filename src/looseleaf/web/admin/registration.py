@@ -162,7 +162,7 @@ def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
     )  # fmt: skip
     site.register(
         "bundles", "bundles", bundles.list_bundles, submit=bundles.change_bundles, label="Bundles",
-        priority=72,
+        priority=72, takes_file=True,
     )  # fmt: skip
     site.register("health", "health", health.show_health, label="Health", priority=75)
     show_requests = partial(requests.list_requests, recent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 from looseleaf.errors import Invalid
@@ -55,7 +56,9 @@ def change_bundles(visit: Visit) -> Document | Redirect:
 
 
 def _show_plan(visit: Visit) -> Document:
-    data, slug = visit.form.get("file", ""), visit.form.get("slug", "").strip()
+    if visit.file is None or not visit.file.name:
+        raise Invalid("No bundle was chosen. Choose a zip file, then press the button again.")
+    data, slug = b64encode(visit.file.content.read()).decode(), visit.form.get("slug", "").strip()
     plan: BundlePlan = visit.run("looseleaf/plan-bundle", data=data, slug=slug)
     groups = [
         (bucket, words, [entry for entry in plan.entries if entry.bucket == bucket])
