@@ -103,7 +103,7 @@ def run_history_packing(run: TaskRun) -> TaskResult:
 
 HISTORY_PACKING = SystemTask(
     TASK_TYPE,
-    "History Packing",
+    "History packing",
     "Puts the settled prior versions of each page into one compressed file.",
     run_history_packing,
     setting=SETTING,
