@@ -361,6 +361,7 @@ CHANGES = (
     "bundles show --agent cleo",
     "bundles list",
     "bundles upgrade PATH-bundle.zip --agent cleo",
+    "agents delete cleo --files --yes",
 )
 # The second in which a command ran: two commands in a row may see the clock pass it.
 _TIME = re.compile(rb'(?<="created": )[0-9.]+|(?<="updated": )[0-9.]+|(?<="time": )[0-9.]+')
