@@ -987,9 +987,9 @@ class SecretsFound(Refused):
 
     def __init__(self, places: tuple[str, ...], allow: str) -> None:
         self.places = places
-        shown = "; ".join(places[:20]) + ("; …" if len(places) > 20 else "")
+        listing = "; ".join(places[:20]) + ("; …" if len(places) > 20 else "")
         super().__init__(
-            f"Nothing was exported, since secrets stand in {shown}. Take them out, or {allow}."
+            f"Nothing was exported, since secrets stand in {listing}. Take them out, or {allow}."
         )
 
 

@@ -56,10 +56,10 @@ class OutputFile:
     def rewind(self, mark: Mark) -> None:
         """Take back everything that was added since a mark."""
         if mark.written != self._written:
-            kept = os.pread(self._fd, mark.buffered, mark.written)
+            remainder = os.pread(self._fd, mark.buffered, mark.written)
             atomic.truncate(self._fd, mark.written)
             os.lseek(self._fd, mark.written, os.SEEK_SET)
-            self._buffer = bytearray(kept)
+            self._buffer = bytearray(remainder)
             self._written, self._digest = mark.written, mark.digest.copy()
         del self._buffer[mark.buffered :]
 

@@ -216,13 +216,13 @@ def find_backup_folder(settings: Settings) -> str:
 def _choose_folder(context: Context, folder: str) -> str:
     if folder and not context.principal.is_local:
         raise InvalidArgument("folder", "the settings of the server name it: backup_folder")
-    chosen = os.path.abspath(os.path.expanduser(folder)) if folder else ""
-    chosen = chosen or find_backup_folder(context.settings)
-    if not chosen:
+    path = os.path.abspath(os.path.expanduser(folder)) if folder else ""
+    path = path or find_backup_folder(context.settings)
+    if not path:
         reason = "name one, or set backup_folder in looseleaf.toml; no backups are made without it"
         raise InvalidArgument("folder", reason)
-    check_outside(os.path.realpath(context.settings.root), chosen)
-    return chosen
+    check_outside(os.path.realpath(context.settings.root), path)
+    return path
 
 
 def check_outside(root: str, folder: str) -> None:

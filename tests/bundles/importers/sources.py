@@ -75,7 +75,7 @@ HERMES = {
     ),
     "memories/USER.md": "Prefers short answers\n§\nWorks at night",
     "memories/ARCHIVE.jsonl": '{"target": "memory", "entry": "The old router was gray"}\n[1]\n{}\n',
-    "profiles/work/memories/MEMORY.md": "x\n",
+    "profiles/garden/memories/MEMORY.md": "x\n",
     "skills/a/SKILL.md": "x\n",
 }
 LETTA = {

@@ -248,5 +248,4 @@ class _Paths:
 def _check_place(path: bytes) -> None:
     top = path.partition(b"/")[0]
     if top not in WORKSPACE_NAMES and not top.startswith(PIPELINE):
-        shown = path[:200].decode("utf-8", "backslashreplace")
-        raise InvalidBackup(f"{shown!r} is no file of a workspace")
+        raise InvalidBackup(f"{tar_format.quote_path(path)} is no file of a workspace")

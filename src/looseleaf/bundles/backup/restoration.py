@@ -43,8 +43,8 @@ def restore_backup(
             raise DiskFull(target)
         modes = GROUP if reader.read_description().group_writable else PRIVATE
         staged_name = f".{name}{RESTORING}"
-        with _staged_folder(folder, staged_name, modes[1]) as staged:
-            files = _FileTree(staged, modes)
+        with _staged_folder(folder, staged_name, modes[1]) as staging_folder:
+            files = _FileTree(staging_folder, modes)
 
             def receive(header: Header, chunks: Iterator[bytes]) -> None:
                 files.create(header, chunks)
@@ -87,8 +87,8 @@ class _FileTree:
         try:
             fd, _ = atomic.create(self._folder, os.fsdecode(name), first, mode=mode)
         except (FileExistsError, IsADirectoryError):
-            shown = header.path.decode("utf-8", "backslashreplace")
-            raise InvalidBackup(f"two entries in it have the path {shown!r} here") from None
+            path_text = tar_format.quote_path(header.path)
+            raise InvalidBackup(f"two entries in it have the path {path_text} here") from None
         try:
             for chunk in chunks:
                 atomic.write_all(fd, chunk)
@@ -104,8 +104,8 @@ class _FileTree:
         try:
             folder = open_folder(self._root, segments, create=self._modes[1], twins=True)
         except (NotADirectoryError, FileExistsError):
-            shown = path.decode("utf-8", "backslashreplace")
-            raise InvalidBackup(f"{shown!r} is a file and a folder in it") from None
+            path_text = tar_format.quote_path(path)
+            raise InvalidBackup(f"{path_text} is a file and a folder in it") from None
         self.close()
         self._open_path, self._folder = path, folder
 
@@ -119,11 +119,11 @@ def _staged_folder(parent: int, name: str, folder_mode: int) -> Iterator[int]:
     atomic.remove_tree(parent, name)
     try:
         atomic.make_folder(parent, name, mode=folder_mode)
-        staged = os.open(name, atomic.FOLDER, dir_fd=parent)
+        staging_folder = os.open(name, atomic.FOLDER, dir_fd=parent)
         try:
-            yield staged
+            yield staging_folder
         finally:
-            os.close(staged)
+            os.close(staging_folder)
     finally:
         with suppress(OSError):  # after a success it has another name
             atomic.remove_tree(parent, name)

@@ -115,8 +115,12 @@ def check_path(path: bytes) -> None:
         )
     )
     if not is_plain:
-        shown = path[:200].decode("utf-8", "backslashreplace")
-        raise InvalidBackup(f"the path {shown!r} in it leads outside the workspace")
+        raise InvalidBackup(f"the path {quote_path(path)} in it leads outside the workspace")
+
+
+def quote_path(path: bytes) -> str:
+    """Quote a path of an archive for a message, cut so that a hostile one does not fill it."""
+    return repr(path[:200].decode("utf-8", "backslashreplace"))
 
 
 def _encode_block(header: Header, name: bytes, prefix: bytes) -> bytes:

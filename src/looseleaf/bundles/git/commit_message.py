@@ -25,11 +25,13 @@ class PageChange:
     revisions: tuple[Revision, ...] = ()
 
 
-def revisions_since(revisions: Sequence[Revision], committed: bytes | None) -> tuple[Revision, ...]:
+def revisions_since(
+    revisions: Sequence[Revision], committed_bytes: bytes | None
+) -> tuple[Revision, ...]:
     """Choose the revisions after the one whose bytes were committed; the newest where none was."""
-    if committed is None:
+    if committed_bytes is None:
         return tuple(revisions)
-    digest = content_hash(committed)
+    digest = content_hash(committed_bytes)
     for place in range(len(revisions) - 1, -1, -1):
         if revisions[place].hash == digest:
             return tuple(revisions[place + 1 :])

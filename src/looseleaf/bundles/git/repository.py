@@ -149,14 +149,14 @@ class Repository:
         The result is the number of files that the owner had staged.
         """
         raw = self._run("ls-files", "--stage", "-z", "--full-name")
-        staged = {}
+        index_entries = {}
         for line in raw.split(b"\0")[:-1]:
             fields, _, path = line.partition(b"\t")
             mode, blob, _stage = fields.decode().split(" ")
-            staged[path] = (mode, blob)
+            index_entries[path] = (mode, blob)
         lines, kept_count = [], 0
         for change in changes:
-            entry = staged.get(change.path)
+            entry = index_entries.get(change.path)
             is_untouched = entry == change.old or (entry is None and change.kind == "added")
             if is_untouched:
                 mode, blob = change.new

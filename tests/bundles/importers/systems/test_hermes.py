@@ -36,8 +36,8 @@ def test_entries_become_bullets(tmp_path: Path) -> None:
         "config.yaml",
         "memories/ARCHIVE.jsonl:2",
         "memories/ARCHIVE.jsonl:3",
-        "profiles/work/",
+        "profiles/garden/",
         "skills/",
         "state.db",
     }
-    assert str(tmp_path / "profiles/work") in reasons["profiles/work/"]
+    assert str(tmp_path / "profiles/garden") in reasons["profiles/garden/"]
