@@ -203,8 +203,8 @@ def _past(bench: Bench, folder: Path) -> Iterator[Row]:
         yield fact(GROUP, what, process_time() - started, unit="seconds")
     scan = PastPages(workspace.store, workspace.history, moment)
     for name, question, _ in _QUESTIONS:
-        hits = find(workspace.context, question, where=where, as_of=as_of)
-        wrong = "" if hits == rank_pages(scan, shelf, question) else f"{name}: not as scanned"
+        hits = find(workspace.context, question, where=where, as_of=as_of).pages
+        wrong = "" if list(hits) == rank_pages(scan, shelf, question) else f"{name}: not as scanned"
         ours, limit = race(
             Runner(lambda: find(workspace.context, question, where=where, as_of=as_of)),  # noqa: B023 - raced at once
             Runner(lambda: _counts(folder, QUERIES[1].text)),

@@ -120,7 +120,17 @@ def database_url(request: pytest.FixtureRequest) -> str:
     """Give each database in turn: "" is SQLite, in the workspace."""
     if request.param == "sqlite":
         return ""
-    server: str = request.getfixturevalue("postgres")
+    return create_database(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def postgres_url(postgres: str) -> str:
+    """Give an empty PostgreSQL database."""
+    return create_database(postgres)
+
+
+def create_database(server: str) -> str:
+    """Create an empty database on the PostgreSQL of the tests; return its address."""
     name = f"test_{secrets.token_hex(8)}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())

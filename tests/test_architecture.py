@@ -33,8 +33,8 @@ LINES = (
     "upkeep bundles stores",
     "catalog",
     "operations",
+    "job_runtime first_pages",
     "plugins",
-    "job_runtime",
     "workspace",
     "__init__",
     "mcp_server dialects remote",
@@ -156,16 +156,21 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
         "looseleaf.models.pydantic_ai.providers.*",
     ): "an extra, and a second to import",
     ("catalog/dispatch.py", "base64.*"): "only an upload needs it",
-    ("operations/memory.py", "base64.*"): "only an upload needs it, and it is no part of a read",
+    ("operations/memory.py", "looseleaf.catalog.encoded_data.*"): "the same, and no part of a read",
     (
-        "stores/database/database.py",
+        "stores/database/schema_revision.py",
         "alembic.*",
     ): "longer to import than to open a database; rarely needed",
+    (
+        "stores/backup_source.py",
+        "looseleaf.stores.database.*",
+    ): "a backup of SQLite needs no SQLAlchemy",
+    ("stores/restore_target.py", "looseleaf.stores.*"): "nor does a restore of one",
     (
         "stores/database/jobs/jobs.py",
         "sqlalchemy.dialects.*",
     ): "each database has an insert of its own",
-    ("job_runtime.py", "looseleaf.*"): "a page command opens no job, and a list no engine",
+    ("job_runtime/runtime.py", "looseleaf.*"): "a page command opens no job, and a list no engine",
     ("settings.py", "tomllib"): "as large as the rest of a cold start; comments need no parser",
     ("__init__.py", "*looseleaf*"): "a command imports only the names it uses",
     ("workspace.py", "looseleaf.*"): "packages that most commands do not use",
@@ -181,10 +186,13 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ): "it changes how a terminal is read, and some Pythons have none",
     ("cli/commands/mcp.py", "looseleaf.mcp_server.stdio.*"): "--help needs no server",
     ("operations/prompt*.py", "looseleaf.*"): "a server over stdio lists tools before it composes",
-    ("operations/prompt_assembly.py", "shlex"): "the same",
+    ("catalog/prompt_assembly.py", "looseleaf.prompt.*"): "the same",
+    ("catalog/prompt_assembly.py", "shlex"): "the same",
     ("operations/backups.py", "looseleaf.*"): "the same: hashes and databases, for a rare act",
     ("operations/page_commits.py", "looseleaf.bundles.git.*"): "the same: other programs",
-    ("operations/workflow_slice.py", "looseleaf.workflows.*"): "the same",
+    ("catalog/workflows/workflow_slice.py", "looseleaf.workflows.*"): "the same",
+    ("catalog/workflows/workflow_slice.py", "looseleaf.catalog.workflows.*"): "the same",
+    ("mcp_server/connection.py", "looseleaf.mcp_server.*"): "the same: it lists tools by itself",
     ("workflows/documents.py", "looseleaf.workflows.schedules.*"): "the same: a parser of cron",
     ("operations/search.py", "looseleaf.memory.*"): "the same: it lists tools before it searches",
     ("operations/daily.py", "looseleaf.memory.daily.*"): "the same",
@@ -509,6 +517,19 @@ def configurations_are_read_in_one_place(module: Module) -> Iterator[Fault]:
                 yield node.lineno, "config[…]: read record.configuration (agents/config.py)"
 
 
+def operations_hold_nothing_else(module: Module) -> Iterator[Fault]:
+    if module.package != "operations" or module.path.endswith("__init__.py"):
+        return
+    decorators = (
+        decorator
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+    )
+    if not any(ast.unparse(decorator).startswith("operation(") for decorator in decorators):
+        yield 1, "it declares no operation: its place is catalog/ or job_runtime/"
+
+
 def modules_say_their_role(module: Module) -> Iterator[Fault]:
     if not ast.get_docstring(ast.parse(module.text)):
         yield 1, "no docstring: begin with one sentence that says the module's role"
@@ -541,6 +562,7 @@ RULES: tuple[Rule, ...] = (
     one_module_ends_lines,
     abilities_are_declared,
     configurations_are_read_in_one_place,
+    operations_hold_nothing_else,
     modules_say_their_role,
     modules_stay_small,
     nothing_is_left_for_later,
@@ -637,6 +659,7 @@ BROKEN: tuple[tuple[Rule, str, str], ...] = (
     (one_module_ends_lines, "memory/pages.py", "'' if text.endswith('\\n') else '\\n'"),
     (one_module_ends_lines, "memory/pages.py", "'\\r\\n' if '\\r\\n' in text else '\\n'"),
     (abilities_are_declared, "memory/pages.py", "path = getattr(store, 'path', None)"),
+    (operations_hold_nothing_else, "operations/slices.py", "def cut(): ..."),
     (abilities_are_declared, "operations/files.py", "if hasattr(store, 'path'): ..."),
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.config.get('chat')"),
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.config['chat']"),
@@ -670,6 +693,8 @@ FINE: tuple[tuple[Rule, str, str], ...] = (
     (one_module_knows_rules, "web/app.py", "'/datamachine/v1/files/agent/daily/append'"),
     (one_module_knows_rules, "memory/pages.py", '"""Pages, daily/2026/04/17.md too."""'),
     (one_module_ends_lines, "memory/sections.py", "'' if text.endswith('\\n') else '\\n'"),
+    (operations_hold_nothing_else, "operations/a.py", "@operation('x/y')\ndef f(): ..."),
+    (operations_hold_nothing_else, "catalog/slices.py", "def cut(): ..."),
     (abilities_are_declared, "memory/pages.py", "getattr(value, name)"),
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.configuration.chat"),
     (modules_say_their_role, "memory/pages.py", '"""Pages."""'),

@@ -104,6 +104,24 @@ def test_a_folder_without_settings_is_no_workspace(tmp_path: Path) -> None:
         settings.load(str(tmp_path), environ={})
 
 
+def test_an_empty_folder_may_be_a_disk_that_is_not_mounted(tmp_path: Path) -> None:
+    """Where someone chose the folder; the user's own is a new workspace."""
+    environ = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "notes.md").write_text("x")
+    for folder, reason, names_both in (
+        ("empty", "the folder is empty", True),
+        ("missing", "there is no such folder", True),
+        ("files", "it has no looseleaf.toml", False),
+        ("data/looseleaf", "there is no such folder", False),
+    ):
+        with pytest.raises(WorkspaceMissing, match=reason) as error:
+            settings.load(str(tmp_path / folder), environ=environ)
+        assert ("mount its disk and try again" in str(error.value)) is names_both, folder
+        assert str(error.value).endswith(f"looseleaf init {tmp_path / folder}")
+
+
 LINES = st.one_of(
     st.sampled_from(["", "# note", "[table]", "a.b = 1", "x = 'y'", "x = [1]", "x = 1_0"]),
     st.builds(

@@ -8,9 +8,42 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "access/test_authentication.py",
         "The tests sign in with every kind of account.",
     ),
+    "access/audit.py": (
+        "stores/database/test_audit_chain.py",
+        "The database keeps these events in its chain.",
+    ),
     "agents/budget.py": (
         "prompt/test_budget.py",
         "A budget is tested by the prompts that it limits.",
+    ),
+    "memory/search/visible_pages.py": ("operations/test_operations.py", "Searches of the past."),
+    "stores/disk/deleted_pages.py": (
+        "operations/test_doctor.py",
+        "The doctor verifies the pages of deleted agents there.",
+    ),
+    "stores/database/copies/database_dump.py": (
+        "stores/database/copies/test_table_dump.py",
+        "Every test there dumps a database.",
+    ),
+    "stores/database/copies/restored_database.py": (
+        "catalog/bundles/test_workspace_restore.py",
+        "Databases are restored there, and restores are killed.",
+    ),
+    "stores/database/schema_revision.py": (
+        "stores/database/test_database.py",
+        "Databases of all revisions are migrated there.",
+    ),
+    "stores/database/copies/table_load.py": (
+        "stores/database/copies/test_table_dump.py",
+        "What is dumped there is loaded again.",
+    ),
+    "stores/disk/settings_file.py": (
+        "catalog/bundles/test_workspace_restore.py",
+        "A restore lets the settings name its database.",
+    ),
+    "stores/restore_target.py": (
+        "catalog/bundles/test_workspace_restore.py",
+        "Every kind of backup is restored to every kind of database there.",
     ),
     "bundles/git/commit_message.py": (
         "operations/test_page_commits.py",
@@ -31,6 +64,18 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "bundles/importers/contract.py": (
         "bundles/importers/systems/test_datamachine.py",
         "The values of the contract; every importer gives them.",
+    ),
+    "bundles/importers/datamachine/fields.py": (
+        "bundles/importers/datamachine/test_pipelines.py",
+        "The fields are those of a pipeline; a property test gives it any JSON.",
+    ),
+    "bundles/importers/datamachine/site_connection.py": (
+        "bundles/importers/systems/test_datamachine_site.py",
+        "Each question is asked of a server on loopback.",
+    ),
+    "bundles/importers/datamachine/site_pipelines.py": (
+        "bundles/importers/workflows/test_workflow_import.py",
+        "The pipelines are those of a server on loopback.",
     ),
     "bundles/importers/folder_export.py": (
         "operations/test_page_export.py",
@@ -64,6 +109,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "operations/test_imports.py",
         "One agent or one user of a source is chosen there.",
     ),
+    "bundles/importers/source_tree.py": (
+        "bundles/importers/test_source_folder.py",
+        "A source folder reads it.",
+    ),
     "bundles/importers/workspace_files.py": (
         "bundles/importers/systems/test_openclaw.py",
         "The files of a workspace become pages there.",
@@ -72,6 +121,22 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "bundles/inspection.py": (
         "operations/test_bundle_installs.py",
         "A bundle that could not run here is refused with the reason that an inspection gives.",
+    ),
+    "bundles/prompt_overrides.py": (
+        "operations/test_bundle_prompts.py",
+        "Prompts travel and are replaced there through this contract.",
+    ),
+    "catalog/bundles/task_prompts.py": (
+        "operations/test_bundle_prompts.py",
+        "Prompts travel and are replaced there.",
+    ),
+    "bundles/layout/upload_files.py": (
+        "bundles/test_uploads.py",
+        "Uploads are written and read there, sound ones and others.",
+    ),
+    "bundles/layout/prompt_files.py": (
+        "operations/test_bundle_prompts.py",
+        "Prompts are exported and read there, sound ones and others.",
     ),
     "bundles/profiles.py": ("operations/test_bundles.py", "The operations export by each profile."),
     "bundles/layout/bundle.py": (
@@ -90,11 +155,7 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "operations/test_bundle_installs.py",
         "Pipelines and flows of bundles are stored there.",
     ),
-    "bundles/installation/artifact_changes.py": (
-        "operations/test_bundle_installs.py",
-        "Upgrades change artifacts of each kind there.",
-    ),
-    "bundles/installation/artifacts.py": (
+    "bundles/comparison/artifacts.py": (
         "operations/test_bundle_installs.py",
         "Plans name artifacts of each kind there.",
     ),
@@ -105,6 +166,30 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "bundles/installation/install.py": (
         "operations/test_bundle_installs.py",
         "Installs and upgrades are run there as people run them.",
+    ),
+    "bundles/installation/upgrade.py": (
+        "operations/test_bundle_installs.py",
+        "Installs and upgrades are run there as people run them.",
+    ),
+    "bundles/installation/pending.py": (
+        "operations/test_pending_upgrades.py",
+        "Parts that wait are kept, shown, decided about and replaced there.",
+    ),
+    "bundles/installation/approvals.py": (
+        "operations/test_pending_upgrades.py",
+        "Parts that wait are approved and rejected there.",
+    ),
+    "bundles/comparison/drift.py": (
+        "operations/test_bundle_comparisons.py",
+        "Each word for drift is brought about there.",
+    ),
+    "bundles/comparison/rebase.py": (
+        "operations/test_bundle_comparisons.py",
+        "Pages and JSON are merged there.",
+    ),
+    "bundles/layout/bundle_document.py": (
+        "operations/test_bundle_comparisons.py",
+        "Sound and malformed documents are read there.",
     ),
     "bundles/installation/installed_title.py": (
         "operations/test_bundle_installs.py",
@@ -122,11 +207,11 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "operations/test_bundle_installs.py",
         "Round trips write every part of a new agent.",
     ),
-    "bundles/installation/plan.py": (
+    "bundles/comparison/plan.py": (
         "operations/test_bundle_installs.py",
         "Each reason of a plan is brought about there.",
     ),
-    "operations/bundle_destination.py": (
+    "catalog/bundles/bundle_destination.py": (
         "operations/test_bundle_installs.py",
         "Every install has a destination.",
     ),
@@ -316,11 +401,23 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "Each provider is built and asked.",
     ),
     "models/retries.py": ("models/test_models.py", "Busy and failing providers."),
-    "operations/import_sources.py": (
+    "web/admin/views/operation/upload_data.py": (
+        "web/admin/views/operation/test_imports.py",
+        "Uploads are previewed and sent again there; too large ones are refused.",
+    ),
+    "catalog/encoded_data.py": (
+        "operations/test_import_uploads.py",
+        "Uploads that are no base64 are refused there.",
+    ),
+    "catalog/bundles/import_sources.py": (
         "operations/test_imports.py",
         "Folders and sites are opened or refused there.",
     ),
-    "operations/import_targets.py": (
+    "catalog/bundles/workflow_imports.py": (
+        "bundles/importers/workflows/test_workflow_import.py",
+        "Pipelines of a site are imported there by the operation.",
+    ),
+    "catalog/bundles/import_targets.py": (
         "operations/test_imports.py",
         "The pages of an import go to agents and users there.",
     ),
@@ -339,11 +436,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "cli/commands/test_prompt.py",
         "Every operation on prompts has a command.",
     ),
-    "operations/prompt_assembly.py": (
+    "catalog/prompt_assembly.py": (
         "cli/commands/test_prompt.py",
         "The prompt that the commands show.",
     ),
-    "operations/search.py": ("operations/test_operations.py", "Searching by operations."),
     "operations/session_ends.py": ("operations/test_chat.py", "The end follows the conversation."),
     "operations/sessions.py": ("operations/test_chat.py", "The sessions of conversations."),
     "operations/settings.py": ("operations/test_accounts.py", "Settings made while running."),
@@ -352,17 +448,17 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "operations/transcripts.py": ("web/rest/test_chat.py", "A session is read as it is answered."),
     "operations/users.py": ("operations/test_accounts.py", "Users and grants."),
     "setting_tables.py": ("test_settings.py", "The tables of a settings file."),
-    "operations/first_pages.py": (
+    "access/user_principals.py": (
+        "job_runtime/test_step_parts.py",
+        "Jobs of every kind of user, and the tools of their models.",
+    ),
+    "first_pages.py": (
         "test_workspace.py",
         "A new workspace gets its first pages.",
     ),
-    "operations/pipeline_turn.py": (
+    "job_runtime/pipeline_turn.py": (
         "workflows/steps/test_ai.py",
         "Turns of the step `ai`, also resumed ones.",
-    ),
-    "operations/step_parts.py": (
-        "workflows/steps/test_memory_update.py",
-        "Every step runs with these parts.",
     ),
     "stores/workflow_resources.py": (
         "workflows/steps/test_publish.py",
@@ -630,6 +726,11 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "Wrong requests and their answers.",
     ),
     "web/http/request_log.py": ("web/test_server.py", "The lines of the log."),
+    "web/server_log.py": ("web/test_server.py", "The lines of the log, and none without it."),
+    "workflows/execution/job_event.py": (
+        "workflows/execution/test_worker.py",
+        "The events that the log of a worker gets.",
+    ),
     "web/http/responses.py": ("web/rest/test_pages.py", "The answers of REST."),
     "web/http/sign_in_attempts.py": (
         "web/http/test_authentication.py",
@@ -684,8 +785,11 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "cli/commands/test_jobs.py",
         "The commands are found by it.",
     ),
-    "job_runtime.py": ("cli/commands/test_jobs.py", "Commands run jobs by a worker of their own."),
-    "operations/job_documents.py": ("operations/test_jobs.py", "Jobs as they are shown."),
+    "job_runtime/runtime.py": (
+        "cli/commands/test_jobs.py",
+        "Commands run jobs by a worker of their own.",
+    ),
+    "catalog/workflows/job_documents.py": ("operations/test_jobs.py", "Jobs as they are shown."),
     "stores/index/open_index.py": (
         "stores/index/test_search_index.py",
         "Every search opens the index so.",
@@ -725,7 +829,11 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/database/workflows/test_pipelines.py",
         "The contracts, over both databases.",
     ),
-    "catalog/workflow_access.py": (
+    "catalog/agent_ids.py": (
+        "agents/test_rights.py",
+        "An id that a token or a grant names is never given to another agent.",
+    ),
+    "catalog/workflows/workflow_access.py": (
         "operations/test_pipelines.py",
         "Pipelines are found there by every kind of reference.",
     ),

@@ -61,6 +61,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── BackupMissing               names the folder that was looked at
     │   ├── ImportSourceMissing         a folder or file to import from
     │   ├── BundleMissing               an agent that was not installed from a bundle
+    │   ├── UpgradeMissing              an agent for which nothing of a bundle waits for approval
     │   ├── TaskMissing                 names the system tasks there are
     │   ├── TaskRunMissing              a run of a system task
     │   ├── TaskPromptMissing           names the prompts of the task
@@ -78,8 +79,10 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── AgentExists
     │   ├── UserExists
     │   ├── FolderTaken                 a backup is restored to a new or an empty folder alone
+    │   ├── DatabaseTaken               and to a new or an empty database alone
     │   ├── SlugTaken                   a sibling of the pipeline or flow has the slug
     │   ├── Forbidden                   someone else may; the message says what it takes
+    │   │   ├── JobForbidden            the user of a job may no longer run it
     │   │   └── PageDenied              the agent's memory policy binds access and denies the page
     │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
     │   │   └── LoginLinkInvalid        used before, expired or incomplete
@@ -89,6 +92,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── FolderRefused               a folder of the server that only its operator may name
     │   ├── RequestRefused              another server that may not be asked, or not so
     │   ├── BundleMismatch              the agent was installed from another bundle
+    │   ├── UpgradeOutdated             what waits for approval was changed here meanwhile
     │   ├── RepositoryUnusable          git cannot commit the pages; the message says what to do
     │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
@@ -680,6 +684,16 @@ class BundleMissing(NotFound):
         super().__init__(f"The agent {agent} was not installed from a bundle.")
 
 
+class UpgradeMissing(NotFound):
+    """Nothing of a bundle waits for approval."""
+
+    code = "bundle_upgrade_not_found"
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        super().__init__(f"Nothing of a bundle waits for approval for the agent {agent}.")
+
+
 class ScheduleMissing(NotFound):
     """No schedule has that id, or it is another agent's."""
 
@@ -695,11 +709,14 @@ class WorkspaceMissing(NotFound):
 
     code = "workspace_missing"
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, reason: str = "", *, may_be_unmounted: bool = False) -> None:
         self.folder = folder
-        super().__init__(
-            f"{folder} is not a Looseleaf workspace. Make it one: looseleaf init {folder}"
-        )
+        start = f"{folder} is not a Looseleaf workspace{reason and f': {reason}'}. "
+        if may_be_unmounted:
+            start += "If it was one, mount its disk and try again. Only for a new one: "
+        else:
+            start += "Make it one: "
+        super().__init__(f"{start}looseleaf init {folder}")
 
 
 class Ambiguous(LooseleafError, LookupError):
@@ -852,6 +869,18 @@ class FolderTaken(Refused):
         )
 
 
+class DatabaseTaken(Refused):
+    """A database that has tables already, which a restore would mix with those of a backup."""
+
+    code = "database_taken"
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"The database is not empty: it has the table {table}. Restore to a new database."
+        )
+
+
 class RepositoryUnusable(Refused):
     """Git cannot commit here: it is missing, the folder is in no repository, or it refused."""
 
@@ -880,6 +909,18 @@ class Forbidden(Refused):
     def __init__(self, permission: str, needed: str) -> None:
         self.permission, self.needed = permission, needed
         super().__init__(f"You may not do this: it takes {needed}.")
+
+
+class JobForbidden(Forbidden):
+    """The user for whom a job runs may no longer run it; its next step was not begun."""
+
+    code = "job_forbidden"
+
+    def __init__(self, user_id: int, agent: str, needed: str) -> None:
+        self.user_id, self.agent = user_id, agent
+        super().__init__("flows", needed)
+        message = f"The job runs for user {user_id}, who may not run jobs of {agent}: it takes"
+        self.args = (f"{message} an active account and {needed}.",)
 
 
 class PageDenied(Forbidden):
@@ -977,6 +1018,19 @@ class BundleMismatch(Refused):
         super().__init__(
             f"The agent {agent} was installed from the bundle {installed}, and this one is {new}. "
             "Install it as another agent: give it a slug of its own."
+        )
+
+
+class UpgradeOutdated(Refused):
+    """Parts of an agent were changed since an upgrade of them was put up for approval."""
+
+    code = "bundle_upgrade_outdated"
+
+    def __init__(self, agent: str, keys: tuple[str, ...]) -> None:
+        self.agent, self.keys = agent, keys
+        super().__init__(
+            f"{', '.join(keys)} of {agent} changed since the upgrade was planned, so that nothing "
+            "was applied. Upgrade with the bundle again to see the new plan, or reject these parts."
         )
 
 

@@ -25,7 +25,8 @@ _GIT_PLACES = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
 )
-REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to ask
+REMOTE = "LOOSELEAF_REMOTE"
+DATABASE_URL = "LOOSELEAF_DATABASE_URL"  # the variable that names a server to ask
 
 
 @value
@@ -170,19 +171,38 @@ def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.en
     return os.path.expanduser(environ.get(variable) or default)
 
 
+def _describe_missing(root: str, environ: Mapping[str, str]) -> WorkspaceMissing:
+    """Say what is where a workspace should be.
+
+    A disk that is not mounted leaves an empty folder or none, and so does a workspace that nobody
+    made. Nobody can tell the two apart, so the error names both where someone chose the folder.
+    """
+    is_there = os.path.isdir(root)
+    try:
+        has_files = bool(os.listdir(root)) if is_there else False
+    except OSError:
+        has_files = True  # they may not be listed
+    reason = f"it has no {FILE}" if has_files else "the folder is empty"
+    return WorkspaceMissing(
+        root,
+        reason if is_there else "there is no such folder",
+        may_be_unmounted=not has_files and root != _data_folder(environ),
+    )
+
+
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings of a workspace; `WorkspaceMissing` where the folder is not one."""
     try:
         with open(os.path.join(root, FILE), "rb") as file:
             text = file.read()
     except FileNotFoundError:
-        raise WorkspaceMissing(root) from None
+        raise _describe_missing(root, environ) from None
     except OSError as error:
         raise InvalidSetting(FILE, f"it cannot be read ({error.strerror})") from error
     fields = _check_fields(_parse(text)) if _has_content(text) else {}
     if agent := environ.get("LOOSELEAF_AGENT"):
         fields["default_agent"] = agent
-    if database := environ.get("LOOSELEAF_DATABASE_URL"):
+    if database := environ.get(DATABASE_URL):
         fields["database_url"] = database
     actor = environ.get("LOOSELEAF_ACTOR") or environ.get("USER") or environ.get("LOGNAME")
     if model := environ.get("LOOSELEAF_MODEL"):

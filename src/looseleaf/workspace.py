@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.access.accounts import Accounts, Event
+    from looseleaf.access.accounts import Accounts
+    from looseleaf.access.audit import Event
     from looseleaf.access.authentication import Authentication
     from looseleaf.access.principals import Principal
     from looseleaf.catalog.registry import Operations
     from looseleaf.chat.session import Chats
-    from looseleaf.job_runtime import JobRuntime
+    from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.history import History
@@ -96,7 +97,7 @@ class Workspace:
         self.agents.recover()
         self.store.recover()
         if os.path.lexists(f"{self.root}/.looseleaf/bundles/journal.json"):
-            from looseleaf.operations.bundle_destination import recover_bundles
+            from looseleaf.catalog.bundles.bundle_destination import recover_bundles
 
             recover_bundles(self.context)
 
@@ -147,7 +148,7 @@ class Workspace:
 
     def start(self, agent: str = "") -> None:
         """Give every folder of an agent a record, make a first agent, start the core pages."""
-        from looseleaf.operations.first_pages import start_workspace
+        from looseleaf.first_pages import start_workspace
 
         start_workspace(self.context, self.agents.slugs(), agent)
 
@@ -187,7 +188,7 @@ class Workspace:
         **fields: Any,  # noqa: ANN401 - as in `assemble`
     ) -> Assembly:
         """Assemble what an agent is given in a mode; `fields` are a request's, or `as_of`."""
-        from looseleaf.operations.prompt_assembly import compose
+        from looseleaf.catalog.prompt_assembly import compose
 
         return compose(self.context, mode, where=Where(agent, user), **fields)
 
@@ -271,7 +272,7 @@ class Workspace:
     def workflow_jobs(self) -> JobRuntime:
         """Give the jobs at work: their list, schedules, and the worker of this process."""
         if self._job_runtime is None:
-            from looseleaf.job_runtime import JobRuntime
+            from looseleaf.job_runtime.runtime import JobRuntime
 
             runtime = JobRuntime(self.context, self.root, self.database)
             with self._opening:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.access.accounts import Credential, Event, Grant, User
+from looseleaf.access.accounts import Credential, Grant, User
+from looseleaf.access.audit import Event
 from looseleaf.access.authentication import HOUR, LINK_SECONDS, SESSION_SECONDS, Authentication
 from looseleaf.access.credentials import format_credential, hash_password, new_secret
 from looseleaf.access.principals import Principal

@@ -78,6 +78,13 @@ def encode(files: dict[str, bytes]) -> str:
     return b64encode(pack_files(files)).decode()
 
 
+def install_ada(folder: Path, files: dict[str, bytes]) -> Workspace:
+    """Create a workspace where the bundle of ada is installed."""
+    workspace = Workspace.create(folder, agent="main")
+    invoke(workspace.context, "looseleaf/install-bundle", {"data": encode(files)})
+    return workspace
+
+
 def edit(files: dict[str, bytes], path: str, **fields: Any) -> dict[str, bytes]:  # noqa: ANN401
     """Change fields of a JSON file of a bundle; None takes a field out."""
     document = json.loads(files[path]) | fields

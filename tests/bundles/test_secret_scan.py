@@ -24,6 +24,7 @@ SECRETS = {
     "JWT": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0.abcdefghijklmnop",
     "header": "Authorization: Bearer " + "abcdef0123456789abcdef",
     "address": "postgresql://app:hunter22@db.internal/main",
+    "query": "https://feeds.example.org/news?page=2&api_key=Zx81kQpm47TbnE2r",
     "assignment": "DB_PASSWORD=hunter2hunter2",
     "YAML": "api_key: 9f8e7d6c5b4a39281706",
     "table": "- **password**: `Tr0ub4dor&3x`",

@@ -203,7 +203,7 @@ def test_results_are_values_for_callers_in_python(mine: Context) -> None:
 def test_a_limit_of_any_size_is_no_failure(workspace: Workspace) -> None:
     """From Python, where numbers have no end; JSON's are refused before that."""
     from_python = CATALOG["looseleaf/find-pages"].run(workspace.context, "memory", limit=10**30)
-    assert from_python
+    assert from_python.pages
 
 
 def test_a_question_finds_the_page_on_every_way_and_as_of_a_time(workspace: Workspace) -> None:
@@ -222,6 +222,6 @@ def test_a_question_finds_the_page_on_every_way_and_as_of_a_time(workspace: Work
     assert invoke(context, "looseleaf/find-pages", {"words": question, **then}) == ranked
     past = invoke(context, "datamachine/search-agent-memory", {"query": question, **then})
     assert past["ranked"] == found["ranked"]
-    assert ranked[0]["filename"] == "studio.md"
+    assert ranked["pages"][0]["filename"] == "studio.md"
     journal = invoke(context, "datamachine/search-daily-memory", {"query": question})
     assert (journal["matches"], journal["ranked"]) == ([], [])

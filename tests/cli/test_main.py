@@ -169,7 +169,7 @@ def test_a_group_alone_shows_its_help(words: list[str], run: Run) -> None:
         ("memory delete State", 3, "Say which one by its position"),
         ("memory delete MEMORY.md --page", 4, "Clear its content instead"),
         ("memory clear MEMORY.md --if-match abc", 5, "has changed: expected version abc"),
-        ("--root /nowhere memory files", 3, "Make it one: looseleaf init /nowhere"),
+        ("--root /nowhere memory files", 3, "Only for a new one: looseleaf init /nowhere"),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(
@@ -311,3 +311,33 @@ def test_help_takes_at_most_eight_starts_of_python(root: Path) -> None:
     for path, _, _ in EVERY:
         taken = starts(*path, "--help", times=5)
         assert taken <= 8, f"{' '.join(path)} --help: {taken:.1f} starts"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "memory read",
+            "memory append State x",
+            "memory files",
+            "status",
+            "doctor",
+            "agents list",
+        ),
+        *("agents create bob", "memory daily write x", "prompt show", "settings list", "jobs list"),
+        *("backup", "work --drain", "serve --port 0", "memory compose", "chat hello"),
+    ],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_no_command_makes_a_workspace_where_a_disk_may_be_missing(
+    line: str, run: Run, tmp_path: Path, *, is_there: bool
+) -> None:
+    """An unmounted disk looks like this; both possibilities are named, and nothing is written."""
+    root = tmp_path / "mnt" / "memory"
+    (root if is_there else root.parent).mkdir(parents=True)
+    answer = run("--root", str(root), *line.split())
+    assert answer.code == 3, answer.err
+    assert "mount its disk and try again" in answer.err
+    assert f"looseleaf init {root}" in answer.err
+    assert root.exists() is is_there
+    assert not is_there or not list(root.iterdir())

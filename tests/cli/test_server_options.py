@@ -23,6 +23,8 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.cli import main
+from tests.bundles.importers.archives import zip_files
+from tests.bundles.importers.sources import OPENCLAW
 from tests.cli.conftest import COMMAND, Answer, Stdin
 from tests.cli.test_command_table import LEAVES
 
@@ -156,6 +158,7 @@ READS = (
     "memory search - --agent ada --context 1 --limit 2",
     "memory search shop --agent ada --as-of 2999-01-01",
     "memory search --words 'shop moved' --agent ada",
+    "memory search shop --agent ada --copies",
     "memory files --agent ada",
     "memory files check --daily --agent ada --layer agent",
     "memory history notes.md --agent ada",
@@ -358,9 +361,18 @@ CHANGES = (
     "bundles inspect PATH-bundle.zip",
     "bundles plan PATH-bundle.zip --slug cleo",
     "bundles install PATH-bundle.zip --slug cleo",
-    "bundles show --agent cleo",
+    "bundles show cleo",
     "bundles list",
+    "memory write SOUL.md --page x --agent cleo --allow-shrink",
     "bundles upgrade PATH-bundle.zip --agent cleo",
+    "bundles validate PATH-bundle.zip",
+    "bundles status PATH-bundle.zip --slug cleo",
+    "bundles rebase PATH-bundle.zip --agent cleo",
+    "bundles pending",
+    "bundles pending cleo",
+    "bundles approve cleo --merge memory:SOUL.md",
+    "bundles upgrade PATH-bundle.zip --agent cleo",
+    "bundles reject cleo all",
     "agents delete cleo --files --yes",
 )
 # The second in which a command ran: two commands in a row may see the clock pass it.
@@ -755,3 +767,19 @@ def test_the_http_library_is_imported_only_to_ask_a_server(tmp_path: Path) -> No
     for words in (["memory", "append", "State", "x"], ["agents", "list"], ["memory", "--help"]):
         bare = [sys.executable, "-c", script, *words]
         subprocess.run(bare, cwd=tmp_path / "memory", capture_output=True, check=True)
+
+
+def test_an_archive_of_this_machine_is_imported_there(
+    ask: Typed, served: Served, tmp_path: Path
+) -> None:
+    """The file is uploaded, with its name; a folder of this machine is refused with the advice."""
+    archive = tmp_path / "pip.zip"
+    archive.write_bytes(zip_files(OPENCLAW))
+    answer = ask("import", str(archive), "--detect")
+    assert answer.out.decode() == "openclaw: OpenClaw, by AGENTS.md, SOUL.md, IDENTITY.md\n"
+    answer = ask("import", str(archive), "--agent", "ada")
+    assert answer.code == 0, answer.err
+    assert (served.root / "agents/ada/TOOLS.md").read_text() == OPENCLAW["TOOLS.md"]
+    answer = ask("import", str(tmp_path))
+    assert answer.code == 4
+    assert "zip archive" in answer.err

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Shelf, Workspace
-from looseleaf.access.accounts import AuditFilter
+from looseleaf.access.audit import AuditFilter
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import RevisionMissing
 from looseleaf.stores.disk.history.log_line import is_intact

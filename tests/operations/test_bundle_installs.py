@@ -210,12 +210,13 @@ def test_schedules_and_queues_stay_unless_asked(ada: Workspace, empty: Workspace
 
 
 def test_files_of_other_programs_are_kept(ada: Workspace, empty: Workspace) -> None:
-    """Rubrics and extras are not used, and leave again with the agent."""
-    files = files_of(export(ada))
+    """Rubrics, extras and fields of the manifest are not used, and leave again with the agent."""
+    files = edit(files_of(export(ada)), MANIFEST, run_artifacts={"report": {"keep": True}})
     files |= {"rubrics/tone.json": b"{}\n", "notes-for-people/README.md": b"# Hi\n"}
-    data = encode(files)
-    run(empty, "install", data=data)
-    assert files_of(export(empty)) == files
+    run(empty, "install", data=encode(files))
+    again = files_of(export(empty))
+    assert json.loads(again.pop(MANIFEST)) == json.loads(files.pop(MANIFEST))
+    assert again == files
 
 
 def test_an_upgrade_is_of_the_same_bundle(ada: Workspace, empty: Workspace) -> None:
@@ -227,7 +228,7 @@ def test_an_upgrade_is_of_the_same_bundle(ada: Workspace, empty: Workspace) -> N
     with pytest.raises(InvalidArgument, match="soul"):
         run(empty, "upgrade", data=encode(files), approve=["memory:soul"])
     with pytest.raises(InvalidArgument, match=r"SOUL\.md"):
-        run(empty, "upgrade", data=encode(files), merge=["pipeline:news"])
+        run(empty, "upgrade", data=encode(files), merge=["schedule:morning"])
     with pytest.raises(BundleMissing):
         run(empty, "show", agent="main")
     with pytest.raises(UserMissing):
@@ -287,6 +288,9 @@ MALFORMED: dict[str, Callable[[Files], Files]] = {
     "a pipeline of another schema": with_fields(PIPELINE, schema_version=9),
     "a pipeline of another name": with_fields(PIPELINE, slug="other"),
     "a pipeline with an unknown step": with_fields(PIPELINE, steps=[{**STEP, "step_type": "rm"}]),
+    "a pipeline with an unknown tool": with_fields(
+        PIPELINE, tool_policy={"mode": "deny", "tools": ["no_such_tool"]}
+    ),
     "two steps at one place": with_fields(PIPELINE, steps=[STEP, {**STEP, "step_id": "b"}]),
     "steps that are no list": with_fields(PIPELINE, steps={"a": 1}),
     "a core file as a memory file": with_fields(PIPELINE, memory_files=["SOUL.md"]),

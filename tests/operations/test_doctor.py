@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf import Workspace
+from looseleaf import Change, Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.upkeep.finding import Finding
@@ -202,3 +202,36 @@ def test_a_database_that_is_gone_is_missed(workspace: Workspace) -> None:
         file.unlink()
     (fault,) = faults(Workspace.open(workspace.root), verify=False)
     assert (fault.check, fault.status) == ("accounts", "fault")
+
+
+@pytest.mark.parametrize("with_files", [True, False])
+def test_histories_of_deleted_agents_are_verified(workspace: Workspace, with_files: bool) -> None:  # noqa: FBT001
+    """They can be restored; so can their pages, wherever the deletion has put them."""
+    page = workspace.agents.create("bob").shelf.page("notes.md")
+    for number in range(3):
+        workspace.pages.write(page, f"version {number}\n", change=Change())
+    workspace.agents.remove("bob", files=with_files)
+    assert faults(workspace) == []
+    root = Path(workspace.root)
+    version = root / ".looseleaf/history/agent-2/notes.md/1"
+    present = root / (".looseleaf/deleted/2-bob" if with_files else "agents/bob") / "notes.md"
+    for path, detail in ((version, "revision 1: its file is damaged"), (present, "one bit of it")):
+        before = path.read_bytes()
+        path.write_bytes(bytes([before[0] ^ 1]) + before[1:])
+        assert any(detail in one.detail for one in faults(workspace))
+        path.write_bytes(before)
+
+
+def test_the_folder_of_a_deleted_agent_may_have_another_one(workspace: Workspace) -> None:
+    """The history of the first one is verified all the same, and not compared with the other."""
+    page = workspace.agents.create("bob").shelf.page("notes.md")
+    for number in range(3):
+        workspace.pages.write(page, f"version {number}\n", change=Change())
+    workspace.agents.remove("bob", files=False)
+    record = json.loads(Path(workspace.root, ".looseleaf/deleted/2-bob/agent.json").read_text())
+    other = Path(workspace.root, "agents/bob")
+    (other / "agent.json").write_text(json.dumps({**record, "id": 3}))
+    (other / "notes.md").write_text("of another agent\n")
+    assert not [one for one in faults(workspace) if one.check == "pages"]
+    Path(workspace.root, ".looseleaf/history/agent-2/notes.md/1").write_bytes(b"x")
+    assert [one for one in faults(workspace) if one.check == "pages"]

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import Conflicted, FlowMissing, InvalidWorkflow, PipelineMissing
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.errors import (
+    Conflicted,
+    FlowMissing,
+    InvalidSchedule,
+    InvalidWorkflow,
+    PipelineMissing,
+)
 from looseleaf.operations import flows, pipelines, workflow_memory
 from looseleaf.workflows.documents import ScheduleFields
 
@@ -44,6 +53,23 @@ def test_a_flow_changes_under_its_version(house: Workspace) -> None:
         flows.update_flow(context, 1, name="Evening", if_match=morning.hash)
     with pytest.raises(Conflicted):
         flows.delete_flow(context, 1, if_match=morning.hash)
+
+
+def test_a_schedule_is_given_by_its_fields_or_as_a_text(house: Workspace) -> None:
+    """Every surface takes both, and the schema says so."""
+    context = house.context
+    body = {"pipeline": "news", "name": "Morning", "schedule": "0 6 * * *"}
+    morning = invoke(context, "looseleaf/create-flow", body)
+    assert (morning["schedule"]["interval"], morning["schedule"]["cron"]) == ("cron", "0 6 * * *")
+    change = {"flow": "morning", "schedule": {"interval": "hourly", "enabled": False}}
+    assert invoke(context, "looseleaf/update-flow", change)["schedule"]["enabled"] is False
+    change = {"flow": "morning", "schedule": "manual"}
+    assert invoke(context, "looseleaf/update-flow", change)["schedule"]["interval"] == "manual"
+    with pytest.raises(InvalidSchedule, match="available: cron, daily"):
+        invoke(context, "looseleaf/update-flow", {"flow": "morning", "schedule": "sometimes"})
+    for name in ("looseleaf/create-flow", "looseleaf/update-flow"):
+        options = schema(CATALOG[name])["properties"]["schedule"]["anyOf"]
+        assert {option["type"] for option in options} >= {"object", "string"}
 
 
 def test_a_prompt_is_queued_at_the_end(house: Workspace) -> None:

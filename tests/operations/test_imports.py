@@ -58,10 +58,8 @@ def test_a_preview_writes_nothing(workspace: Workspace, datamachine: Path) -> No
     assert report.new_agents == ("scout",)
     actions = {(page.owner, page.file): page.action for page in report.pages}
     result = imports.run(workspace.context, str(datamachine))
-    assert {(page.owner, page.file): page.action for page in result.pages} == {
-        **actions,
-        ("scout", "SOUL.md"): "replace",  # the new agent has its starter text by then
-    }
+    assert {(page.owner, page.file): page.action for page in result.pages} == actions
+    assert result.left_out == report.left_out
 
 
 def test_every_page_arrives(workspace: Workspace, datamachine: Path) -> None:
@@ -182,14 +180,51 @@ def test_hostile_files_are_named_and_not_followed(workspace: Workspace, openclaw
         assert not file.is_file() or b"a secret" not in file.read_bytes()
 
 
-def test_a_name_that_is_taken_fails_alone(workspace: Workspace, openclaw: Path) -> None:
-    """The other pages are imported, and the report names the one that is not."""
-    (openclaw / "tools.md").write_text("other\n")
+def test_names_that_differ_only_in_case(workspace: Workspace, openclaw: Path) -> None:
+    """The first is imported, the others are named, by the preview as by the run."""
+    memory.write_page(workspace.context, "Plan.md", "ours\n")
+    for name in ("tools.md", "plan.md", "Dir/a.md", "dir/b.md"):
+        (openclaw / name).parent.mkdir(exist_ok=True)
+        (openclaw / name).write_text("other\n")
+    preview = imports.preview(workspace.context, str(openclaw))
     report = imports.run(workspace.context, str(openclaw))
-    assert report.failed == 1
-    [failure] = [page for page in report.pages if page.action == "failed"]
-    assert "TOOLS.md" in failure.reason
-    assert (Path(workspace.root) / "agents/ada/SOUL.md").read_text() == OPENCLAW["SOUL.md"]
+    assert (preview.pages, preview.left_out) == (report.pages, report.left_out)
+    assert report.failed == 0
+    twins = {entry.source: entry.reason for entry in report.left_out if "only by" in entry.reason}
+    assert set(twins) == {"tools.md", "plan.md", "dir/b.md"}
+    assert "TOOLS.md" in twins["tools.md"]
+    assert (Path(workspace.root) / "agents/ada/TOOLS.md").read_text() == OPENCLAW["TOOLS.md"]
+
+
+def test_a_name_of_a_mac_is_composed(workspace: Workspace, openclaw: Path) -> None:
+    """Its file system gives é as two characters, and a page has one."""
+    (openclaw / "cafe\u0301.md").write_text("open\n")
+    imports.run(workspace.context, str(openclaw))
+    assert (Path(workspace.root) / "agents/ada/caf\u00e9.md").read_text() == "open\n"
+
+
+def test_a_new_agent_is_previewed_as_it_becomes(workspace: Workspace, tmp_path: Path) -> None:
+    """Pages that are empty, generated or twins are left out already by the preview."""
+    files = {
+        "agents/finch/SOUL.md": "# Soul\n\nI am Finch.\n",
+        "agents/finch/empty.md": " \n",
+        "agents/finch/Notes.md": "a\n",
+        "agents/finch/notes.md": "b\n",
+    }
+    source = str(write_tree(tmp_path / "source", files))
+    preview = imports.preview(workspace.context, source)
+    report = imports.run(workspace.context, source)
+    assert (preview.pages, preview.left_out) == (report.pages, report.left_out)
+    assert {page.file: page.action for page in report.pages} == {
+        "Notes.md": "create",
+        "SOUL.md": "replace",
+    }
+
+
+def test_an_empty_path_is_refused(workspace: Workspace) -> None:
+    """It is not taken for the folder in which the program runs."""
+    with pytest.raises(InvalidImport, match="path is empty"):
+        imports.run(workspace.context, " ")
 
 
 def test_reasons_are_those_of_the_system(workspace: Workspace, openclaw: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf import Workspace, settings
+from looseleaf import Change, Workspace, settings
 from looseleaf.access.principals import PERMISSIONS
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.declaration import operation
@@ -25,8 +25,9 @@ from looseleaf.errors import (
     RevisionMissing,
     SectionTaken,
 )
-from looseleaf.memory.history import PastPages, parse_moment
+from looseleaf.memory.history import PastPages, Retention, parse_moment
 from looseleaf.memory.scope import Where
+from looseleaf.memory.search import visible_pages
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.times import format_time
@@ -201,14 +202,14 @@ def test_restore_is_itself_a_revision(context: Context) -> None:
 
 def test_purge_removes_the_content_and_says_so(context: Context, workspace: Workspace) -> None:
     """No file of the workspace holds the secret any more."""
-    memory.write_page(context, "notes.md", "the secret 4711")
+    memory.write_page(context, "notes.md", "the secret word xyzzy")
     memory.write_page(context, "notes.md", "nothing")
     history.purge(context, "notes.md", 1)
     with pytest.raises(RevisionMissing, match="purged by eve"):
         memory.read_memory(context, "notes.md", as_of="1")
     for folder, _, names in os.walk(workspace.root):
         for name in names:
-            assert b"4711" not in Path(folder, name).read_bytes()
+            assert b"xyzzy" not in Path(folder, name).read_bytes()
     with pytest.raises(RevisionMissing, match="what the page says now"):
         history.purge(context, "notes.md", 2)
 
@@ -261,7 +262,7 @@ def test_search_looks_at_one_page_or_all_of_an_agents(context: Context) -> None:
     )
     assert one.total == 1
     hits = search.find(context, "needle facts", where=Where(agent="ada"))
-    assert hits[0].filename == "MEMORY.md"
+    assert hits.pages[0].filename == "MEMORY.md"
 
 
 def test_search_as_of_a_time_finds_what_was_there_then(context: Context, clock: Clock) -> None:
@@ -274,9 +275,41 @@ def test_search_as_of_a_time_finds_what_was_there_then(context: Context, clock: 
     assert [one.filename for one in search.search(context, "needle").matches] == ["new.md"]
     then = search.search(context, "needle", as_of=moment)
     assert [one.filename for one in then.matches] == ["old.md"]
-    assert search.find(context, "needle", as_of=moment)[0].filename == "old.md"
+    assert search.find(context, "needle", as_of=moment).pages[0].filename == "old.md"
     with pytest.raises(Invalid, match="give a time"):
         search.search(context, "needle", as_of="3")
+
+
+def test_search_as_of_a_time_names_the_pages_it_could_not_see(
+    workspace: Workspace, context: Context, clock: Clock
+) -> None:
+    """Versions that were pruned or purged hide their pages, and no other page."""
+    for name in ("pruned.md", "purged.md", "kept.md"):
+        memory.write_page(context, name, f"the needle of {name}\n")
+    moment = format_time(clock.now)
+    shelf = workspace.agents.resolve("ada").shelf
+    clock.advance(days=3)
+    for name in ("pruned.md", "purged.md"):
+        memory.write_page(context, name, "nothing\n")
+    clock.advance(days=3)
+    memory.write_page(context, "pruned.md", "still nothing\n")
+    workspace.history.purge(shelf.page("purged.md"), 1, change=Change())
+    for _ in range(30):
+        clock.advance(days=1)
+        memory.write_page(context, "daily.md", format_time(clock.now))
+    workspace.history.prune(shelf, Retention(days=20, versions=200))
+    results = search.search(context, "needle", as_of=moment)
+    assert [match.filename for match in results.matches] == ["kept.md"]
+    # Nothing tells whether the last one was there at all.
+    assert results.unseen == ("daily.md", "pruned.md", "purged.md")
+    assert results.unseen_total == 3
+    assert "3 pages were not searched" in results.notice
+    found = search.find(context, "needle", as_of=moment)
+    assert [page.filename for page in found.pages] == ["kept.md"]
+    assert (found.unseen, found.unseen_total) == (results.unseen, 3)
+    with pytest.raises(RevisionMissing):
+        search.search(context, "needle", file="pruned.md", as_of=moment)
+    assert search.search(context, "needle").unseen == ()
 
 
 def test_search_as_of_a_time_that_is_not_past_asks_the_index(
@@ -285,7 +318,8 @@ def test_search_as_of_a_time_that_is_not_past_asks_the_index(
     """Nothing of the history is read: the pages are what they are."""
     memory.write_page(context, "notes.md", "a needle\n")
     moment = format_time(clock.now + 1)
-    monkeypatch.setattr(search, "PastPages", None)
+    # Whatever reads pages of the past fails from here on.
+    monkeypatch.setattr(visible_pages, "VisiblePages", type(None))
     assert search.find(context, "needle", as_of=moment) == search.find(context, "needle")
     assert search.search(context, "needle", as_of=moment).matches[0].filename == "notes.md"
 

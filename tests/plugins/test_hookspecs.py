@@ -200,7 +200,9 @@ def test_a_page_in_a_picked_store_is_found_by_search(house: Workspace) -> None:
     house.pages.write(USER, "Likes tea.\n", change=BY)
     user = Where(user=1, layer="user")
     assert search.search(house.context, "tea", where=user).total == 1
-    assert [one.filename for one in search.find(house.context, "tea", where=user)] == ["USER.md"]
+    assert [one.filename for one in search.find(house.context, "tea", where=user).pages] == [
+        "USER.md"
+    ]
     assert search.search(house.context, "Memory started").total == 1
 
 

@@ -133,12 +133,12 @@ def pack_early() -> None:
     packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES = 2, 2, 500
 
 
-def pack_now(store: DiskStore) -> int:
+def pack_now(store: DiskStore, page: Scope = MEMORY) -> int:
     """Pack the page early, leave the limits as they were, and give how many versions went."""
     limits = packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES
     pack_early()
     try:
-        return DiskHistory(store).pack(MEMORY).versions
+        return DiskHistory(store).pack(page).versions
     finally:
         packing.NEWEST_UNPACKED, packing.LEAST_VERSIONS, packing._BATCH_BYTES = limits
 

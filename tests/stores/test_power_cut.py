@@ -25,11 +25,13 @@ from looseleaf.memory.store import Found
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import ADA, CHANGE
-from tests.stores.scenes import open_store
+from tests.stores.drivers.until_dark import packed_text
+from tests.stores.scenes import open_store, pack_now
 
 DRIVER = Path(__file__).parent / "drivers" / "until_dark.py"
 SHUTDOWN, WITHOUT_FLUSHING_THE_LOG = 0x8004587D, 2
 CUTS = 300 if FULL else 15
+PACKED = ADA.page("packed.md")
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="mounting takes Linux and root"
@@ -115,18 +117,26 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     subprocess.run(["umount", str(made.root)], check=False, capture_output=True)
 
 
-def write_until_dark(disk: Disk, seconds: float, syncing: str) -> list[list[str]]:
-    """Let a client write, cut the power, and give what it was answered before that."""
+def write_until_dark(
+    disk: Disk, seconds: float, syncing: str, first_kind: str = ""
+) -> list[list[str]]:
+    """Let a client write, cut the power, and give what it was answered before that.
+
+    The seconds begin at the first answer of a kind that is not 0.
+    """
     command = [sys.executable, str(DRIVER), str(disk.root), syncing]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as client:
         assert client.stdout
-        first = client.stdout.readline()
+        first = [client.stdout.readline()]
+        while not first[-1].startswith(first_kind) or first[-1].endswith(" 0\n"):
+            first.append(client.stdout.readline())
+            assert first[-1], "the client has ended"
         time.sleep(seconds)
         disk.cut(client)
         client.kill()
-        acknowledged = [first, *client.stdout.read().splitlines()]
+        acknowledged = [*first, *client.stdout.read().splitlines()]
     disk.unmount()
     disk.repair()
     disk.mount()
@@ -191,6 +201,39 @@ def test_nothing_acknowledged_is_lost_when_the_power_goes(disk: Disk, seed: int)
         disk.begin()
     print(f"{CUTS} cuts, {answers} answers, none lost")  # noqa: T201 - shown by -s and on failure
     assert answers > CUTS
+
+
+def test_packing_loses_no_version_when_the_power_goes(disk: Disk, seed: int) -> None:
+    """Every acknowledged version is in its file, in the pack, or in both, and packing goes on."""
+    chance = random.Random(seed)
+    versions = packed = 0
+    for _ in range(CUTS):
+        acknowledged = write_until_dark(disk, chance.uniform(0.0, 0.1), "pack", "packed")
+        numbers = [int(number) for kind, number in acknowledged if kind == "version"]
+        versions += len(numbers)
+        packed += sum(int(number) for kind, number in acknowledged if kind == "packed")
+        check_versions(disk.root, numbers)
+        store = open_store(disk.root)
+        store.write(PACKED, b"after the cut", change=CHANGE)
+        pack_now(store, PACKED)
+        check_versions(disk.root, numbers)
+        disk.unmount()
+        disk.begin()
+    print(f"{CUTS} cuts, {versions} versions, {packed} packed, none lost")  # noqa: T201 - shown by -s
+    assert packed > CUTS
+
+
+def check_versions(root: Path, numbers: list[int]) -> None:
+    """Read every version that was acknowledged, and let the history be verified."""
+    store = open_store(root)
+    store.recover()
+    history = DiskHistory(store)
+    assert [
+        number for number in numbers if history.content(PACKED, number) != packed_text(number)
+    ] == []
+    # The link that keeps a version is not synced: its line of the log has the text, and that is.
+    faults = history.verify(PACKED).faults
+    assert [fault for fault in faults if not fault.endswith("can be rebuilt from the log")] == []
 
 
 def test_the_rig_sees_what_is_not_synced(disk: Disk) -> None:

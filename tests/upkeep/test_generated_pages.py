@@ -13,7 +13,7 @@ from looseleaf import Where, Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.memory.scope import HERE, Shelf
-from looseleaf.operations import agents, bundle_installs, bundles
+from looseleaf.operations import agents, bundle_installs, bundles, pending_upgrades
 from looseleaf.operations.composed import compose, composed_text
 from looseleaf.operations.memory import append_page
 from tests.conftest import Clock
@@ -50,6 +50,25 @@ def upgrade_name(context: Context) -> None:
     bundle_installs.upgrade_bundle(context, archive.data, agent="ada", approve=("agent:name",))
 
 
+def leave_name(context: Context) -> None:
+    """Upgrade an agent that has another name than its bundle, so that the name waits."""
+    archive = bundles.export_bundle(context, "ada")
+    agents.rename_agent(context, "ada", "ada", name="Lady Lovelace")
+    bundle_installs.upgrade_bundle(context, archive.data, agent="ada")
+
+
+def approve_name(context: Context) -> None:
+    """Approve a name that waits."""
+    leave_name(context)
+    pending_upgrades.approve(context, "ada", keys=("agent:name",))
+
+
+def reject_name(context: Context) -> None:
+    """Reject a name that waits: that of this workspace stays."""
+    leave_name(context)
+    pending_upgrades.reject(context, "ada", keys=("agent:name",))
+
+
 # What each operation that changes agents is called with.
 CHANGES: dict[str, Callable[[Context], object]] = {
     "looseleaf/create-agent": lambda context: agents.create_agent(context, "bob"),
@@ -62,8 +81,15 @@ CHANGES: dict[str, Callable[[Context], object]] = {
     "looseleaf/delete-agent": lambda context: agents.delete_agent(context, "ada", files=True),
     "looseleaf/install-bundle": install_copy,
     "looseleaf/upgrade-bundle": upgrade_name,
+    "looseleaf/approve-upgrade": approve_name,
+    "looseleaf/reject-upgrade": reject_name,
 }
-UNSEEN = ("looseleaf/configure-agent", "looseleaf/set-agent-status", "looseleaf/upgrade-bundle")
+UNSEEN = (
+    "looseleaf/configure-agent",
+    "looseleaf/set-agent-status",
+    "looseleaf/upgrade-bundle",
+    "looseleaf/approve-upgrade",
+)
 
 
 def test_every_operation_that_changes_agents_is_tried() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from base64 import b64decode
 
 from tests.web.conftest import API, Site
 
@@ -72,3 +73,36 @@ def test_a_refusal_has_its_status(site: Site) -> None:
     agent = site.run("looseleaf/create-token", agent="ada")["token"]
     refusal = site.ask("POST", f"{BUNDLES}/install", agent, content=content, headers=ARCHIVE)
     assert refusal.status_code == 403
+
+
+def test_what_waits_is_decided_over_rest(site: Site) -> None:
+    """It is listed, shown, refused without keys or when outdated, and applied or rejected."""
+    token = admin(site)
+    data = site.run("looseleaf/export-bundle", agent="ada")["data"]
+    site.run("looseleaf/install-bundle", data=data, slug="eve")
+    page = {"file": "SOUL.md", "agent": "eve", "allow_shrink": True}
+    site.run("datamachine/write-agent-file", content="# Mine\n", **page)
+    content = b64decode(data)
+    status = site.ask("POST", f"{BUNDLES}/status?slug=eve", token, content=content, headers=ARCHIVE)
+    assert status.json()["data"]["status"] == "current"
+    rebase = site.ask(
+        "POST", f"{BUNDLES}/rebase?agent=eve", token, content=content, headers=ARCHIVE
+    )
+    assert rebase.json()["data"]["entries"][0]["state"] == "local"
+    site.run("looseleaf/upgrade-bundle", data=data, agent="eve")
+    approvals = f"{API}/agent-bundle-approvals"
+    (listed,) = site.ask("GET", approvals, token).json()["data"]
+    assert listed["agent"] == "eve"
+    shown = site.ask("GET", f"{approvals}/eve", token).json()["data"]
+    assert "memory:SOUL.md" in [part["key"] for part in shown["parts"]]
+    assert site.ask("POST", f"{approvals}/eve/approve", token, json={}).status_code == 400
+    assert site.ask("GET", f"{approvals}/ada", token).status_code == 404
+    body = {"keys": ["memory:SOUL.md"]}
+    site.run("datamachine/write-agent-file", content="# Third\n", **page)
+    answer = site.ask("POST", f"{approvals}/eve/approve", token, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (409, "bundle_upgrade_outdated")
+    assert site.ask("POST", f"{approvals}/eve/reject", token, json=body).status_code == 200
+    site.run("looseleaf/upgrade-bundle", data=data, agent="eve")
+    assert site.ask("POST", f"{approvals}/eve/approve", token, json=body).status_code == 200
+    soul = site.run("datamachine/get-agent-file", file="SOUL.md", agent="eve")["content"]
+    assert soul == site.run("datamachine/get-agent-file", file="SOUL.md", agent="ada")["content"]

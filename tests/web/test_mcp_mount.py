@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
@@ -12,7 +13,9 @@ from typing import Any, cast
 
 import pytest
 
+from looseleaf import Workspace
 from looseleaf.mcp_server.http import HttpServer
+from looseleaf.web.app import application
 from looseleaf.web.mcp_mount import McpMount
 
 Message = MutableMapping[str, Any]
@@ -99,6 +102,25 @@ def test_every_request_is_told_why_the_server_does_not_load() -> None:
                     await mount({}, no_message, ignore)
 
     asyncio.run(run())
+
+
+def test_an_application_in_a_process_of_others_leaves_their_garbage_alone(
+    workspace: Workspace,
+) -> None:
+    """Only a process of our own leaves its present objects out of collections for good."""
+    frozen_count, is_loaded = gc.get_freeze_count(), threading.Event()
+    app = application(workspace, on_load=is_loaded.set)
+
+    async def run() -> None:
+        messages: asyncio.Queue[Message] = asyncio.Queue()
+        server = asyncio.ensure_future(app({"type": "lifespan", "state": {}}, messages.get, ignore))
+        messages.put_nowait({"type": "lifespan.startup"})
+        assert await asyncio.to_thread(is_loaded.wait, 60)
+        messages.put_nowait({"type": "lifespan.shutdown"})
+        await server
+
+    asyncio.run(run())
+    assert gc.get_freeze_count() == frozen_count
 
 
 def test_a_server_that_is_not_running_answers_nothing() -> None:

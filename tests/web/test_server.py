@@ -116,6 +116,28 @@ def test_requests_are_logged_on_demand(serve: Serve) -> None:
     assert asked["/health"]["milliseconds"] > 0
 
 
+def test_jobs_are_logged_on_demand(root: Path, serve: Serve) -> None:
+    """One JSON line for each event, without names and reasons, in which there may be anything."""
+    feed = {"type": "input", "settings": {"source": "feed", "url": "http://secret-plan.invalid/x"}}
+    text = {"type": "input", "settings": {"source": "text", "text": "secret-plan"}}
+    for step in (text, feed):
+        local(root, "datamachine/execute-workflow", steps=[step], label="secret-plan")
+    server = serve("--log")
+    server.ready()
+    end = time.monotonic() + 60
+    while server.text.count('"seconds"') < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert server.stop() == 0
+    assert "secret-plan" not in server.text
+    entries = [json.loads(line) for line in server.lines if line.startswith("{")]
+    events = {(entry["job"], entry["event"]) for entry in entries if "job" in entry}
+    assert events == {(1, "started"), (1, "ended"), (2, "started"), (2, "failed")}
+    last = next(entry for entry in entries if entry.get("event") == "failed")
+    assert last.keys() == {
+        *("time", "job", "event", "status", "source", "agent", "flow", "user", "seconds"),
+    }
+
+
 def test_a_used_login_link_says_so_in_words(serve: Serve) -> None:
     """A person reads what happened and what to do; used and wrong links look the same."""
     server = serve("--login-link")

@@ -10,11 +10,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from looseleaf.catalog.operation import CATALOG
+from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.tools.formats import all_tools
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import run_tool, tools_for
 from looseleaf.catalog.tools.operation_tools import operation_tools
-from looseleaf.operations.prompt_assembly import build_request
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import InvalidSchedule, InvalidWorkflow
@@ -18,6 +20,7 @@ from looseleaf.workflows.documents import (
 )
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.pipeline import Pipeline, Step
+from looseleaf.workflows.schedules.timing import ALIASES, INTERVALS
 
 NEWS = Pipeline(
     4,
@@ -116,3 +119,43 @@ def test_a_prompt_that_waited_keeps_its_time() -> None:
         QueuedPrompt("b", 2.0),
         QueuedPrompt("c", 9.0),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        *((interval, ScheduleFields(interval)) for interval in (*INTERVALS, *ALIASES, "6h", "2w")),
+        ("0 6 * * *", ScheduleFields("cron", "0 6 * * *")),
+        ("30 0 6 * * MON", ScheduleFields("cron", "30 0 6 * * MON")),
+        ("@daily", ScheduleFields("cron", "@daily")),
+        ("2026-04-17T09:30Z", ScheduleFields("one_time", at="2026-04-17T09:30Z")),
+        ("2026-04-17 09:30", ScheduleFields("one_time", at="2026-04-17T09:30Z")),
+        (" daily ", ScheduleFields("daily")),
+        ("manual", ScheduleFields()),
+        ("", ScheduleFields()),
+    ],
+)
+def test_a_short_text_means_what_the_fields_mean(text: str, fields: ScheduleFields) -> None:
+    """Every interval, cron, one time, and no schedule."""
+    assert read_schedule(text) == read_schedule(fields)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sometimes", "every day", "0 6 * *", "61 6 * * *", "cron", "one_time", "0s", "d" * 9999],
+)
+def test_a_text_that_is_no_schedule_is_refused(text: str) -> None:
+    """With an error that stays short."""
+    with pytest.raises(InvalidSchedule) as refusal:
+        read_schedule(text)
+    assert len(str(refusal.value)) < 500
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_a_schedule_or_refused(text: str) -> None:
+    """Nothing else is raised, and a schedule reads back as itself."""
+    try:
+        schedule = read_schedule(text)
+    except InvalidSchedule:
+        return
+    assert read_schedule(describe_schedule(schedule)) == schedule

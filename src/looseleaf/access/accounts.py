@@ -1,4 +1,4 @@
-"""Accounts: users, their grants and credentials, settings made while running, and the audit.
+"""Accounts: users, their grants and credentials, and settings made while running.
 
 The contracts a database implements. Every change carries the event that the audit keeps of it, and
 both are written together or not at all. Agents are folders; these contracts know only their ids.
@@ -10,8 +10,10 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any, Protocol
+
+    from looseleaf.access.audit import Audit, Event
 else:
     Protocol = object
 
@@ -61,69 +63,6 @@ class Credential:
     expires: float = 0.0  # 0 is never
     last_used: float = 0.0  # to the hour
     ended: float = 0.0  # revoked, signed out or used up; 0 is not
-
-
-@value
-class Event:
-    """An event of the audit: the actor, the action, the surface, the target and the outcome.
-
-    The last four are "" in entries that an older Looseleaf wrote.
-    """
-
-    action: str
-    actor: str = ""
-    user_id: int = 0
-    kind: str = "local"  # of the credential
-    credential: str = ""
-    surface: str = "library"
-    target: str = ""
-    outcome: str = "done"  # or refused
-    reason: str = ""
-    detail: str = ""
-    actor_kind: str = ""  # person, agent, task, import or outside
-    origin: str = ""  # user, agent, tool, import or system
-    activity: str = ""  # session, job or request
-    activity_id: str = ""
-
-
-@value
-class AuditEntry:
-    """An event in the audit, chained to the one before by its hash."""
-
-    number: int
-    time: float
-    event: Event
-    previous: str
-    hash: str
-
-
-@value
-class AuditFilter:
-    """Which entries of the audit are listed; "" and 0 restrict nothing."""
-
-    actor_kind: str = ""
-    actor: str = ""
-    action: str = ""  # a part of the action's name
-    since: float = 0.0
-    until: float = 0.0
-
-
-ALL_ENTRIES = AuditFilter()
-
-
-@value
-class AuditVerdict:
-    """The result of following the chain of the audit.
-
-    Fields:
-        entries: How many entries were checked.
-        fault: The problem that was found; "" where there is none.
-        removed: How many older entries retention has removed, as the chain itself records.
-    """
-
-    entries: int
-    fault: str = ""
-    removed: int = 0
 
 
 class Users(Protocol):
@@ -182,27 +121,6 @@ class SiteSettings(Protocol):
 
     def put(self, settings: Mapping[str, object], event: Event) -> None:
         """Make settings by name, all or none; None takes one out."""
-
-
-class Audit(Protocol):
-    """Events in order; entries are added at the end, and retention removes the oldest."""
-
-    def add(self, event: Event) -> None:
-        """Add an event that changed no account."""
-
-    def list(
-        self, *, limit: int = 50, before: int = 0, only: AuditFilter = ALL_ENTRIES
-    ) -> Sequence[AuditEntry]:
-        """List entries, newest first: of lower numbers than `before`, and as the filter says."""
-
-    def verify(self) -> AuditVerdict:
-        """Follow the chain from its beginning to its end."""
-
-    def prune(self, before: float, event: Event, *, dry_run: bool = False) -> int:
-        """Remove the oldest entries, those made before a time; return how many.
-
-        `event` becomes the entry that records it; the chain stays verifiable.
-        """
 
 
 class Ledger(Protocol):

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from looseleaf.access.accounts import Accounts, Event, User
+    from looseleaf.access.accounts import Accounts, User
+    from looseleaf.access.audit import Event
     from looseleaf.access.principals import Principal
 else:
     Protocol = object

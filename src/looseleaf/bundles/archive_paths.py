@@ -5,9 +5,15 @@ from __future__ import annotations
 from looseleaf.errors import InvalidArchive, InvalidName
 from looseleaf.files.folders import fold
 from looseleaf.memory.scope import check_folder
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_PATH_BYTES = 400
 MAX_PATH_DEPTH = 16
+MAX_SOURCE_BYTES = 1_000
 _TOP = 2  # folders of the layout, such as memory/agent, that stand before the name of a page
 
 
@@ -31,6 +37,21 @@ def check_archive_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
     return path
 
 
+def check_source_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
+    """Give a path back whose file is only read and never written under its name.
+
+    Hidden names and names that no page can have pass; a path that leaves its folder is refused.
+    """
+    segments = path.split("/")
+    if len(segments) > depth:
+        raise InvalidArchive(_shorten(path), f"it is more than {depth} folders deep")
+    if len(path.encode(errors="replace")) > MAX_SOURCE_BYTES:
+        raise InvalidArchive(_shorten(path), f"its name is longer than {MAX_SOURCE_BYTES} bytes")
+    if any(part in ("", ".", "..") for part in segments) or "\\" in path or "\0" in path:
+        raise InvalidArchive(_shorten(path), "it could leave its folder")
+    return path
+
+
 class ArchiveNames:
     """The names of an archive so far; a name that another system could not tell apart is refused.
 
@@ -38,7 +59,8 @@ class ArchiveNames:
     file that is also a folder.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, fold: Callable[[str], str] = fold) -> None:
+        self._fold = fold
         self._files: dict[str, str] = {}  # the name by its folded form
         self._folders: dict[str, str] = {}
 
@@ -47,10 +69,10 @@ class ArchiveNames:
         segments = path.split("/")
         for count in range(1, len(segments)):
             folder = "/".join(segments[:count])
-            _refuse_twin(folder, self._folders.setdefault(fold(folder), folder))
-            if fold(folder) in self._files:
+            _refuse_twin(folder, self._folders.setdefault(self._fold(folder), folder))
+            if self._fold(folder) in self._files:
                 raise InvalidArchive(_shorten(folder), "it is a file and a folder")
-        key = fold(path)
+        key = self._fold(path)
         if key in self._folders:
             raise InvalidArchive(_shorten(path), "it is a file and a folder")
         if self._files.get(key) == path:
@@ -67,3 +89,15 @@ def _refuse_twin(path: str, known_path: str) -> None:
 def _shorten(path: str) -> str:
     """Cut a name for a message, so that a hostile one does not fill it."""
     return path if len(path) <= 120 else f"{path[:120]}…"
+
+
+@value
+class PathRules:
+    """The rules for the names of an archive: the check of each, and which of them are twins."""
+
+    check: Callable[..., str]
+    fold: Callable[[str], str]
+
+
+BUNDLE_PATHS = PathRules(check_archive_path, fold)
+SOURCE_PATHS = PathRules(check_source_path, str)  # a source may come from a system that knows case

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.layout.bundle import FLOW_FILES, PIPELINE_FILES, Bundle
+from looseleaf.bundles.layout.bundle import Bundle
 from looseleaf.bundles.layout.manifest import EPOCH, BundleAgent, Manifest
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.bundles.profiles import (
@@ -10,11 +10,11 @@ from looseleaf.bundles.profiles import (
     apply_handler_auth,
     select_config,
 )
+from looseleaf.bundles.uploads import UploadChoice, choose_uploads, read_uploads
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.values import changed, value
 from looseleaf.workflows.slug import make_slug
-from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.profiles import Profile
+    from looseleaf.bundles.prompt_overrides import PromptOverrides
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.workflows.definitions import Definitions
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.pipeline import Pipeline
     from looseleaf.workflows.uploads.file_store import WorkflowFiles
 
-UPLOADED_TEXTS = (".md", ".txt", ".json", ".yaml", ".yml", ".csv")
 USER = "USER.md"
 
 
@@ -40,6 +40,7 @@ class AgentSource:
     pages: MemoryPages
     definitions: Definitions | None
     uploads: Callable[[], WorkflowFiles]
+    prompts: PromptOverrides
 
 
 @value
@@ -94,6 +95,7 @@ def collect_bundle(
         pipelines,
         flows,
         uploads,
+        prompts=source.prompts.texts(),
     )
 
 
@@ -126,15 +128,28 @@ def _collect_workflows(
     workflows = list_workflows(source.definitions, record.id)
     for slug, pipeline in workflows.pipelines.items():
         pipelines[slug] = format_pipeline(_shareable(pipeline, profile), slug)
-        uploads |= _read_uploads(
-            source, FileFolder(pipeline.id), f"{PIPELINE_FILES}{slug}/", profile
-        )
     for slug, flow in workflows.flows.items():
         pipeline = workflows.pipeline_of(flow)
         flows[slug] = format_flow(_shareable_flow(flow, profile), slug, pipeline, pipeline.slug)
-        folder = FileFolder(pipeline.id, flow.id)
-        uploads |= _read_uploads(source, folder, f"{FLOW_FILES}{slug}/", profile)
+    if profile.learned_memory:
+        uploads = read_uploads(source.uploads(), _choose_uploads(source, workflows))
     return pipelines, flows, uploads
+
+
+def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) -> tuple[str, ...]:
+    """Name the uploads that are too large to travel, each with the reason."""
+    if source.definitions is None or not profile.learned_memory:
+        return ()
+    workflows = list_workflows(source.definitions, record.id)
+    return _choose_uploads(source, workflows).left_out
+
+
+def _choose_uploads(source: AgentSource, workflows: AgentWorkflows) -> UploadChoice:
+    pipeline_ids = {slug: pipeline.id for slug, pipeline in workflows.pipelines.items()}
+    flow_ids = {slug: (flow.pipeline_id, flow.id) for slug, flow in workflows.flows.items()}
+    if not pipeline_ids:
+        return UploadChoice()
+    return choose_uploads(source.uploads(), pipeline_ids, flow_ids)
 
 
 def list_workflows(definitions: Definitions, agent_id: int) -> AgentWorkflows:
@@ -178,19 +193,3 @@ def _shareable_flow(flow: Flow, profile: Profile) -> Flow:
         if profile.handler_auth != "omit"
     }
     return changed(flow, step_settings=settings)
-
-
-def _read_uploads(
-    source: AgentSource, folder: FileFolder, prefix: str, profile: Profile
-) -> dict[str, bytes]:
-    """Read the uploaded texts of a pipeline or flow; other files do not travel in a bundle."""
-    if not profile.learned_memory:
-        return {}
-    files = source.uploads()
-    texts = {}
-    for file in files.list(folder):
-        if file.name.lower().endswith(UPLOADED_TEXTS):
-            content = b"".join(files.read(folder, file.name))
-            if b"\0" not in content:
-                texts[f"{prefix}{file.name}"] = content
-    return texts

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from looseleaf.bundles.layout.archive import MANIFEST
 from looseleaf.bundles.layout.bundle import format_bundle
-from looseleaf.bundles.layout.workflow_definitions import WorkflowRules, build_definitions
+from looseleaf.bundles.layout.prompt_files import place_prompt
+from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.errors import Invalid
 from looseleaf.memory.store import content_hash
 from looseleaf.values import value
@@ -14,8 +16,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.bundles.layout.bundle import Bundle
-    from looseleaf.memory.registry import FileRegistry
-    from looseleaf.workflows.step import StepTypes
+    from looseleaf.bundles.layout.manifest import Manifest
+    from looseleaf.bundles.layout.workflow_definitions import WorkflowRules
+    from looseleaf.bundles.prompt_overrides import PromptOverrides
+
+# What of a bundle is used here; a bundle that needs more is not installed.
+HOST_CAPABILITIES = ("daily_memory", "flows", "memory", "pipelines", "prompts", "schedules")
 
 
 @value
@@ -46,7 +52,13 @@ class BundleReport:
         flows: The slugs of its flows.
         extras: Files that are kept with the agent and not used by Looseleaf.
         compatible: Whether this workspace could install it.
+        status: compatible or incompatible.
         problems: Why it could not, one sentence each.
+        required_capabilities: What the bundle says that a workspace must have.
+        host_capabilities: What this workspace can use of a bundle.
+        unsupported_capabilities: What of it this workspace does not have.
+        unknown_artifact_types: Folders of files that are kept and not used here.
+        unsupported_artifacts: Files that could not be used here, which makes it incompatible.
     """
 
     bundle_slug: str
@@ -63,13 +75,19 @@ class BundleReport:
     flows: tuple[str, ...]
     extras: tuple[str, ...]
     compatible: bool
+    status: str
     problems: tuple[str, ...]
+    required_capabilities: tuple[str, ...]
+    host_capabilities: tuple[str, ...]
+    unsupported_capabilities: tuple[str, ...]
+    unknown_artifact_types: tuple[str, ...]
+    unsupported_artifacts: tuple[str, ...]
 
 
-def inspect_bundle(bundle: Bundle, registry: FileRegistry, types: StepTypes) -> BundleReport:
+def inspect_bundle(bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides) -> BundleReport:
     """Describe a bundle, with every reason why its workflows could not run here."""
     manifest = bundle.manifest
-    problems = find_problems(bundle, registry, types)
+    problems = find_problems(bundle, rules, prompts)
     return BundleReport(
         manifest.bundle_slug,
         manifest.bundle_version,
@@ -85,18 +103,40 @@ def inspect_bundle(bundle: Bundle, registry: FileRegistry, types: StepTypes) -> 
         tuple(sorted(bundle.flows)),
         tuple(sorted(bundle.extras)),
         not problems,
+        "incompatible" if problems else "compatible",
         problems,
+        manifest.capabilities,
+        HOST_CAPABILITIES,
+        _find_unsupported(manifest),
+        tuple(sorted({path.partition("/")[0] for path in bundle.extras})),
+        tuple(sorted({problem.partition(": ")[0] for problem in problems} - {MANIFEST})),
     )
 
 
-def find_problems(bundle: Bundle, registry: FileRegistry, types: StepTypes) -> tuple[str, ...]:
-    """Say why workflows of a bundle could not be stored here: unknown steps, wrong settings."""
-    problems, rules = [], WorkflowRules(registry, types)
+def _find_unsupported(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(name for name in manifest.capabilities if name not in HOST_CAPABILITIES)
+
+
+def find_problems(
+    bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides
+) -> tuple[str, ...]:
+    """Say why parts of a bundle could not be stored here: unknown steps, unusable prompts."""
+    capability_names = ", ".join(_find_unsupported(bundle.manifest))
+    problems = []
+    if capability_names:
+        problems.append(
+            f"{MANIFEST}: it needs {capability_names}, which this Looseleaf does not have"
+        )
     for slug in sorted(bundle.pipelines):
         try:
             build_definitions(bundle, slug, rules)
         except Invalid as error:
             problems.append(f"pipelines/{slug}.json: {error}")
+    for name, text in sorted(bundle.prompts.items()):
+        try:
+            prompts.check(name, text)
+        except Invalid as error:
+            problems.append(f"{place_prompt(name)}: {error}")
     return tuple(problems)
 
 

@@ -48,6 +48,7 @@ _ASSIGNMENT = re.compile(
     r"(?<![A-Za-z0-9_.-])(?P<key>[A-Za-z_][A-Za-z0-9_.-]{1,100})[\"'`*]{0,3}\s{0,5}(?:=|:|=>)\s{0,5}[\"'`]?"
     r"(?P<value>[^\s\"'`,;]{8,200})"
 )
+_QUERY = re.compile(r"[?&](?P<key>[A-Za-z_][\w.-]{1,100})=(?P<value>[^\s&#\"'`]{8,200})")
 _JSON_STRING = re.compile(r'^(?P<indent>\s*)(?:"(?P<key>[^"]{1,200})"\s*:\s*)?"(?P<value>.*?)",?$')
 _JSON_OPENING = re.compile(r'^(?P<indent>\s*)"(?P<key>[^"]{1,200})"\s*:\s*[\[{]$')
 # A value that stands for a secret kept elsewhere, or for one that was taken out.
@@ -98,7 +99,7 @@ def _find_kind(line: str) -> str | None:
         for kind, shape in _SHAPES:
             if shape.search(part):
                 return kind
-        for assignment in _ASSIGNMENT.finditer(part):
+        for assignment in (*_ASSIGNMENT.finditer(part), *_QUERY.finditer(part)):
             if is_secret_key(split_key(assignment["key"])) and _is_random(assignment["value"]):
                 return "value of a secret"
     return None

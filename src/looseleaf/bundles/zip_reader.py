@@ -12,7 +12,7 @@ import stat
 import struct
 import zlib
 
-from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
+from looseleaf.bundles.archive_paths import BUNDLE_PATHS, ArchiveNames
 from looseleaf.errors import InvalidArchive
 from looseleaf.values import value
 
@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
+
+    from looseleaf.bundles.archive_paths import PathRules
 
 MIB = 1024 * 1024
 _END = struct.Struct("<4s4H2LH")
@@ -53,7 +55,7 @@ class ZipLimits:
 
     archive_bytes: int = 128 * MIB
     files: int = 10_000
-    file_bytes: int = 16 * MIB
+    file_bytes: int = 32 * MIB
     total_bytes: int = 256 * MIB
     ratio: int = 200
     depth: int = 16
@@ -89,10 +91,12 @@ class _Header:
 class ZipArchive:
     """An open archive whose directory was checked as a whole; the caller closes the file."""
 
-    def __init__(self, file: BinaryIO, limits: ZipLimits | None = None) -> None:
+    def __init__(
+        self, file: BinaryIO, limits: ZipLimits | None = None, rules: PathRules = BUNDLE_PATHS
+    ) -> None:
         self._file = file
         self._limits = limits or ZipLimits()
-        self.entries = _read_directory(file, self._limits)
+        self.entries = _read_directory(file, self._limits, rules)
 
     def read(self, entry: ZipEntry) -> bytes:
         """Unpack one file whole."""
@@ -145,7 +149,7 @@ class ZipArchive:
             self._file.seek(position + len(part))  # another file may have been read meanwhile
 
 
-def _read_directory(file: BinaryIO, limits: ZipLimits) -> tuple[ZipEntry, ...]:
+def _read_directory(file: BinaryIO, limits: ZipLimits, rules: PathRules) -> tuple[ZipEntry, ...]:
     archive_size = file.seek(0, os.SEEK_END)
     if archive_size > limits.archive_bytes:
         raise InvalidArchive("the zip file", f"it has more than {limits.archive_bytes:,} bytes")
@@ -154,11 +158,11 @@ def _read_directory(file: BinaryIO, limits: ZipLimits) -> tuple[ZipEntry, ...]:
         raise InvalidArchive("the zip file", f"it holds more than {limits.files:,} files")
     file.seek(start)
     directory = file.read(length)
-    entries, names, spans, total = [], ArchiveNames(), [], 0
+    entries, names, spans, total = [], ArchiveNames(rules.fold), [], 0
     offset = 0
     for _ in range(count):
         header, offset = _read_header(directory, offset)
-        path = _check_header(header, limits)
+        path = _check_header(header, limits, rules)
         data_start, span = _check_local(file, header, start)
         spans.append(span)
         if path is None:
@@ -194,7 +198,7 @@ def _find_directory(file: BinaryIO, size: int) -> tuple[int, int, int]:
 def _check_end(fields: tuple[int, ...], end: int) -> tuple[int, int, int]:
     _mark, disk, first_disk, count, total, length, start, _comment = fields
     if total == _NOT_SIMPLE or start == 0xFFFFFFFF:
-        raise InvalidArchive("the zip file", "it uses zip64, which no bundle needs")
+        raise InvalidArchive("the zip file", "it uses zip64, which is for larger archives")
     if disk or first_disk or count != total:
         raise InvalidArchive("the zip file", "it is one of several parts")
     if start + length != end:
@@ -219,14 +223,14 @@ def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
     return _Header(name, made_by, flags, method, *sizes, fields[15], fields[16]), end
 
 
-def _check_header(header: _Header, limits: ZipLimits) -> str | None:
+def _check_header(header: _Header, limits: ZipLimits, rules: PathRules) -> str | None:
     """Give the path of a file, or None for a folder, once its header is found to be harmless."""
     try:
         path = header.name.decode()
     except UnicodeDecodeError:
         raise InvalidArchive(repr(header.name[:60]), "its name is not UTF-8") from None
     is_folder = path.endswith("/")
-    check_archive_path(path.removesuffix("/"), depth=limits.depth)
+    rules.check(path.removesuffix("/"), depth=limits.depth)
     if header.flags & _ENCRYPTED:
         raise InvalidArchive(path, "it is encrypted")
     if header.method not in (_STORED, _DEFLATED):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

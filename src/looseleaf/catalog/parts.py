@@ -9,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from looseleaf.access.accounts import Accounts, Event
+    from looseleaf.access.accounts import Accounts
+    from looseleaf.access.audit import Event
     from looseleaf.agents.agent_list import AgentList
     from looseleaf.catalog.operation import OperationList
     from looseleaf.chat.session import Chats

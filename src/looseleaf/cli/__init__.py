@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
-from looseleaf.cli.argv import arrange_options
-
 # Imports leave nothing to collect; to look for it as often as usual is a tenth of a cold start.
-_COLLECT_EVERY = 10_000
+_COLLECT_EVERY = 50_000
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -18,6 +16,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     if argv is None:
         return _run_process(sys.argv[1:])
+    from looseleaf.cli.argv import arrange_options
+
     try:
         return _run(arrange_options(argv))
     except KeyboardInterrupt:

@@ -57,7 +57,7 @@ AGENTS = {
 BUNDLES = {
     "export": Entry("commands.bundles", "export", "Write an agent as a folder or a zip archive."),
     "inspect": Entry(
-        "commands.bundles", "inspect", "Show what a bundle holds, and whether it fits here."
+        "commands.bundle_checks", "inspect", "Show what a bundle holds, and whether it fits here."
     ),
     "plan": Entry(
         "commands.bundles", "plan", "Show what installing a bundle, or upgrading by it, would do."
@@ -68,6 +68,14 @@ BUNDLES = {
     "upgrade": Entry(
         "commands.bundles", "upgrade", "Bring an agent to a newer version of its bundle."
     ),
+    "validate": Entry("commands.bundle_checks", "validate", "Say whether a bundle could run here."),
+    "rebase": Entry(
+        "commands.bundle_checks", "rebase", "Preview how a bundle and local changes would merge."
+    ),
+    "status": Entry("commands.bundle_checks", "status", "Say whether an agent is at this version."),
+    "pending": Entry("commands.bundle_approvals", "pending", "Show what waits for approval."),
+    "approve": Entry("commands.bundle_approvals", "approve", "Apply parts that wait for approval."),
+    "reject": Entry("commands.bundle_approvals", "reject", "Reject parts that wait for approval."),
     "list": Entry("commands.bundles", "list_bundles", "List the agents that came from bundles."),
     "show": Entry(
         "commands.bundles", "show_bundle", "Show an agent's bundle, and what was changed here."

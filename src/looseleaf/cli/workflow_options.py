@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.errors import Invalid
-from looseleaf.workflows.documents import ScheduleFields, StepFields
+from looseleaf.values import changed
+from looseleaf.workflows.documents import ScheduleFields, StepFields, parse_schedule
 from looseleaf.workflows.flow import CRON, ONE_TIME
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., object]
 
-INTERVALS = "hourly, daily, weekly …, manual, or five fields of cron"
+INTERVALS = "hourly, daily, 6h …, five fields of cron, a UTC time, or manual"
 
 
 def workflow_options(function: Function) -> Function:
@@ -87,12 +88,9 @@ def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def read_schedule(schedule: str, at: str, *, is_paused: bool) -> ScheduleFields:
-    """Read a schedule: the key of an interval, five fields of cron, or a time with --at."""
-    if at:
-        return ScheduleFields(ONE_TIME, at=at, enabled=not is_paused)
-    if len(schedule.split()) > 1:
-        return ScheduleFields(CRON, schedule, enabled=not is_paused)
-    return ScheduleFields(schedule or "manual", enabled=not is_paused)
+    """Read a schedule: a short text as every surface takes it, or a time with --at."""
+    fields = ScheduleFields(ONE_TIME, at=at) if at else parse_schedule(schedule)
+    return changed(fields, enabled=not is_paused)
 
 
 def format_schedule(schedule: ScheduleFields) -> str:

@@ -37,7 +37,7 @@ class OutputFile:
         """Add bytes to the end."""
         self._buffer += content
         if len(self._buffer) >= _CHUNK:
-            self._flush()
+            self.flush()
 
     def position(self) -> int:
         """Return the number of bytes so far."""
@@ -65,7 +65,7 @@ class OutputFile:
 
     def chunks(self) -> Iterator[bytes]:
         """Read back everything that was written."""
-        self._flush()
+        self.flush()
         offset = 0
         while chunk := os.pread(self._fd, _CHUNK, offset):
             offset += len(chunk)
@@ -73,7 +73,7 @@ class OutputFile:
 
     def finish(self) -> None:
         """Write what is left, and return when all of it survives a power cut."""
-        self._flush()
+        self.flush()
         atomic.sync(self._fd)
 
     def close(self) -> None:
@@ -82,7 +82,8 @@ class OutputFile:
             os.close(self._fd)
             self._fd = -1
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what is left; it may not survive a power cut yet."""
         atomic.write_all(self._fd, self._buffer)
         self._digest.update(self._buffer)
         self._written += len(self._buffer)

@@ -10,8 +10,6 @@ from looseleaf.mcp_server import features
 from looseleaf.mcp_server.features import ProtocolError, run_request
 from looseleaf.mcp_server.json_lines import parse_line
 from looseleaf.mcp_server.page_changes import LIST, state_of_list, state_of_page
-from looseleaf.mcp_server.subscriptions import Subscriptions
-from looseleaf.mcp_server.workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.mcp_server.features import Features
     from looseleaf.mcp_server.json_lines import JsonLines
+    from looseleaf.mcp_server.subscriptions import Subscriptions
+    from looseleaf.mcp_server.workers import Workers
 
     Identity = str | int
     Parameters = dict[str, Any]
@@ -52,8 +52,9 @@ class Connection:
         self._by_envelope: bool | None = None  # the generation; None before the first request
         self._client = ""  # the name of the client, after the handshake
         self._open: set[Identity] = set()  # requests that are neither answered nor cancelled
-        self._workers = Workers()
-        self._subscriptions = Subscriptions(lines.send)
+        # Both are made by the thread that reads the requests, when it first needs them.
+        self._opened_workers: Workers | None = None
+        self._opened_subscriptions: Subscriptions | None = None
         self._quick_tools = {
             tool.name for tool in server_features.tools if tool.operation.name in _QUICK_OPERATIONS
         }
@@ -64,8 +65,26 @@ class Connection:
             for line in self._lines.lines(most_bytes):
                 self._receive(line, most_bytes)
         finally:
-            self._subscriptions.close()
-            self._workers.finish()
+            if self._opened_subscriptions is not None:
+                self._opened_subscriptions.close()
+            if self._opened_workers is not None:
+                self._opened_workers.finish()
+
+    @property
+    def _workers(self) -> Workers:
+        if self._opened_workers is None:
+            from looseleaf.mcp_server.workers import Workers
+
+            self._opened_workers = Workers()
+        return self._opened_workers
+
+    @property
+    def _subscriptions(self) -> Subscriptions:
+        if self._opened_subscriptions is None:
+            from looseleaf.mcp_server.subscriptions import Subscriptions
+
+            self._opened_subscriptions = Subscriptions(self._lines.send)
+        return self._opened_subscriptions
 
     def _receive(self, line: bytes | None, most_bytes: int) -> None:
         if line is not None and not line.strip():

@@ -41,6 +41,11 @@ class RegisteredFile:
     byte_budget: int = BYTE_BUDGET
     owner: str = ""
 
+    @property
+    def is_copy(self) -> bool:
+        """Whether it repeats other pages: it is generated, and for that reason in no prompt."""
+        return self.composable and not self.modes
+
     def injected_in(self, mode: str) -> bool:
         """Say whether requests in this mode get the page, before any policy."""
         return EVERY_MODE in self.modes or mode in self.modes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.access.accounts import TOKEN
 from looseleaf.agents.record import AgentRecord
+from looseleaf.catalog.agent_ids import highest_agent_id
 from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
+    from looseleaf.memory.scope import Layer
 
 
 @value
@@ -93,15 +94,6 @@ def create_agent(
         highest_id=lambda: highest_agent_id(context),
     )
     return update_generated_pages(context, record)
-
-
-def highest_agent_id(context: Context) -> int:
-    """Give the highest id of an agent that any token or grant names: one that has been given."""
-    if not context.parts.has_accounts():
-        return 0
-    accounts = context.parts.accounts()
-    credentials = [credential.agent_id for credential in accounts.credentials.list(TOKEN)]
-    return max([0, *credentials, *(grant.agent_id for grant in accounts.grants.list())])
 
 
 @operation("looseleaf/rename-agent", permission="agents", categories=("agents",))
@@ -247,19 +239,28 @@ def start_pages(
     """Start the missing core pages of a shelf, without a check of rights; name the new pages."""
     if shelf.layer == "agent" and not agent_name:
         agent_name = context.parts.agents.resolve(shelf.agent_id).name
-    template = TemplateContext(
-        agent_name=agent_name,
-        workspace_name=context.settings.name,
-        date=format_date(context.clock()),
-    )
     filenames = []
-    starters = context.parts.starters().functions
     for registered_file in context.pages.registry.by_layer(shelf.layer):
         filename = registered_file.filename
-        is_due = not registered_file.composable and fold(file or filename) == fold(filename)
-        text = starter(filename, template, starters) if is_due else None
+        is_due = fold(file or filename) == fold(filename)
+        text = starter_text(context, shelf.layer, filename, agent_name) if is_due else None
         if text is not None:
             change = context.change("scaffold", origin=FROM_SYSTEM)
             if context.pages.scaffold(shelf.page(filename), text, change=change):
                 filenames.append(filename)
     return filenames
+
+
+def starter_text(context: Context, layer: Layer, filename: str, agent_name: str) -> str | None:
+    """Give the text that a page of a layer starts with; None where it has none."""
+    registered_file = context.pages.registry.get(filename)
+    if registered_file is None or registered_file.layer != layer:
+        return None
+    if registered_file.composable:
+        return None
+    template = TemplateContext(
+        agent_name=agent_name,
+        workspace_name=context.settings.name,
+        date=format_date(context.clock()),
+    )
+    return starter(filename, template, context.parts.starters().functions)

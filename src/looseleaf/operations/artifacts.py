@@ -6,11 +6,11 @@ import json
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import allow_page
-from looseleaf.catalog.workflow_access import find_job
+from looseleaf.catalog.workflows.job_documents import JobInfo, describe_job
+from looseleaf.catalog.workflows.workflow_access import find_job
 from looseleaf.errors import ArtifactMissing, InvalidArgument, LooseleafError
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
-from looseleaf.operations.job_documents import JobInfo, describe_job
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention import removal
 from looseleaf.values import FrozenDict, value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.accounts import AuditEntry, AuditFilter, AuditVerdict
+from looseleaf.access.audit import AuditEntry, AuditFilter, AuditVerdict
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import parse_date

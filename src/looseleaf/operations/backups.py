@@ -6,6 +6,7 @@ import os
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidArgument, InvalidBackup
+from looseleaf.files.file_size import choose_unit
 from looseleaf.files.root_folder import RootFolder, read_identity
 from looseleaf.times import format_time
 from looseleaf.values import value
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
 
 SQLITE, POSTGRESQL, NO_DATABASE = "sqlite", "postgresql", "none"
-_MEGABYTE = 1_000_000
 _PROGRESS_STEPS = 20  # lines that a terminal shows of one long act
 
 
@@ -38,7 +38,7 @@ class BackupInfo:
         workspace_name: The name of the workspace, for people.
         is_own: Whether it is a backup of this workspace.
         is_whole: Whether the end of the archive is there; verifying compares every byte.
-        database: sqlite where the database is in it, postgresql where it is not, or none.
+        database: The kind of the database in it: sqlite, postgresql or none.
         program: The version of Looseleaf that made it.
     """
 
@@ -66,7 +66,7 @@ class NewBackup:
         size: The size of the archive, in bytes.
         files: The number of files in it.
         content_bytes: The number of bytes in these files.
-        database: sqlite where the database is in it, postgresql where it is not, or none.
+        database: The kind of the database in it: sqlite, postgresql or none.
         left_out: What could not be copied, each with the reason.
     """
 
@@ -142,10 +142,14 @@ def write_backup(
         settings.group_writable,
     )
     result = creation.create_backup(
-        WorkspaceFiles(RootFolder(root), has_sqlite=description.database == SQLITE),
+        WorkspaceFiles(
+            RootFolder(root),
+            has_sqlite=description.database == SQLITE,
+            database_url=settings.database_url,
+        ),
         description,
         folder,
-        show_progress=_in_steps(show_progress),
+        show_progress=in_steps(show_progress),
         is_cancelled=is_cancelled,
     )
     return NewBackup(
@@ -192,7 +196,7 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
         raise InvalidArgument("name", "it is the name of a file in the folder of backups")
     path = os.path.join(_choose_folder(context, folder), name)
     with open_archive(path) as reader:
-        show = _in_steps(lambda done, total: _show_bytes(context, done, total))
+        show = in_steps(lambda done, total: _show_bytes(context, done, total))
         try:
             content = reader.read_all(lambda _header, _chunks: show(reader.position, reader.size))
         except InvalidBackup as error:
@@ -202,7 +206,8 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
 
 
 def _show_bytes(context: Context, done: int, total: int) -> None:
-    context.parts.show_progress("Verifying, in MB", done // _MEGABYTE, total // _MEGABYTE)
+    unit, factor = choose_unit(total)
+    context.parts.show_progress(f"Verifying, in {unit}", done // factor, total // factor)
 
 
 def find_backup_folder(settings: Settings) -> str:
@@ -259,7 +264,7 @@ def _name_database(settings: Settings, root: str) -> str:
     return SQLITE if has_file else NO_DATABASE
 
 
-def _in_steps(show: Callable[[int, int], None]) -> Callable[[int, int], None]:
+def in_steps(show: Callable[[int, int], None]) -> Callable[[int, int], None]:
     """Let through only the calls at which another twentieth of the whole is done."""
     last_step = -1
 

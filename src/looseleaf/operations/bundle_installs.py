@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from looseleaf.agents.config import AgentConfig
 from looseleaf.agents.record import AgentRecord
+from looseleaf.bundles.comparison.artifacts import PROMPT
+from looseleaf.bundles.comparison.plan import APPROVAL, PlanEntry, count_buckets
 from looseleaf.bundles.installation.install import (
-    UpgradeOrder,
+    Outcome,
     install_agent,
     plan_install,
-    plan_upgrade,
     require_installable,
-    upgrade_agent,
 )
 from looseleaf.bundles.installation.new_agent import InstallOrder
-from looseleaf.bundles.installation.plan import APPROVAL, PlanEntry, count_buckets
+from looseleaf.bundles.installation.upgrade import UpgradeOrder, plan_upgrade, upgrade_agent
+from looseleaf.bundles.layout.workflow_definitions import build_definitions
+from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, user_exists
 from looseleaf.catalog.tools.names import check_tool_names
+from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
 from looseleaf.errors import AgentExists, AgentMissing, UserMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.agents import start_pages, update_generated_pages
-from looseleaf.operations.bundle_destination import destination_of
 from looseleaf.operations.bundles import read_bundle
-from looseleaf.values import value
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,20 +72,20 @@ def plan_bundle(
     """Show what installing a bundle would do, or upgrading the agent that has its slug.
 
     Arguments:
-        data: The bundle: the bytes of a zip archive in base64.
+        data: The bundle in base64: a zip archive, or one JSON document.
         slug: The agent to install or upgrade, by slug; without it, the bundle's own.
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
     """
     context.allow()
     destination, bundle = destination_of(context), read_bundle(data)
-    _require_installable(context, destination, bundle)
+    require_bundle_fits(context, destination, bundle)
     record = _find_agent(context, slug or bundle.manifest.agent.slug)
     if record is None:
-        entries = plan_install(bundle)
-        return _describe(bundle, slug, "install", entries, is_dry=True)
+        entries = plan_install(destination, bundle)
+        return _describe_plan(context, bundle, (slug, "install"), entries)
     entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
-    version = _installed_version(destination, record)
-    return _describe(bundle, record.slug, "upgrade", entries, version=version, is_dry=True)
+    plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
+    return changed(plan, installed_version=_installed_version(destination, record))
 
 
 @operation("looseleaf/install-bundle", permission="agents", categories=("agents",))
@@ -102,7 +104,7 @@ def install_bundle(
     Schedules arrive paused until they are approved.
 
     Arguments:
-        data: The bundle: the bytes of a zip archive in base64.
+        data: The bundle in base64: a zip archive, or one JSON document.
         slug: The slug of the new agent; without it, the bundle's own.
         on_conflict: What to do where there is an agent of that slug: error, skip or upgrade.
         owner: The id of the user whom the agent belongs to; without it, the user who acts.
@@ -112,28 +114,30 @@ def install_bundle(
     """
     context.allow()
     destination, bundle = destination_of(context), read_bundle(data)
-    _require_installable(context, destination, bundle)
+    require_bundle_fits(context, destination, bundle)
     name = slug or bundle.manifest.agent.slug
     record = _find_agent(context, name)
     if record is not None and on_conflict == "upgrade":
         return upgrade_bundle(context, data, agent=record.id, approve=approve, dry_run=dry_run)
     if record is not None and on_conflict == "skip":
-        return _describe(bundle, name, "skip", (), is_dry=dry_run)
+        return changed(_describe_plan(context, bundle, (name, "skip"), ()), dry_run=dry_run)
     if record is not None:
         raise AgentExists(name)
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
     if not user_exists(context, user):
         raise UserMissing(user)
-    entries = plan_install(bundle)
-    if not dry_run:
+    if dry_run:
+        entries = plan_install(destination, bundle)
+        return _describe_plan(context, bundle, (name, "install"), entries)
 
-        def start(record: AgentRecord) -> None:
-            start_pages(context, Shelf("user", record.owner))
-            start_pages(context, record.shelf, agent_name=record.name)
+    def start(record: AgentRecord) -> None:
+        start_pages(context, Shelf("user", record.owner))
+        start_pages(context, record.shelf, agent_name=record.name)
 
-        order = InstallOrder(name, user, start, frozenset(approve))
-        update_generated_pages(context, install_agent(destination, bundle, order))
-    return _describe(bundle, name, "install", entries, approve=approve, is_dry=dry_run)
+    order = InstallOrder(name, user, start, frozenset(approve))
+    outcome = install_agent(destination, bundle, order)
+    update_generated_pages(context, outcome.record)
+    return _describe_outcome(context, bundle, "install", outcome)
 
 
 @operation("looseleaf/upgrade-bundle", permission="agents", categories=("agents",))
@@ -152,7 +156,7 @@ def upgrade_bundle(
     Memory that the agent learned is never overwritten.
 
     Arguments:
-        data: The bundle: the bytes of a zip archive in base64.
+        data: The bundle in base64: a zip archive, or one JSON document.
         agent: The agent to upgrade, by id or slug; without it, the one that has the bundle's slug.
         approve: Keys of the plan that need approval and have it, such as memory:SOUL.md; all for
             every key.
@@ -165,31 +169,28 @@ def upgrade_bundle(
     bundle = read_bundle(data)
     record = record or agent_of(context, bundle.manifest.agent.slug)
     destination = destination_of(context)
-    _require_installable(context, destination, bundle)
+    require_bundle_fits(context, destination, bundle)
     version = _installed_version(destination, record)
     if dry_run:
         entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
-        return _describe(bundle, record.slug, "upgrade", entries, version=version, is_dry=True)
+        plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
+        return changed(plan, installed_version=version)
     order = UpgradeOrder(frozenset(approve), frozenset(merge), reconcile_runtime)
-    entries, applied_keys = upgrade_agent(destination, bundle, record, order)
+    outcome = upgrade_agent(destination, bundle, record, order)
     update_generated_pages(context, record)
-    return _describe(
-        bundle,
-        record.slug,
-        "upgrade",
-        entries,
-        version=version,
-        applied_keys=applied_keys,
-        approve=(*approve, *merge),
-    )
+    plan = _describe_outcome(context, bundle, "upgrade", outcome)
+    return changed(plan, installed_version=version)
 
 
-def _require_installable(context: Context, destination: Destination, bundle: Bundle) -> None:
+def require_bundle_fits(context: Context, destination: Destination, bundle: Bundle) -> None:
     """Raise where a part of the bundle could not be stored, or names a tool that is not here."""
     require_installable(destination, bundle)
     agent = bundle.manifest.agent
     policy = AgentConfig(agent.slug, agent.agent_config).tool_policy
-    check_tool_names(context.parts.operations(), policy)
+    operations = context.parts.operations()
+    check_tool_names(operations, policy)
+    for slug in bundle.pipelines:
+        check_workflow_names(operations, *build_definitions(bundle, slug, destination.rules()))
 
 
 def _find_agent(context: Context, slug: str) -> AgentRecord | None:
@@ -204,33 +205,32 @@ def _installed_version(destination: Destination, record: AgentRecord) -> str:
     return ledger.bundle_version if ledger is not None else ""
 
 
-def _describe(
-    bundle: Bundle,
-    agent: str,
-    act: str,
-    entries: tuple[PlanEntry, ...],
-    *,
-    version: str = "",
-    applied_keys: tuple[str, ...] | None = None,
-    approve: tuple[str, ...] = (),
-    is_dry: bool = False,
+def _describe_plan(
+    context: Context, bundle: Bundle, title: tuple[str, str], entries: tuple[PlanEntry, ...]
 ) -> BundlePlan:
-    waiting_keys = tuple(
-        entry.key
-        for entry in entries
-        if entry.bucket == APPROVAL and entry.key not in approve and "all" not in approve
-    )
-    if applied_keys is None:
-        applied_keys = tuple(entry.key for entry in entries if entry.key not in waiting_keys)
+    """Describe a plan of which nothing is done; the title is the agent and the act."""
+    agent, act = title
     return BundlePlan(
         agent or bundle.manifest.agent.slug,
         act,
         bundle.manifest.bundle_slug,
         bundle.manifest.bundle_version,
-        version,
-        is_dry,
-        count_buckets(entries),
-        entries,
-        () if is_dry else applied_keys,
-        waiting_keys,
+        "",
+        dry_run=True,
+        counts=count_buckets(entries),
+        entries=tuple(_hide_prompt(context, entry) for entry in entries),
+        applied=(),
+        waiting=tuple(entry.key for entry in entries if entry.bucket == APPROVAL),
     )
+
+
+def _describe_outcome(context: Context, bundle: Bundle, act: str, outcome: Outcome) -> BundlePlan:
+    plan = _describe_plan(context, bundle, (outcome.record.slug, act), outcome.entries)
+    return changed(plan, dry_run=False, applied=outcome.applied, waiting=outcome.waiting)
+
+
+def _hide_prompt(context: Context, entry: PlanEntry) -> PlanEntry:
+    """Leave the text of a prompt out for principals who may not read the prompts of this place."""
+    is_prompt = entry.key.startswith(f"{PROMPT}:")
+    is_hidden = is_prompt and not context.principal.can("manage_settings")
+    return changed(entry, diff="") if is_hidden else entry

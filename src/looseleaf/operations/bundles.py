@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from binascii import Error as Base64Error
+from base64 import b64encode
 
-from looseleaf.bundles.export import AgentSource, collect_bundle
+from looseleaf.bundles.export import AgentSource, collect_bundle, find_left_out
 from looseleaf.bundles.inspection import BundleFile, BundleReport, describe_files
 from looseleaf.bundles.inspection import inspect_bundle as inspect_parts
 from looseleaf.bundles.installation.installed_title import add_installed_parts, choose_title
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.layout.archive import pack_files, unpack_files
-from looseleaf.bundles.layout.bundle import format_bundle, parse_bundle
+from looseleaf.bundles.layout.bundle import format_bundle, parse_bundle, readable_files
+from looseleaf.bundles.layout.bundle_document import is_document, parse_document
 from looseleaf.bundles.layout.manifest import check_bundle_slug
 from looseleaf.bundles.profiles import find_profile
 from looseleaf.bundles.secret_scan import SecretFinding, scan_files
+from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import InvalidArgument, SecretsFound
+from looseleaf.errors import SecretsFound
 from looseleaf.memory.store import content_hash
 from looseleaf.values import changed, value
 
@@ -55,6 +58,7 @@ class BundleArchive:
     bundle_slug: str
     bundle_version: str
     files: tuple[BundleFile, ...]
+    left_out: tuple[str, ...]
     hash: str
     data: str
 
@@ -73,7 +77,7 @@ def preview_bundle(
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
         profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
-            also all other pages, the journal, USER.md and uploaded texts; fork leaves the settings
+            also all other pages, the journal, USER.md and uploaded files; fork leaves the settings
             of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
@@ -87,7 +91,7 @@ def preview_bundle(
         bundle.manifest.bundle_version,
         describe_files(files),
         sum(map(len, files.values())),
-        tuple(scan_files(sorted(files.items()))),
+        tuple(scan_files(sorted(readable_files(bundle).items()))),
         left_out,
         content_hash(pack_files(files)),
     )
@@ -108,15 +112,15 @@ def export_bundle(
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.
         profile: What leaves: share takes SOUL.md, the configuration, pipelines and flows; backup
-            also all other pages, the journal, USER.md and uploaded texts; fork leaves the settings
+            also all other pages, the journal, USER.md and uploaded files; fork leaves the settings
             of flows out.
         slug: The name of the bundle; without it, that of the bundle it came from, or the agent.
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
         allow_secrets: Whether files with lines that look like secrets may leave.
     """
-    bundle, _ = _collect(context, agent, profile, slug, version)
+    bundle, left_out = _collect(context, agent, profile, slug, version)
     files = format_bundle(bundle)
-    findings = scan_files(sorted(files.items()))
+    findings = scan_files(sorted(readable_files(bundle).items()))
     if findings and not allow_secrets:
         raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
     content = pack_files(files)
@@ -126,6 +130,7 @@ def export_bundle(
         bundle.manifest.bundle_slug,
         bundle.manifest.bundle_version,
         describe_files(files),
+        left_out,
         content_hash(content),
         b64encode(content).decode(),
     )
@@ -136,19 +141,18 @@ def inspect_bundle(context: Context, data: str) -> BundleReport:
     """Show what a bundle holds, and whether it could be installed here; nothing is changed.
 
     Arguments:
-        data: The bundle: the bytes of a zip archive in base64.
+        data: The bundle in base64: a zip archive, or one JSON document.
     """
     context.allow()
-    return inspect_parts(read_bundle(data), context.pages.registry, context.parts.step_types())
+    destination = destination_of(context)
+    return inspect_parts(read_bundle(data), destination.rules(), destination.prompts)
 
 
 def read_bundle(data: str) -> Bundle:
-    """Read a bundle from a zip archive in base64, or raise `InvalidArchive` or `InvalidBundle`."""
-    try:
-        content = b64decode(data, validate=True)
-    except (Base64Error, ValueError):
-        raise InvalidArgument("data", "it is not base64") from None
-    return parse_bundle(unpack_files(content))
+    """Read a bundle from base64: a zip archive, or one JSON document with its files."""
+    content = decode_data(data)
+    is_json = is_document(content)
+    return parse_bundle(parse_document(content) if is_json else unpack_files(content))
 
 
 def source_of(context: Context) -> AgentSource:
@@ -157,6 +161,7 @@ def source_of(context: Context) -> AgentSource:
         context.pages,
         context.parts.definitions() if context.parts.has_accounts() else None,
         lambda: context.parts.workflow_resources().uploads,
+        WorkspacePrompts(context),
     )
 
 
@@ -169,12 +174,18 @@ def _collect(
     ledger = Ledgers(context.settings.root).read(record.id)
     title = choose_title(record.slug, slug, version, ledger)
     check_bundle_slug(title.slug)
-    bundle = collect_bundle(source_of(context), record, profile, title)
+    source = source_of(context)
+    bundle = collect_bundle(source, record, profile, title)
+    left_out = list(find_left_out(source, record, profile))
     if ledger is not None:
         bundle = add_installed_parts(bundle, ledger)
     principal = context.principal
     is_own = principal.is_local or principal.user_id == record.owner
     if bundle.user_page is not None and not (is_own or principal.can("manage_options")):
         reason = "memory/USER.md: only its user, or a principal with manage_options, may export it"
-        return changed(bundle, user_page=None), (reason,)
-    return bundle, ()
+        bundle = changed(bundle, user_page=None)
+        left_out.append(reason)
+    if bundle.prompts and not principal.can("manage_settings"):
+        left_out.append("prompts: only a principal with manage_settings may export them")
+        bundle = changed(bundle, prompts={})
+    return bundle, tuple(left_out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.prompt_assembly import build_request, compose
 from looseleaf.catalog.resolution import agent_meant, agent_of
 from looseleaf.catalog.session_access import own_session
 from looseleaf.catalog.tools.model_tools import run_tool, tools_for
@@ -16,7 +17,6 @@ from looseleaf.errors import EmptyMessage, InvalidArgument, LooseleafError, Mode
 from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.models.model import Attachment, Message, Offer, Usage
-from looseleaf.operations.prompt_assembly import build_request, compose
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

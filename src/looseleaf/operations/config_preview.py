@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from looseleaf.agents.config import AgentConfig
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.prompt_assembly import assemble
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.tools.model_tools import tools_for
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.memory.scope import Where
-from looseleaf.operations.prompt_assembly import assemble
 from looseleaf.prompt.compare import compare_prompts
 from looseleaf.prompt.reports import Comparison
 from looseleaf.values import value

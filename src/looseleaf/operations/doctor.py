@@ -9,10 +9,11 @@ import sqlite3
 from looseleaf.agents.agent_list import readable_agents
 from looseleaf.agents.record import STATUSES
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.prompt_assembly import assemble, host_limit
 from looseleaf.catalog.tools.names import unknown_tool_names
+from looseleaf.catalog.workflows.workflow_tools import find_policy_faults, find_step_faults
 from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.memory.scope import Shelf, Where
-from looseleaf.operations.prompt_assembly import assemble, host_limit
 from looseleaf.prompt.host_limit import concerns_person, fit_to_host
 from looseleaf.stores.database.audit_anchor import HOME
 from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
@@ -29,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from looseleaf.access.accounts import Audit
+    from looseleaf.access.audit import Audit
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Scope
@@ -64,6 +65,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         "hidden text": check_hidden_text(pages, shelves_to_check(agents, user), every_page=verify),
         "hooks": _hooks(context),
         "accounts": _accounts(context, root, verify=verify),
+        "workflows": _workflows(context),
         "upkeep": _upkeep(context),
     }
     if verify:
@@ -112,6 +114,25 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
+
+
+def _workflows(context: Context) -> Iterator[Finding]:
+    """Check that pipelines and flows name only tools that there are."""
+    if not context.parts.has_accounts():
+        return
+    operations, definitions = context.parts.operations(), context.parts.definitions()
+    for pipeline in definitions.pipelines.list()[0]:
+        advice = f"Correct it: looseleaf pipelines update {pipeline.id} …"
+        faults = [*find_policy_faults(operations, pipeline.tool_policy)]
+        for step in pipeline.steps:
+            faults += find_step_faults(operations, step.id, step.settings)
+        for fault in faults:
+            yield Finding("workflows", "warning", f"pipeline {pipeline.slug}: {fault}", advice)
+    for flow in definitions.flows.list()[0]:
+        advice = f"Correct it: looseleaf flows update {flow.id} --set …"
+        for step_id, settings in flow.step_settings.items():
+            for fault in find_step_faults(operations, step_id, settings):
+                yield Finding("workflows", "warning", f"flow {flow.slug}: {fault}", advice)
 
 
 def _upkeep(context: Context) -> Iterator[Finding]:
@@ -216,8 +237,12 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
     """Read every page and every kept version, and compare each with its hash."""
     scopes: list[Scope] = []
     faults: list[tuple[str, str]] = []
-    for shelf in _shelves(context, root):
-        present = {entry.filename for entry in context.pages.list(shelf)}
+    shelves = list(_shelves(context, root))
+    # Deleted agents can be restored, so their histories count as much as any.
+    unlisted_shelves = [shelf for shelf in context.history.shelves() if shelf not in shelves]
+    for shelf in (*shelves, *unlisted_shelves):
+        entries = context.pages.list(shelf) if shelf in shelves else ()
+        present = {entry.filename for entry in entries}
         with_history = set(context.history.pages(shelf))
         scopes += [shelf.page(name) for name in sorted(present | with_history)]
         names = context.history.missing(shelf)

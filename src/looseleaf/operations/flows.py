@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.workflow_access import (
+from looseleaf.catalog.workflows.workflow_access import (
     agent_ids,
     agent_slug,
     find_flow,
     find_pipeline,
     require_version,
 )
+from looseleaf.catalog.workflows.workflow_tools import check_flow_names
 from looseleaf.errors import FlowMissing, PipelineMissing
 from looseleaf.values import changed, value
 from looseleaf.workflows import documents
@@ -85,7 +86,7 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
     step_settings: Mapping[str, Any] | None = None,
     prompt_queue: tuple[str, ...] = (),
     queue_mode: Literal["static", "drain", "loop"] = "static",
-    schedule: ScheduleFields = ScheduleFields(),  # noqa: B008 - a frozen value
+    schedule: ScheduleFields | str = "",
     run_artifacts: Mapping[str, Any] | None = None,
 ) -> FlowDocument:
     """Create a flow of a pipeline.
@@ -101,7 +102,8 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
         prompt_queue: Prompts for the AI step, each for one run.
         queue_mode: The use of the queue: static gives the first prompt to every run, drain takes
             prompts away, loop puts them at the end again.
-        schedule: When the flow runs; without it, only when someone runs it.
+        schedule: When the flow runs: its fields, or a short text such as daily, 6h, 0 6 * * *, or a
+            UTC time for once; without it, only when someone runs it.
         run_artifacts: The egress policy of the artifacts of its runs, by kind, such as
             {"daily_memory": {"egress": ["bundle-file"]}}.
     """
@@ -120,7 +122,9 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
         documents.read_schedule(schedule),
         run_artifacts or {},
     )
-    return describe(context, context.parts.definitions().flows.add(check_rules(context, flow)))
+    checked_flow = check_rules(context, flow)
+    check_flow_names(context.parts.operations(), checked_flow)
+    return describe(context, context.parts.definitions().flows.add(checked_flow))
 
 
 @operation(
@@ -140,7 +144,7 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
     step_settings: Mapping[str, Any] | None = None,
     prompt_queue: tuple[str, ...] | None = None,
     queue_mode: Literal["static", "drain", "loop"] | None = None,
-    schedule: ScheduleFields | None = None,
+    schedule: ScheduleFields | str | None = None,
     run_artifacts: Mapping[str, Any] | None = None,
     if_match: str | None = None,
 ) -> FlowDocument:
@@ -154,7 +158,8 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         step_settings: The whole new settings of steps in this flow, by the id of the step.
         prompt_queue: The whole new queue of prompts.
         queue_mode: The new use of the queue: static, drain or loop.
-        schedule: The whole new schedule; {"interval": "manual"} takes it away.
+        schedule: The whole new schedule, as its fields or as a short text such as daily or
+            0 6 * * *; manual takes it away.
         run_artifacts: The new egress policy; {} takes it away.
         if_match: The hash of the version that is replaced; without it, any version.
     """
@@ -178,7 +183,10 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         if prompt_queue is not None:
             queue = current.prompt_queue
             new["prompt_queue"] = documents.queue_prompts(prompt_queue, context.clock(), queue)
-        return check_rules(context, changed(current, **new))
+        new_flow = check_rules(context, changed(current, **new))
+        if step_settings is not None:
+            check_flow_names(context.parts.operations(), new_flow)
+        return new_flow
 
     return describe(context, edit_flow(context, flow, edit))
 

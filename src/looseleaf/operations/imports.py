@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
+from unicodedata import normalize
 
-from looseleaf.bundles.importers.decision import LEFT_OUT, Decision, decide
+from looseleaf.bundles.importers.decision import LEFT_OUT, Decision
 from looseleaf.bundles.importers.known_systems import IMPORTERS, detect_systems
-from looseleaf.bundles.importers.ledger import Ledger
-from looseleaf.bundles.importers.page_import import PageImport
+from looseleaf.bundles.importers.ledger import Ledger, NoRecords
+from looseleaf.bundles.importers.page_import import PageImport, PageNames
 from looseleaf.bundles.importers.report import ImportReport, build_report, report_page
 from looseleaf.bundles.importers.selection import Selection, select_pages
 from looseleaf.bundles.importers.source_folder import SourceFolder
+from looseleaf.catalog.bundles.import_sources import list_folders, open_tree, read_source
+from looseleaf.catalog.bundles.import_targets import ImportTargets
+from looseleaf.catalog.bundles.workflow_imports import import_workflows
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidName
 from looseleaf.memory.provenance import FROM_IMPORT, IMPORT
 from looseleaf.memory.scope import check_filename
-from looseleaf.operations.import_sources import list_folders, open_folder, read_source
-from looseleaf.operations.import_targets import ImportTargets
+from looseleaf.operations.agents import create_agent, starter_text
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.bundles.importers.contract import SourcePage
-    from looseleaf.bundles.importers.report import PageReport
+    from looseleaf.bundles.importers.report import PageReport, WorkflowReport
     from looseleaf.catalog.context import Context
     from looseleaf.memory.store import Change
 
@@ -88,11 +92,13 @@ class ImportSources:
         systems: The systems that memory can be imported from.
         folders: The folders of the setting `import_folders`.
         sources: The folders among them and directly in them that hold memory of a known system.
+        sites: The addresses of the setting `wordpress_sites`.
     """
 
     systems: tuple[KnownSystem, ...]
     folders: tuple[str, ...]
     sources: tuple[SourceInfo, ...]
+    sites: tuple[str, ...] = ()
 
 
 @value
@@ -100,6 +106,7 @@ class _Request:
     """The arguments of an import."""
 
     path: str
+    data: str
     kind: str
     agent: str | int | None
     user: int | None
@@ -110,25 +117,29 @@ class _Request:
     "looseleaf/list-import-sources", permission="operate", categories=("import",), read_only=True
 )
 def list_sources(context: Context) -> ImportSources:
-    """List the systems that memory can be imported from, and the folders that hold some."""
+    """List the systems that memory can be imported from, and folders and sites that hold some."""
     context.allow()
     sources = []
     for path in list_folders(context)[:_MOST_FOLDERS]:
         for importer, sign in islice(detect_systems(SourceFolder(path)), 1):
             sources.append(SourceInfo(path, importer.kind, importer.title, sign))
     systems = [KnownSystem(entry.kind, entry.title, entry.example) for entry in IMPORTERS]
-    return ImportSources(tuple(systems), context.settings.import_folders, tuple(sources))
+    sites = [site.url.rstrip("/") for site in context.settings.wordpress_sites]
+    folders = context.settings.import_folders
+    return ImportSources(tuple(systems), folders, tuple(sources), tuple(sites))
 
 
 @operation("looseleaf/detect-import", permission="operate", categories=("import",), read_only=True)
-def detect(context: Context, path: str) -> list[DetectedSystem]:
-    """Say which systems' memory a folder of this machine holds, and by which files that shows.
+def detect(context: Context, path: str, *, data: str = "") -> list[DetectedSystem]:
+    """Say which systems' memory a folder or an upload holds, and by which files that shows.
 
     Arguments:
-        path: The path of the folder or file, on the machine of the workspace.
+        path: The path of the folder, file or zip archive, on the machine of the workspace; with
+            data, the name of the uploaded file.
+        data: The bytes of an uploaded zip archive or file, in base64.
     """
     context.allow()
-    folder = open_folder(context, path)
+    folder = SourceFolder(open_tree(context, path, data=data))
     return [
         DetectedSystem(importer.kind, importer.title, sign)
         for importer, sign in detect_systems(folder)
@@ -140,6 +151,7 @@ def preview(
     context: Context,
     path: str,
     *,
+    data: str = "",
     kind: str = "",
     agent: str | int | None = None,
     user: int | None = None,
@@ -149,7 +161,9 @@ def preview(
     """Show what an import would do, page by page, and write nothing.
 
     Arguments:
-        path: The path of the folder or file, on the machine of the workspace.
+        path: The path of the folder, file or zip archive, on the machine of the workspace; with
+            data, the name of the uploaded file.
+        data: The bytes of an uploaded zip archive or file, in base64.
         kind: The system that the source belongs to; without it, the layout of the source decides.
         agent: The agent that gets the pages, by id or slug; without it, the agent of the same name
             as in the source, or the default agent.
@@ -159,7 +173,7 @@ def preview(
     """
     context.allow()
     selection = Selection(source_agent, source_user, agent is not None)
-    return _import(context, _Request(path, kind, agent, user, selection), is_preview=True)
+    return _import(context, _Request(path, data, kind, agent, user, selection), is_preview=True)
 
 
 @operation("looseleaf/run-import", permission="operate", categories=("import",), idempotent=True)
@@ -167,6 +181,7 @@ def run(
     context: Context,
     path: str,
     *,
+    data: str = "",
     kind: str = "",
     agent: str | int | None = None,
     user: int | None = None,
@@ -178,7 +193,9 @@ def run(
     Pages that were changed here are merged and lose no line; the source is never changed.
 
     Arguments:
-        path: The path of the folder or file, on the machine of the workspace.
+        path: The path of the folder, file or zip archive, on the machine of the workspace; with
+            data, the name of the uploaded file.
+        data: The bytes of an uploaded zip archive or file, in base64.
         kind: The system that the source belongs to; without it, the layout of the source decides.
         agent: The agent that gets the pages, by id or slug; without it, the agent of the same name
             as in the source, created if it is missing, or the default agent.
@@ -188,24 +205,36 @@ def run(
     """
     context.allow()
     selection = Selection(source_agent, source_user, agent is not None)
-    return _import(context, _Request(path, kind, agent, user, selection), is_preview=False)
+    return _import(context, _Request(path, data, kind, agent, user, selection), is_preview=False)
 
 
 def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportReport:
-    source = read_source(context, request.path, request.kind)
+    source = read_source(context, request.path, request.kind, request.data)
     reading = select_pages(source.reading, request.selection)
-    targets = ImportTargets(context, request.agent, request.user, is_preview=is_preview)
+    targets = ImportTargets(
+        context,
+        request.agent,
+        request.user,
+        None if is_preview else partial(create_agent, context),
+    )
     records = RecordFolder(context.settings.root, "imports")
+    workflows: list[WorkflowReport] = []
     with nullcontext() if is_preview else records.lock():
-        ledger = Ledger(records, source.kind, source.location)
+        ledger_records = NoRecords() if source.is_upload else records
+        ledger = Ledger(ledger_records, source.kind, source.location)
         page_import = _page_import(context, source.title, ledger)
         reports = []
+        next_save = _SAVE_INTERVAL
         try:
             for number, page in enumerate(reading.pages, 1):
                 context.parts.show_progress("Importing", number, len(reading.pages))
                 reports.append(_import_page(targets, page_import, page, is_preview=is_preview))
-                if number % _SAVE_INTERVAL == 0 and not is_preview:
+                if number >= next_save and not is_preview:
                     ledger.save()
+                    next_save += max(_SAVE_INTERVAL, number // 4)  # it is longer every time
+            workflows += import_workflows(
+                context, reading, targets, (records, ledger), is_preview=is_preview
+            )
         finally:
             if not is_preview:
                 ledger.save()
@@ -215,6 +244,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
         reading.left_out,
         is_preview=is_preview,
         new_agents=targets.new_agents,
+        workflows=workflows,
     )
 
 
@@ -225,19 +255,24 @@ def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
         provenance = changed(page_change.provenance, actor_kind=IMPORT)
         return changed(page_change, provenance=provenance)
 
-    return PageImport(context.pages, context.history, ledger, change)
+    def start_page(filename: str, agent: str) -> str | None:
+        return starter_text(context, "agent", filename, agent)
+
+    names = PageNames(context.pages)
+    return PageImport(context.pages, context.history, ledger, names, start_page, change)
 
 
 def _import_page(
     targets: ImportTargets, page_import: PageImport, page: SourcePage, *, is_preview: bool
 ) -> PageReport:
+    page = changed(page, filename=normalize("NFC", page.filename))  # a Mac may write it as NFD
     try:
         check_filename(page.filename)
     except InvalidName as error:
         return report_page(page, "", Decision(LEFT_OUT, str(error), ""))
     shelf = targets.shelf(page)
     if shelf is None:  # of an agent that a run would create
-        decision = decide(None, page.text, None)
+        decision = page_import.preview_new(page.agent, page)
     else:
         scope = shelf.page(page.filename)
         decision = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.errors import BundleMissing
-from looseleaf.operations.bundle_destination import destination_of
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -80,9 +80,10 @@ def _describe_installed(
             artifact = current.get(key)
             actual = artifact.hash if artifact is not None else ""
             status = "clean" if actual == installed.hash else "modified" if actual else "missing"
-            if status == "modified" and key in ledger.pending:
+            if status != "clean" and key in ledger.pending:
                 status = "waiting"
             states.append(ArtifactState(key, installed.path, status, installed.hash, actual))
+    pending_upgrade = destination.pending.read(record.id)
     return InstalledBundle(
         record.slug,
         ledger.bundle_slug,
@@ -91,6 +92,6 @@ def _describe_installed(
         ledger.source_revision,
         ledger.installed_at,
         ledger.updated_at,
-        ledger.pending,
+        tuple(pending_upgrade.artifacts) if pending_upgrade is not None else (),
         tuple(states),
     )

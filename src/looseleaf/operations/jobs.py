@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflow_access import (
-    agent_ids,
-    find_flow,
-    find_job,
-    find_pipeline,
-    parent_job,
-)
-from looseleaf.errors import InvalidArgument, PipelineMissing, Refused
-from looseleaf.operations.job_documents import (
+from looseleaf.catalog.workflows.job_documents import (
     JobInfo,
     JobList,
     PacketFields,
@@ -20,6 +12,15 @@ from looseleaf.operations.job_documents import (
     describe_job,
     describe_packet,
 )
+from looseleaf.catalog.workflows.workflow_access import (
+    agent_ids,
+    find_flow,
+    find_job,
+    find_pipeline,
+    parent_job,
+)
+from looseleaf.catalog.workflows.workflow_tools import check_step_names
+from looseleaf.errors import InvalidArgument, PipelineMissing, Refused
 from looseleaf.times import parse_time
 from looseleaf.upkeep.retention.removal import delete_jobs
 from looseleaf.values import changed, value
@@ -65,6 +66,8 @@ def execute(
 ) -> JobInfo:
     """Start a job: one run of a flow, or of steps that belong to no pipeline.
 
+    The job runs for the user who starts it, with the rights of that user on the agent.
+
     Arguments:
         flow: The flow to run, by id, slug, or pipeline/slug.
         steps: Without a flow, the steps to run in order; a step without an id gets one.
@@ -84,6 +87,7 @@ def execute(
     job = changed(
         job,
         label=label or job.label,
+        user_id=context.principal.user_id or job.user_id,
         parent_id=_find_parent(context),
         not_before=_read_time(timestamp),
         idempotency_key=f"request:{context.principal.user_id}:{request}" if request else "",
@@ -250,6 +254,7 @@ def _plan_steps(
 ) -> NewJob:
     steps = number_steps(documents.read_steps(step_fields))
     check_steps(steps, context.parts.step_types())
+    check_step_names(context.parts.operations(), steps)
     record = agent_of(context, agent)
     job = plan_direct_job(
         steps[0].title, steps, agent_id=record.id, user_id=record.owner, packets=packets

@@ -224,12 +224,9 @@ def upload_page(
         allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
             "[rest unchanged]", which is refused otherwise.
     """
-    from base64 import b64decode
+    from looseleaf.catalog.encoded_data import decode_data
 
-    try:
-        content = b64decode(data, validate=True)
-    except ValueError as error:
-        raise Invalid(f"The data of {file} is not base64 ({error}).") from error
+    content = decode_data(data)
     return write_page(
         context, file, content, where=where, if_match=if_match, allow_shrink=allow_shrink
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflow_access import find_pipeline
+from looseleaf.catalog.workflows.workflow_access import find_pipeline
+from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
 from looseleaf.operations.pipelines import describe
 from looseleaf.values import changed
 from looseleaf.workflows import documents
@@ -78,6 +79,7 @@ def import_pipeline(
         check_flow(_read_flow(context, fields, valid_pipeline), valid_pipeline, registry, types)
         for fields in file.flows
     ]
+    check_workflow_names(context.parts.operations(), valid_pipeline, flows)
     pipelines = context.parts.definitions().pipelines
     slugs = {
         namesake.slug

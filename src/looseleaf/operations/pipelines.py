@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.workflow_access import (
+from looseleaf.catalog.workflows.workflow_access import (
     agent_ids,
     agent_slug,
     find_pipeline,
     require_version,
+)
+from looseleaf.catalog.workflows.workflow_tools import (
+    check_policy_names,
+    check_step_names,
+    check_workflow_names,
 )
 from looseleaf.errors import PipelineMissing
 from looseleaf.values import changed, value
@@ -108,6 +113,7 @@ def create_pipeline(
         tool_policy or {},
         number_steps(documents.read_steps(steps)),
     )
+    check_workflow_names(context.parts.operations(), pipeline, ())
     return add(context, pipeline)
 
 
@@ -154,10 +160,13 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         if new is not None
     }
 
+    check_policy_names(context.parts.operations(), tool_policy or {})
+
     def edit(current: Pipeline) -> Pipeline:
         require_version(context, f"pipeline {current.slug}", current.version, if_match)
         new = dict(fields)
         if steps is not None:
+            check_step_names(context.parts.operations(), documents.read_steps(steps))
             new["steps"] = number_steps(documents.read_steps(steps), current.steps)
         return check_rules(context, changed(current, **new))
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from looseleaf.agents.budget import Budget
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of
-from looseleaf.memory.scope import HERE, Where
-from looseleaf.operations.prompt_assembly import (
+from looseleaf.catalog.prompt_assembly import (
     assemble,
     compose,
     configured_budget,
     fit_to,
     host_limit,
 )
-from looseleaf.operations.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.workflows.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
+from looseleaf.memory.scope import HERE, Where
 from looseleaf.prompt.documents import (
     AnthropicPrompt,
     HookDocument,

@@ -5,16 +5,21 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
 from looseleaf.errors import Invalid
+from looseleaf.files.folders import fold
 from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import HERE, Where
-from looseleaf.memory.search.results import Hit, Results
+from looseleaf.memory.search.results import RankedPages, Results
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranked import PageFinder
+    from looseleaf.memory.search.ranking import Filter
     from looseleaf.memory.store import Store
+
+_MOST_UNSEEN = 50  # names that a result lists
 
 
 @operation(
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     categories=("memory", "search"),
     read_only=True,
 )
-def search(
+def search(  # noqa: PLR0913 - one for each way to choose
     context: Context,
     query: str,
     *,
@@ -33,6 +38,7 @@ def search(
     limit: int = 50,
     where: Where = HERE,
     as_of: str = "",
+    copies: bool = False,
 ) -> Results:
     """Find a text in one page or in all pages of an agent (its journal too), line by line.
 
@@ -48,22 +54,43 @@ def search(
             they are now.
         layer: The layer whose pages are searched: shared, agent, user or network; without it, the
             agent's.
+        copies: Whether generated copies of other pages, such as AGENTS.md, are searched, too; the
+            page that `file` names is searched in any case.
     """
     from looseleaf.memory.search.substring import Query
     from looseleaf.memory.search.substring import search as search_pages
 
     shelf = scope_of(context, file, where).shelf if file else _shelf(context, where)
-    question = Query(query, filename=file, section=section, context=lines, limit=limit)
-    store, index = _source(context, shelf, as_of)
-    return search_pages(store, shelf, question, index=index)
+    question = Query(
+        query,
+        filename=file,
+        section=section,
+        context=lines,
+        limit=limit,
+        keep=_filter_copies(context, copies=copies),
+    )
+    store, index = _source(context, shelf, as_of, is_one_page=bool(file))
+    results = search_pages(store, shelf, question, index=index)
+    names = _list_unseen(store)
+    if not names:
+        return results
+    notice = f"{results.notice} {_describe_unseen(len(names))}".strip()
+    unseen = tuple(names[:_MOST_UNSEEN])
+    return changed(results, notice=notice, unseen=unseen, unseen_total=len(names))
 
 
 @operation(
     "looseleaf/find-pages", permission="read", categories=("memory", "search"), read_only=True
 )
 def find(
-    context: Context, words: str, *, limit: int = 10, where: Where = HERE, as_of: str = ""
-) -> list[Hit]:
+    context: Context,
+    words: str,
+    *,
+    limit: int = 10,
+    where: Where = HERE,
+    as_of: str = "",
+    copies: bool = False,
+) -> RankedPages:
     """Find the pages of an agent that are about some words, best first.
 
     Arguments:
@@ -73,19 +100,43 @@ def find(
             it, as they are now.
         layer: The layer whose pages are looked through: shared, agent, user or network; without
             it, the agent's.
+        copies: Whether generated copies of other pages, such as AGENTS.md, are among them, too.
     """
     from looseleaf.memory.search.ranked import rank_pages
 
     shelf = _shelf(context, where)
     store, index = _source(context, shelf, as_of)
-    return rank_pages(store, shelf, words, index=index, limit=limit)
+    keep = _filter_copies(context, copies=copies)
+    hits = rank_pages(store, shelf, words, index=index, limit=limit, keep=keep)
+    names = _list_unseen(store)
+    return RankedPages(tuple(hits), tuple(names[:_MOST_UNSEEN]), len(names))
+
+
+def _filter_copies(context: Context, *, copies: bool) -> Filter | None:
+    """Give the filter that leaves generated copies out; None where there are none, or all count."""
+    files = () if copies else context.pages.registry.files()
+    names = {fold(file.filename) for file in files if file.is_copy}
+    return (lambda filename: fold(filename) not in names) if names else None
 
 
 def _shelf(context: Context, where: Where) -> Shelf:
     return shelf_of(context, where, layer_of(where, "agent"))
 
 
-def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, PageFinder | None]:
+def _list_unseen(store: Store) -> list[str]:
+    from looseleaf.memory.search.visible_pages import VisiblePages
+
+    return sorted(store.unseen_names) if isinstance(store, VisiblePages) else []
+
+
+def _describe_unseen(count: int) -> str:
+    pages = "1 page was" if count == 1 else f"{count} pages were"
+    return f"{pages} not searched: versions of that time are no longer kept."
+
+
+def _source(
+    context: Context, shelf: Shelf, as_of: str, *, is_one_page: bool = False
+) -> tuple[Store, PageFinder | None]:
     store = context.pages.store_for(shelf)
     if not as_of:
         return store, context.index()
@@ -97,4 +148,8 @@ def _source(context: Context, shelf: Shelf, as_of: str) -> tuple[Store, PageFind
     index = context.index()
     past_index = index.at(shelf, moment) if index is not None else None
     read_known = past_index.read if past_index is not None else None
-    return PastPages(store, context.history, moment, read_known), past_index
+    from looseleaf.memory.search.visible_pages import VisiblePages
+
+    # Without the one page that is asked for there is no answer, and its error says why.
+    past_pages = PastPages if is_one_page else VisiblePages
+    return past_pages(store, context.history, moment, read_known), past_index

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.dispatch import refuse_assembled_text
+from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.session_access import own_session
-from looseleaf.catalog.tools.model_tools import for_agent
+from looseleaf.catalog.tools.model_rights import for_agent
 from looseleaf.chat.journal import entry_for, mark, title_for
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, first_words
 from looseleaf.errors import Invalid, LooseleafError, SessionBusy
@@ -14,7 +15,6 @@ from looseleaf.memory.scope import Where
 from looseleaf.memory.store import Missing
 from looseleaf.operations.chat import model_of, speaking_in
 from looseleaf.operations.daily import journal, write_day
-from looseleaf.operations.prompt_assembly import build_request
 from looseleaf.operations.sessions import SessionInfo, info
 from looseleaf.values import changed, value
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
-from binascii import Error as Base64Error
-
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.workflow_access import find_flow, find_pipeline
+from looseleaf.catalog.encoded_data import decode_data
+from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
 from looseleaf.errors import FlowMissing, InvalidArgument
 from looseleaf.times import format_time
 from looseleaf.values import value
@@ -80,10 +78,7 @@ def upload_workflow_file(
         flow: The flow that gets the file, by id, slug, or pipeline/slug.
         pipeline: The pipeline that gets it as a context file, by id, slug, or agent/slug.
     """
-    try:
-        content = b64decode(data, validate=True)
-    except (Base64Error, ValueError):
-        raise InvalidArgument("data", "it is not base64") from None
+    content = decode_data(data)
     return receive_file(
         context, find_folder(context, flow_step_id, flow, pipeline), file, (content,)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.workflow_access import find_flow, find_pipeline, require_version
+from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline, require_version
 from looseleaf.files.folders import fold
 from looseleaf.operations import flows, pipelines
 from looseleaf.values import changed, value

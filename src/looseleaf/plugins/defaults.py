@@ -71,7 +71,7 @@ class Defaults:
     @hookimpl(tryfirst=True)
     def register_system_tasks(self, tasks: SystemTasks) -> None:
         """Register the tasks that keep memory lean, and those that back it up."""
-        from looseleaf.operations.backup_task import BACKUP, GIT_COMMIT
+        from looseleaf.job_runtime.backup_task import BACKUP, GIT_COMMIT
         from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
         from looseleaf.upkeep.history_packing import HISTORY_PACKING
         from looseleaf.upkeep.retention.tasks import build_tasks

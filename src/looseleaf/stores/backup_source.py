@@ -15,13 +15,14 @@ from looseleaf.errors import WorkspaceUnavailable
 from looseleaf.files.file_copies import FileGroup
 from looseleaf.files.folders import OsErrorContext, open_folder
 from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
-from looseleaf.stores.database.sqlite_copy import copy_database
+from looseleaf.stores.database.copies.sqlite_copy import copy_database
 from looseleaf.stores.disk.agents.record_files import HINTS
 from looseleaf.stores.disk.agents.register import REGISTER
 from looseleaf.stores.disk.copies import agent_places
 from looseleaf.stores.disk.copies.folder_copies import FolderCopies, list_folder
 from looseleaf.stores.disk.copies.shelf_copies import ShelfCopies
 from looseleaf.stores.disk.history_names import HISTORY
+from looseleaf.stores.restore_target import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +47,11 @@ _PIPELINE = "pipeline-"
 class WorkspaceFiles:
     """The files of one workspace on a disk, for a backup."""
 
-    def __init__(self, root_folder: RootFolder, *, has_sqlite: bool) -> None:
+    def __init__(
+        self, root_folder: RootFolder, *, has_sqlite: bool, database_url: str = ""
+    ) -> None:
         self._root_folder, self._has_sqlite = root_folder, has_sqlite
+        self._database_url = database_url
         self.left_out: list[str] = []
         self._done, self._total = 0, 1
         self._root = -1
@@ -60,7 +64,9 @@ class WorkspaceFiles:
                 home = open_folder(self._root, (HOME,))
                 try:
                     yield from self._files_of_root(home)
-                    if self._has_sqlite:
+                    if self._database_url:
+                        yield from self._tables(scratch)
+                    elif self._has_sqlite:
                         yield from self._databases(home, scratch)
                     yield from self._shelves()
                     yield from self._rest_of_home(home)
@@ -91,6 +97,17 @@ class WorkspaceFiles:
                 if fault:
                     self.left_out.append(f"{HOME}/{name}: it is copied, and damaged: {fault}")
                 yield self._copies().group_of(folder, name, f"{HOME}/{name}".encode())
+        finally:
+            os.close(folder)
+
+    def _tables(self, scratch: str) -> Iterator[FileGroup]:
+        """Give the tables of a PostgreSQL database, all as of one moment."""
+        from looseleaf.stores.database.copies.database_dump import dump_database
+
+        folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for name in dump_database(self._database_url, self._root_folder.path, folder):
+                yield self._copies().group_of(folder, name, f"{TABLES}/{name}".encode())
         finally:
             os.close(folder)
 

@@ -10,6 +10,7 @@ import sys
 
 from looseleaf.errors import LooseleafError
 from looseleaf.files import atomic
+from looseleaf.files.file_size import format_size
 from looseleaf.files.mounts import file_system_of
 from looseleaf.upkeep.finding import Finding
 
@@ -35,7 +36,7 @@ def file_system(root: str) -> Iterator[Finding]:
     room = free.f_bavail * free.f_frsize
     if room < _LOW_SPACE:
         advice = "Make room: writes are refused when none is left."
-        yield Finding("file system", "warning", f"{room // 1_000_000} MB are left", advice)
+        yield Finding("file system", "warning", f"{format_size(room)} are left", advice)
     yield from _try_writes(root, kind)
 
 

@@ -16,13 +16,14 @@ from looseleaf.errors import LooseleafError
 from looseleaf.memory.scope import PAGE_SUFFIXES
 from looseleaf.web import api_page, health, login, metrics, webhooks
 from looseleaf.web.admin.site import AdminSite
-from looseleaf.web.bundle_archives import BUNDLE_HANDLERS
+from looseleaf.web.archives import ARCHIVE_HANDLERS
 from looseleaf.web.health import RecentFaults, TaskAttention
 from looseleaf.web.http import responses
 from looseleaf.web.http.authentication import Authenticator
 from looseleaf.web.http.body_budget import BodyBudget
 from looseleaf.web.http.buffered_body import BufferedBody
 from looseleaf.web.http.guard import Guard
+from looseleaf.web.http.open_streams import OpenStreams
 from looseleaf.web.http.recent_requests import RecentRequests
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.request_id import activity_of
@@ -112,17 +113,24 @@ HANDLERS: dict[str, dict[str, Handler]] = {
 OWN_HANDLERS: dict[str, Handler] = {
     **CHAT_HANDLERS,
     **JOB_HANDLERS,
-    **BUNDLE_HANDLERS,
+    **ARCHIVE_HANDLERS,
     UPLOAD: upload_file,
 }
 
 
-def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
-    """Build the web application of a workspace; stateless for several worker processes."""
+def application(
+    workspace: Workspace, *, stateless: bool = False, on_load: Callable[[], None] = lambda: None
+) -> ASGIApp:
+    """Build the web application of a workspace; stateless for several worker processes.
+
+    `on_load` is called once all parts are loaded, some of which load behind the first answers.
+    """
     request_metrics, faults, authenticator = Metrics(), RecentFaults(), Authenticator(workspace)
     recent = RecentRequests()
     workers, budget, admin = Workers(), BodyBudget(), AdminSite(workspace, recent)
-    memory = McpMount(lambda: mcp_server(workspace, authenticator, workers, stateless=stateless))
+    memory = McpMount(
+        lambda: mcp_server(workspace, authenticator, workers, stateless=stateless), on_load
+    )
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -155,6 +163,7 @@ def application(workspace: Workspace, *, stateless: bool = False) -> ASGIApp:
     app.state.metrics, app.state.recent_faults = request_metrics, faults
     app.state.task_attention = TaskAttention()
     app.state.workers, app.state.body_budget = workers, budget
+    app.state.open_streams = OpenStreams()
     return Guard(
         FastPageReads(app, authenticator),
         hosts=workspace.settings.allowed_hosts,

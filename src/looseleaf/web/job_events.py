@@ -1,4 +1,4 @@
-"""The progress of a job as server-sent events; without that wish, the job as it is now."""
+"""A job, or a list of jobs, as server-sent events; without that wish, as it is now."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from starlette.responses import StreamingResponse
 
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.errors import LooseleafError, Unauthenticated, Unavailable
+from looseleaf.values import value
+from looseleaf.web.http.connection import STOPPING
+from looseleaf.web.http.open_streams import streams_of
 from looseleaf.web.http.responses import encode_json, of_error
-from looseleaf.web.rest.arguments import from_query
+from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, invoke, respond
 from looseleaf.web.rest.endpoints import ENDPOINTS
 from looseleaf.workflows.job import FINAL
@@ -25,57 +28,87 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
 
-SHOW_JOB = "datamachine/get-job"
+SHOW_JOB, LIST_JOBS = "datamachine/get-job", "datamachine/get-jobs"
 EVENTS = "text/event-stream"
 MOST_SECONDS = 3_600.0  # then the reader connects again
-_LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
 _ALIVE = b": still there\n\n"
-_ENDPOINT = next(endpoint for endpoint in ENDPOINTS if endpoint.operation == SHOW_JOB)
+_ENDPOINTS = {endpoint.operation: endpoint for endpoint in ENDPOINTS}
+
+
+@value
+class Subject:
+    """What a stream is about: an operation, the name of its event, and the time between looks."""
+
+    operation: str
+    event: bytes
+    look_seconds: float
+
+
+JOB = Subject(SHOW_JOB, b"job", 0.5)
+JOBS = Subject(LIST_JOBS, b"jobs", 1.0)
 
 
 async def show_job(request: Request) -> Response:
     """Answer with a job, or with an event for each of its changes until it ends."""
+    return await _answer(request, JOB)
+
+
+async def list_jobs(request: Request) -> Response:
+    """Answer with a list of jobs, or with an event for each change of the list."""
+    return await _answer(request, JOBS)
+
+
+JOB_HANDLERS = {SHOW_JOB: show_job, LIST_JOBS: list_jobs}
+
+
+async def _answer(request: Request, subject: Subject) -> Response:
     if EVENTS not in request.headers.get("accept", ""):
-        return await respond(request, _ENDPOINT)
+        return await respond(request, _ENDPOINTS[subject.operation])
     context = authenticator_of(request).context(request)
-    job = await _read_job(request, context)  # an error is answered before the stream begins
-    return StreamingResponse(
-        _stream(request, context, job), media_type=EVENTS, headers={"cache-control": "no-store"}
+    document = await _read(request, context, subject)  # an error comes before the stream begins
+    streams_of(request).take(context.principal.credential)
+    stream = _stream(request, context, subject, document)
+    return StreamingResponse(stream, media_type=EVENTS, headers={"cache-control": "no-store"})
+
+
+async def _read(request: Request, context: Context, subject: Subject) -> dict[str, Any]:
+    operation = find_operation(context, subject.operation)
+    arguments = combine(
+        from_query(operation, list(request.path_params.items())),
+        from_query(operation, request.query_params.multi_items()),
     )
+    document: dict[str, Any] = await invoke(request, context, operation, arguments)
+    return document
 
 
-JOB_HANDLERS = {SHOW_JOB: show_job}
-
-
-async def _read_job(request: Request, context: Context) -> dict[str, Any]:
-    operation = find_operation(context, SHOW_JOB)
-    arguments = from_query(operation, list(request.path_params.items()))
-    job: dict[str, Any] = await invoke(request, context, operation, arguments)
-    return job
-
-
-async def _stream(request: Request, context: Context, job: dict[str, Any]) -> AsyncIterator[bytes]:
-    """Send the job whenever it has changed; a credential that is revoked ends the stream."""
-    last_job: dict[str, Any] = {}
+async def _stream(
+    request: Request, context: Context, subject: Subject, document: dict[str, Any]
+) -> AsyncIterator[bytes]:
+    """Send the document whenever it has changed; a credential that is revoked ends the stream."""
+    last_document: dict[str, Any] = {}
     end, next_sign = time.monotonic() + MOST_SECONDS, time.monotonic() + _ALIVE_SECONDS
     try:
         while True:
-            if job != last_job:
-                last_job, next_sign = job, time.monotonic() + _ALIVE_SECONDS
-                yield b"event: job\ndata: %s\n\n" % encode_json(job)
-            if job["status"] in FINAL or time.monotonic() > end:
+            if document != last_document:
+                last_document, next_sign = document, time.monotonic() + _ALIVE_SECONDS
+                yield b"event: %s\ndata: %s\n\n" % (subject.event, encode_json(document))
+            if document.get("status") in FINAL or time.monotonic() > end:
                 yield b"event: end\ndata: {}\n\n"
                 return
             if time.monotonic() > next_sign:
                 next_sign = time.monotonic() + _ALIVE_SECONDS
                 yield _ALIVE
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(subject.look_seconds)
+            if request.scope.get(STOPPING):
+                return  # the reader connects again when the server is back
             if not _is_current(context):
                 raise Unauthenticated("The credential of this stream was revoked")
-            job = await _read_job(request, context)
+            document = await _read(request, context, subject)
     except LooseleafError as error:
         yield b"event: error\ndata: %s\n\n" % bytes(of_error(request, error).body)
+    finally:
+        streams_of(request).leave(context.principal.credential)
 
 
 def _is_current(context: Context) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 from looseleaf.access.authentication import SESSION_SECONDS
 from looseleaf.access.principals import SESSION
 from looseleaf.errors import Unauthenticated
@@ -100,7 +100,7 @@ async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
     attempts.take(address, name)
     try:
         work = partial(_start_session, authenticator, sign_in, _event(request, "sign in", address))
-        issue = await workers_of(request).hash_password(work)
+        issue = await workers_of(request).hash_password(address, work)
     except Unauthenticated:
         attempts.fail()
         raise

@@ -7,7 +7,6 @@ The official SDK takes longer to import than everything else of the server toget
 from __future__ import annotations
 
 import asyncio
-import gc
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,10 +19,15 @@ if TYPE_CHECKING:
 
 
 class McpMount:
-    """An ASGI application that stands for the MCP server, built in a thread of its own."""
+    """An ASGI application that stands for the MCP server, built in a thread of its own.
 
-    def __init__(self, build: Callable[[], HttpServer]) -> None:
-        self._build = build
+    `on_load` is called in that thread when the server is built.
+    """
+
+    def __init__(
+        self, build: Callable[[], HttpServer], on_load: Callable[[], None] = lambda: None
+    ) -> None:
+        self._build, self._on_load = build, on_load
         self._server: asyncio.Future[HttpServer] | None = None
 
     @asynccontextmanager
@@ -54,9 +58,7 @@ class McpMount:
 
     def _load(self) -> HttpServer:
         server = self._build()
-        # The objects of the SDK stay for good; collecting them as garbage would only take time.
-        gc.collect()
-        gc.freeze()
+        self._on_load()
         return server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

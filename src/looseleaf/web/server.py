@@ -21,8 +21,8 @@ from looseleaf.access.accounts import APPLICATION, SESSION, TOKEN
 from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
+from looseleaf.web import server_log
 from looseleaf.web.app import application
-from looseleaf.web.http import request_log
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.http.guard import OWN_NAME
 from looseleaf.web.worker_start import WorkerStart
@@ -44,17 +44,21 @@ SWITCH_SECONDS = 0.0005
 def open_application(root: str, *, stateless: bool = False, log: bool = False) -> ASGIApp:
     """Open a workspace and build its application; every worker process calls this."""
     if log:
-        request_log.enable()
+        server_log.enable()
     workspace = Workspace.open(root, surface="rest")
-    app = application(workspace, stateless=stateless)
+    app = application(workspace, stateless=stateless, on_load=keep_objects)
     if workspace.settings.serve_jobs:
         app = WorkerStart(app, workspace)
-    # All present objects stay for good; collecting them as garbage would only take time.
-    gc.collect()
-    gc.freeze()
+    keep_objects()
     # A computing thread gives way after this time; each response waits for that several times.
     sys.setswitchinterval(SWITCH_SECONDS)
     return app
+
+
+def keep_objects() -> None:
+    """Leave the present objects of this process out of later collections: they stay for good."""
+    gc.collect()
+    gc.freeze()
 
 
 def listen(settings: Settings) -> socket.socket:

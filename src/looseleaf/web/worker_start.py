@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import looseleaf.stores.engine.object_mapper  # noqa: F401 - before requests and the worker share it
 from looseleaf.errors import LooseleafError
+from looseleaf.web import job_log
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -42,6 +43,6 @@ class WorkerStart:
 
     def _start(self) -> None:
         try:
-            self._workspace.workflow_jobs().start_worker()
+            self._workspace.workflow_jobs().start_worker(job_log.write)
         except LooseleafError as error:
             self._workspace.report("Jobs and schedules do not run in this server", error)

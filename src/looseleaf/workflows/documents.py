@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from looseleaf.errors import InvalidWorkflow
-from looseleaf.times import format_time
+from looseleaf.times import format_time, parse_time
 from looseleaf.values import FrozenDict, changed, value
-from looseleaf.workflows.flow import MANUAL, Flow, QueuedPrompt, Schedule
+from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 TYPE_CHECKING = False
@@ -174,12 +174,24 @@ def describe_schedule(schedule: Schedule) -> ScheduleFields:
     return ScheduleFields(schedule.interval, schedule.cron, at, schedule.enabled)
 
 
-def read_schedule(fields: ScheduleFields) -> Schedule:
-    """Check a schedule; an expression of cron may stand for the interval."""
+def read_schedule(schedule: ScheduleFields | str) -> Schedule:
+    """Check a schedule, by its fields or as a short text."""
     from looseleaf.workflows.schedules.timing import read_timing
 
+    fields = parse_schedule(schedule) if isinstance(schedule, str) else schedule
     timing = read_timing(fields.interval or MANUAL, cron=fields.cron, at=fields.at)
     return Schedule(timing.interval, timing.cron, timing.at, fields.enabled)
+
+
+def parse_schedule(text: str) -> ScheduleFields:
+    """Read a short text: an interval such as daily or 6h, a cron expression, a UTC time, manual."""
+    plan = text.strip()
+    try:
+        parse_time(plan)
+    except ValueError:
+        is_cron = len(plan.split()) > 1
+        return ScheduleFields(CRON, plan) if is_cron else ScheduleFields(plan or MANUAL)
+    return ScheduleFields(ONE_TIME, at=plan)
 
 
 def read_steps(steps: Iterable[StepFields]) -> tuple[Step, ...]:

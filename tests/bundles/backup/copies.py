@@ -9,7 +9,7 @@ from pathlib import Path
 from looseleaf import Change, Workspace
 from looseleaf.bundles.backup import creation
 from looseleaf.bundles.backup.archive import BackupDescription
-from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.files.file_copies import FileSource
 from looseleaf.files.root_folder import RootFolder, read_identity
 from looseleaf.memory.provenance import Provenance
@@ -63,7 +63,7 @@ def back_up(
 
 def restore(result: creation.BackupResult, folder: Path) -> Workspace:
     """Restore a backup and open it."""
-    restore_backup(result.path, str(folder))
+    restore_workspace(result.path, str(folder))
     return Workspace.open(folder)
 
 

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from looseleaf import Workspace
-from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.catalog.bundles.workspace_restore import restore_workspace
+from looseleaf.files.file_copies import FileGroup
+from looseleaf.files.root_folder import RootFolder
 from looseleaf.operations.users import create_user
+from looseleaf.stores.backup_source import WorkspaceFiles
 from tests.bundles.backup.copies import BY, back_up, fill
 
-SCENES = ("backup", "restore")
+# With tables, the database is in the archive as that of PostgreSQL is.
+SCENES = ("backup", "restore", "backup with tables", "restore with tables")
+
+
+class TableFiles(WorkspaceFiles):
+    """The files of a workspace with the tables of its SQLite database, in place of its file."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(RootFolder(root), has_sqlite=True)
+
+    def _databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
+        assert home >= 0
+        return self._tables(scratch)
 
 
 def prepare(name: str, root: Path) -> None:
@@ -20,18 +36,19 @@ def prepare(name: str, root: Path) -> None:
     page = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     workspace.pages.append(page, "- a fact\n", change=BY)
     create_user(workspace.context, "eve")
-    if name == "restore":
-        back_up(root / "workspace", root / "backups")
     workspace.close()
+    if name.startswith("restore"):
+        perform(name.replace("restore", "backup"), root)
 
 
 def perform(name: str, root: Path) -> None:
     """Back up the workspace, or restore its backup."""
-    if name == "backup":
-        back_up(root / "workspace", root / "backups")
+    if name.startswith("backup"):
+        source = TableFiles(str(root / "workspace")) if name.endswith("tables") else None
+        back_up(root / "workspace", root / "backups", source)
     else:
         (archive,) = (root / "backups").glob("*.tar")
-        restore_backup(str(archive), str(root / "new"))
+        restore_workspace(str(archive), str(root / "new"), database="sqlite")
 
 
 def warm_up() -> None:

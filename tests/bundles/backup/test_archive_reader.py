@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf.bundles.backup.archive_reader import open_archive
-from looseleaf.bundles.backup.restoration import restore_backup
 from looseleaf.bundles.backup.tar_format import END, FOLDER
+from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.errors import BackupMissing, InvalidBackup
 from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, close, member, write
 
@@ -119,7 +119,7 @@ def test_a_hostile_archive_is_refused(name: str, tmp_path: Path) -> None:
     """With one clear error, and no file is written."""
     archive = write(tmp_path, HOSTILE[name])
     with pytest.raises(InvalidBackup, match=r"^The archive cannot be used as a backup: .*\.$"):
-        restore_backup(archive, str(tmp_path / "restored"))
+        restore_workspace(archive, str(tmp_path / "restored"))
     assert [path.name for path in tmp_path.iterdir()] == ["hostile.tar"]
     if name == "a file as a folder":
         return  # its hashes are right; only a file system says that it cannot be

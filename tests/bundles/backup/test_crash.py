@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from looseleaf import Workspace
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.backup_list import list_backups
 from looseleaf.errors import FolderTaken
@@ -38,7 +40,7 @@ def changing_calls(tracer: Tracer, name: str, folder: Path) -> list[Call]:
 
 def check_state(name: str, root: Path, *, must_exist: bool = False) -> None:
     """Check that the backup, or the restored folder, is whole or not there."""
-    if name == "backup":
+    if name.startswith("backup"):
         for backup in list_backups(str(root / "backups")):
             with open_archive(backup.path) as reader:
                 assert reader.read_all(lambda _header, _chunks: None).files
@@ -48,13 +50,20 @@ def check_state(name: str, root: Path, *, must_exist: bool = False) -> None:
         return
     if must_exist or (root / "new").exists():
         assert tree_of(root / "new") == tree_of(root / "workspace")
+        assert read_logins(root / "new") == read_logins(root / "workspace")
     if must_exist:
         assert sorted(path.name for path in root.iterdir()) == ["backups", "new", "workspace"]
 
 
+def read_logins(root: Path) -> list[str]:
+    """Return the users of a workspace; its database is opened as it lies there."""
+    with closing(Workspace.open(root)) as workspace:
+        return [user.login for user in workspace.accounts().users.list()]
+
+
 def check_repeated(name: str, root: Path) -> None:
     """Check that the same call again leads to where the call would have led."""
-    if name == "backup":
+    if name.startswith("backup"):
         for backup in list_backups(str(root / "backups")):
             Path(backup.path).unlink()
         perform(name, root)
@@ -105,7 +114,7 @@ def test_a_call_that_fails_is_no_success(
             assert not ending.error.startswith("raw "), ending
             check_state(name, root)
             if ending.error:
-                before = 0 if name == "backup" else 1
+                before = 0 if name.startswith("backup") else 1
                 assert len(list((root / "backups").glob("*"))) == before
                 assert not (root / "new").exists()
         except BaseException as error:

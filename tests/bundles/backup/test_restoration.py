@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.errors import FolderTaken, InvalidBackup
 from tests.bundles.backup.archives import SETTINGS, build, write
 from tests.bundles.backup.copies import back_up, faults_of, fill, restore, tree_of
@@ -34,13 +34,13 @@ def test_an_empty_folder_is_as_good_as_a_new_one(workspace: Workspace, tmp_path:
     """And one with a file of any name is refused, its file being left alone."""
     result = back_up(workspace.root, tmp_path / "backups")
     (tmp_path / "empty").mkdir()
-    restore_backup(result.path, str(tmp_path / "empty"))
+    restore_workspace(result.path, str(tmp_path / "empty"))
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken/.hidden").write_text("mine")
     (tmp_path / "file").write_text("mine")
     for name in ("taken", "file", "empty"):
         with pytest.raises(FolderTaken, match="not empty"):
-            restore_backup(result.path, str(tmp_path / name))
+            restore_workspace(result.path, str(tmp_path / name))
     assert (tmp_path / "taken/.hidden").read_text() == "mine"
 
 
@@ -54,7 +54,7 @@ def test_a_folder_that_fills_meanwhile_is_left_alone(workspace: Workspace, tmp_p
         (target / "mine").write_text("mine")
 
     with pytest.raises(FolderTaken):
-        restore_backup(result.path, str(target), show_progress=show_progress)
+        restore_workspace(result.path, str(target), show_progress=show_progress)
     assert os.listdir(target) == ["mine"]
     assert sorted(os.listdir(tmp_path)) == ["backups", "new", os.path.basename(workspace.root)]
 
@@ -63,7 +63,7 @@ def test_files_are_private_again(workspace: Workspace, tmp_path: Path) -> None:
     """Whatever the archive or the umask say."""
     loose = build(SETTINGS, ("agents/ada/MEMORY.md", b"x")).replace(b"0000600\0", b"0000777\0")
     with pytest.raises(InvalidBackup):
-        restore_backup(write(tmp_path, loose), str(tmp_path / "loose"))
+        restore_workspace(write(tmp_path, loose), str(tmp_path / "loose"))
     before = os.umask(0)
     try:
         restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")

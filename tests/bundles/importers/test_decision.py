@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +102,15 @@ def test_a_merge_loses_no_line_and_is_repeatable(current: str, source: str, befo
     assert {line for line in new_lines if line.strip()} <= present
     again = decide(text, source, record_import(source, text))
     assert again.action == UNCHANGED
+
+
+@pytest.mark.parametrize(("page_end", "source_end"), [("\n", "\r\n"), ("\r\n", "\n")])
+def test_a_merge_keeps_the_line_ends_of_the_page(page_end: str, source_end: str) -> None:
+    """No line is there twice for its end alone."""
+    page = "# Memory\n\n- a\n- ours\n".replace("\n", page_end)
+    source = "# Memory\n\n- a\n- theirs\n".replace("\n", source_end)
+    decision = decide(page, source, None)
+    assert decision.action == "merge"
+    assert decision.text.splitlines().count("- a") == 1
+    assert {"- ours", "- theirs"} <= set(decision.text.splitlines())
+    assert decision.text.count("\r\n") == (decision.text.count("\n") if "\r" in page_end else 0)

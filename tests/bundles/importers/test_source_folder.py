@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from looseleaf.bundles.importers.known_systems import choose_importer
 from looseleaf.bundles.importers.source_folder import Limits, SourceFolder
+from looseleaf.bundles.importers.source_tree import DiskTree, TreeEntry
 from looseleaf.errors import ImportSourceMissing, InvalidImport
 from tests.bundles.importers.sources import write_tree
 
@@ -117,3 +121,66 @@ def test_hidden_folders_are_named_and_not_entered(tmp_path: Path) -> None:
     folder = SourceFolder(str(tmp_path))
     assert list(folder.walk()) == ["a.md"]
     assert [entry.source for entry in folder.refusals] == [".git/"]
+
+
+class FailingTree:
+    """A tree that cannot be read, as one without permission is for everyone but root."""
+
+    path, single = "/srv/closed", ""
+
+    def scan(self, folder: str) -> Iterator[TreeEntry]:
+        """Refuse as the system does."""
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    def read(self, path: str, most: int) -> bytes | None:
+        """Refuse as the system does."""
+        raise PermissionError(errno.EACCES, f"Permission denied ({most})", path)
+
+
+def test_a_folder_without_permission_is_said_to_be_so() -> None:
+    """And not taken for an unknown layout."""
+    with pytest.raises(InvalidImport, match=r"/srv/closed cannot be imported.*Permission denied"):
+        choose_importer(SourceFolder(FailingTree()))
+
+
+class WritingTree(DiskTree):
+    """A folder in which another program writes as often as it is told, while a file is read."""
+
+    def __init__(self, path: str, writes: int) -> None:
+        super().__init__(path)
+        self._writes = writes
+
+    def read_open(self, fd: int, most: int) -> bytes:
+        """Read a file, and let the other program write before the end."""
+        content = super().read_open(fd, most)
+        if self._writes:
+            self._writes -= 1
+            with Path(self.path, "log.md").open("a") as log:
+                log.write("more\n")
+        return content
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    """It is read again; a writer that never rests is named, and its file is not read half."""
+    (tmp_path / "log.md").write_text("first\n")
+    folder = SourceFolder(WritingTree(str(tmp_path), 2))
+    assert folder.read("log.md") == "first\nmore\nmore\n"
+    folder = SourceFolder(WritingTree(str(tmp_path), 99))
+    assert folder.read("log.md") is None
+    assert "changes while it is read" in folder.refusals[0].reason
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """The listing is older than the reading."""
+    (tmp_path / "a.md").write_text("a\n")
+    (tmp_path / "gone.md").write_text("a\n")
+    folder = SourceFolder(str(tmp_path))
+    assert folder.files() == ["a.md", "gone.md"]
+    (tmp_path / "a.md").unlink()
+    (tmp_path / "gone.md").unlink()
+    os.mkfifo(tmp_path / "a.md")
+    assert folder.read("a.md") is None
+    assert folder.read("gone.md") is None
+    reasons = {entry.source: entry.reason for entry in folder.refusals}
+    assert reasons["a.md"] == "it is not an ordinary file"
+    assert "No such file" in reasons["gone.md"]

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from looseleaf import Workspace
+from looseleaf.bundles.layout.prompt_files import format_prompt, place_prompt
+from looseleaf.catalog.dispatch import invoke
+from looseleaf.operations import pending_upgrades
 from looseleaf.operations.bundle_installs import install_bundle, upgrade_bundle
+from looseleaf.upkeep.daily_task.prompt_text import PROMPT
 from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of
 
 
@@ -33,7 +37,12 @@ def bundles() -> tuple[str, str]:
     newer = edit(newer, "pipelines/news.json", name="Other news", system_prompt="Write well.")
     newer = edit(newer, "flows/morning.json", name="Early", run_artifacts={})
     newer = edit(newer, "manifest.json", bundle_version="2")
-    return encode(first), encode(newer)
+    return encode(_with_prompt(first, "Please. ")), encode(_with_prompt(newer, "Now. "))
+
+
+def _with_prompt(files: dict[str, bytes], start: str) -> dict[str, bytes]:
+    name = "daily_memory_generation/daily_memory"
+    return {**files, place_prompt(name): format_prompt(name, start + PROMPT.default)}
 
 
 def nothing(workspace: Workspace) -> None:
@@ -43,12 +52,33 @@ def nothing(workspace: Workspace) -> None:
 
 def with_ada(workspace: Workspace) -> None:
     """Begin with ada, installed from the first bundle."""
+    _install(workspace)
+
+
+def with_approvals(workspace: Workspace) -> None:
+    """Begin with ada, where a page, a schedule and a prompt wait for approval."""
     install_bundle(workspace.context, bundles()[0])
+    change = {"file": "SOUL.md", "content": "# Mine\n", "agent": "ada", "allow_shrink": True}
+    invoke(workspace.context, "datamachine/write-agent-file", change)
+    upgrade_bundle(workspace.context, bundles()[1])
+
+
+def _approve(workspace: Workspace) -> None:
+    pending_upgrades.approve(workspace.context, "ada", keys=("all",))
+
+
+def _install(workspace: Workspace) -> None:
+    install_bundle(workspace.context, bundles()[0], approve=("all",))
+
+
+def _upgrade(workspace: Workspace) -> None:
+    upgrade_bundle(workspace.context, bundles()[1], approve=("all",))
 
 
 SCENES = {
-    "install": Scene(nothing, lambda workspace: install_bundle(workspace.context, bundles()[0])),
-    "upgrade": Scene(with_ada, lambda workspace: upgrade_bundle(workspace.context, bundles()[1])),
+    "install": Scene(nothing, _install),
+    "upgrade": Scene(with_ada, _upgrade),
+    "approve": Scene(with_approvals, _approve),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 from looseleaf.catalog.tools.formats import all_tools, declare_tools
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import run_tool, tools_for

@@ -72,9 +72,10 @@ def test_an_upgrade_shows_its_plan_and_waits_for_approval(run: Run, root: Path) 
     dry = run("bundles", "upgrade", "out", "--agent", "eve", "--dry-run").text
     assert "(nothing is written)" in dry
     upgrade = run("bundles", "upgrade", "out", "--agent", "eve").text
-    assert "Waits for approval: --approve memory:SOUL.md" in upgrade
+    assert "Waits for approval: memory:SOUL.md" in upgrade
+    assert "Look at it: looseleaf bundles pending eve --diff" in upgrade
     assert (root / "agents/eve/SOUL.md").read_text() == "# Mine\n"
-    assert "memory:SOUL.md  modified" in run("bundles", "show", "--agent", "eve").text
+    assert "memory:SOUL.md  modified" in run("bundles", "show", "eve").text
     run("bundles", "upgrade", "out", "--agent", "eve", "--approve", "memory:SOUL.md")
     assert (root / "agents/eve/SOUL.md").read_text() == "# Theirs\n"
     assert [

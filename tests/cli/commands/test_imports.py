@@ -30,7 +30,11 @@ def test_the_report_as_json(run: Run, root: Path, tmp_path: Path) -> None:
     document = run("import", source, "--format", "json").json
     assert document["kind"] == "datamachine"
     assert document["new_agents"] == ["ada", "scout"]
-    assert {entry["source"] for entry in document["left_out"]} == {"pipeline-3/", "shared/SITE.md"}
+    assert {entry["source"] for entry in document["left_out"]} == {
+        "pipeline-3/context/style.md",
+        "pipeline-3/flow-4/jobs/",
+        "shared/SITE.md",
+    }
 
 
 def test_detection_alone(run: Run, root: Path, tmp_path: Path) -> None:
@@ -54,7 +58,8 @@ def test_a_missing_source(run: Run, root: Path) -> None:
 
 def test_a_page_that_cannot_be_written(run: Run, root: Path, tmp_path: Path) -> None:
     """The command fails, the report names the page, and the others are imported."""
-    source = write_tree(tmp_path / "openclaw", {**OPENCLAW, "tools.md": "other\n"})
+    source = write_tree(tmp_path / "openclaw", OPENCLAW)
+    (root / "agents/main/TOOLS.md").write_bytes(b"\xff\n")  # no text that could be merged
     answer = run("import", str(source))
     assert answer.code == 1
     assert "1 failed" in answer.text

@@ -86,8 +86,23 @@ def test_a_program_gets_the_same_keys(run: Run, page: Path) -> None:
     assert page.exists()
     document = run("memory", "search", "two", "--format", "json").json
     keys = {"query", "matches", "total", "files", "freshness", "ranked", "notice"}
-    assert document.keys() == keys
+    assert document.keys() == {*keys, "unseen", "unseen_total"}
     assert document["matches"][0].keys() == {"file", "section", "line", "content", "context"}
+
+
+def test_pages_that_could_not_be_searched_are_named(run: Run, page: Path) -> None:
+    """Where their versions of that time are gone; the others are searched."""
+    assert page.exists()
+    run("memory", "write", "plan.md", "--page", "the first plan\n")
+    run("memory", "write", "plan.md", "--page", "another one\n")
+    revisions = run("memory", "history", "plan.md", "--format", "json").json["revisions"]
+    moment = min(revision["time"] for revision in revisions)
+    run("memory", "purge", "plan.md", "1", "--yes", "--reason", "a test")
+    for words in ((), ("--words",)):
+        search = ("memory", "search", "plan", *words, "--as-of", moment)
+        assert "no longer kept: plan.md." in run(*search).err
+        document = run(*search, "--format", "json").json
+        assert (document["unseen"], document["unseen_total"]) == (["plan.md"], 1)
 
 
 def test_a_query_may_begin_with_a_dash(run: Run, page: Path) -> None:

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from looseleaf.access.accounts import AuditVerdict, Credential, Event, Grant, User
+from looseleaf.access.accounts import Credential, Grant, User
+from looseleaf.access.audit import AuditVerdict, Event
 from looseleaf.errors import UserExists
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts

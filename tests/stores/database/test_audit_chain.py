@@ -8,7 +8,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import AuditFilter, AuditVerdict, Event
+from looseleaf.access.audit import AuditFilter, AuditVerdict, Event
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.audit_chain import FIELDS, NEWER_FIELDS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import AuditVerdict, Event
+from looseleaf.access.audit import AuditVerdict, Event
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.audit_anchor import BEGINNING, NAME, AuditAnchor

@@ -17,7 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
-from looseleaf.stores.database import database, tables
+from looseleaf.stores.database import schema_revision, tables
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.ledger import HEAD
 from looseleaf.stores.database.row_digests import COUNT_TABLES
@@ -39,7 +39,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_the_newest_migration_is_the_head() -> None:
     """The constant spares every start the import of Alembic."""
-    assert ScriptDirectory(database._MIGRATIONS).get_current_head() == HEAD
+    assert ScriptDirectory(schema_revision._MIGRATIONS).get_current_head() == HEAD
 
 
 def test_migrations_leave_the_tables_that_we_use(home: Path, database_url: str) -> None:

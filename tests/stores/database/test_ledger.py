@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.access.accounts import AuditVerdict, Event
+from looseleaf.access.audit import AuditVerdict, Event
 from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.stores.database.ledger import SqliteLedger, open_ledger
 from looseleaf.stores.database.sqlite_file import FILE

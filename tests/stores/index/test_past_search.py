@@ -21,6 +21,7 @@ from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.ranked import rank_pages
 from looseleaf.memory.search.results import Hit
 from looseleaf.memory.search.substring import Query, search
+from looseleaf.memory.search.visible_pages import VisiblePages
 from looseleaf.memory.store import Change, Found
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
@@ -49,6 +50,7 @@ class Shelves:
     def __init__(self, *, watching: bool = True) -> None:
         self.root = Path(tempfile.mkdtemp()).resolve()
         self.now = BASE
+        self.unseen_names: set[str] = set()  # by the last search
         self.folder = self.root / "agents" / "ada"
         self.folder.mkdir(parents=True)
         self.store = DiskStore(
@@ -81,27 +83,30 @@ class Shelves:
         self.now += seconds
         return moment
 
-    def past(self, index: SearchIndex, moment: float) -> tuple[PastPages, object]:
+    def past(self, index: SearchIndex, moment: float) -> tuple[VisiblePages, object]:
         finder = index.at(ADA, moment)
         assert finder is not None
-        return PastPages(self.store, self.history, moment, finder.read), finder
+        return VisiblePages(self.store, self.history, moment, finder.read), finder
 
     def find(self, words: str, moment: float, which: int = 0) -> object:
         """Rank the pages of a moment by the index, and see that a scan gives the same."""
         past, finder = self.past(self.indexes[which], moment)
-        scanned = outcome(
-            lambda: rank_pages(PastPages(self.store, self.history, moment), ADA, words)
-        )
+        plain = VisiblePages(self.store, self.history, moment)
+        scanned = outcome(lambda: rank_pages(plain, ADA, words))
         assert outcome(lambda: rank_pages(past, ADA, words, index=finder)) == scanned  # type: ignore[arg-type]
+        assert past.unseen_names == plain.unseen_names
+        self.unseen_names = plain.unseen_names
         return scanned
 
     def search(self, text: str, moment: float, which: int = 0) -> object:
         """Search the pages of a moment by the index, and see that a scan gives the same."""
         past, finder = self.past(self.indexes[which], moment)
         query = Query(text, limit=1000)
-        scanned = outcome(lambda: search(PastPages(self.store, self.history, moment), ADA, query))
+        plain = VisiblePages(self.store, self.history, moment)
+        scanned = outcome(lambda: search(plain, ADA, query))
         indexed = outcome(lambda: search(past, ADA, query, index=finder))  # type: ignore[arg-type]
         assert indexed == scanned
+        assert past.unseen_names == plain.unseen_names
         return scanned
 
     def close(self) -> None:
@@ -178,18 +183,21 @@ def test_a_purged_version_is_not_found_by_any_process(shelves: Shelves) -> None:
         assert names(shelves.find("secret", moment, which)) == ["a.md"]
     shelves.history.purge(ADA.page("a.md"), 1, change=Change("purge"))
     for which in (0, 1):
-        assert shelves.find("secret", moment, which) == "revision_missing"
-        assert shelves.search("secret", moment, which) == "revision_missing"
+        assert shelves.find("secret", moment, which) == []
+        assert shelves.unseen_names == {"a.md"}
+        assert "secret" not in str(shelves.search("secret", moment, which))
 
 
 def test_a_pruned_history_is_noticed(shelves: Shelves) -> None:
-    """After a prune, searches of moments whose versions went fail as the scan fails."""
+    """After a prune, searches of moments whose versions went say so, and find the other pages."""
+    shelves.write("b.md", "An invoice that stays.")
     for text in ("one invoice", "two invoices", "three invoices"):
         shelves.write("a.md", text)
         shelves.tick()
-    assert names(shelves.find("invoice", BASE + 5)) == ["a.md"]
+    assert sorted(names(shelves.find("invoice", BASE + 5))) == ["a.md", "b.md"]
     assert shelves.history.prune(ADA, Retention(days=0.0, versions=0, grace_days=0.0)) == 2
-    assert shelves.find("invoice", BASE + 5) == "revision_missing"
+    assert names(shelves.find("invoice", BASE + 5)) == ["b.md"]
+    assert shelves.unseen_names == {"a.md"}
     assert shelves.history.prune(ADA, Retention(days=0.0, versions=0, grace_days=0.0)) == 0
 
 

@@ -44,4 +44,4 @@ def test_plain_words_are_none() -> None:
 def test_a_fenced_block_counts_as_a_whole() -> None:
     """One changed character inside makes it another."""
     text = "```sh\nrun fast\n  # twice\n```\nand\n~~~\nopen\n"
-    assert {"run fast\n  # twice", "open\n"} <= find_identifiers(text)
+    assert {"run fast\n  # twice", "open"} <= find_identifiers(text)

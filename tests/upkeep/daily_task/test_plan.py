@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from looseleaf.upkeep.daily_task.archive import PageParts
@@ -79,6 +79,8 @@ def test_code_without_an_end_does_not_swallow_the_journal() -> None:
     assert plan.archive == "```sh\nrun\n```\n"
 
 
+@example(["```", "# A", ""], set(), False)  # code without an end, in the archive with one
+@example(["```", "# A", "", ""], set(), True)
 @given(st.lists(LINES, max_size=30), st.sets(st.integers(0, 30)), st.booleans())
 def test_any_selection_is_a_partition(lines: list[str], selection: set[int], crlf: bool) -> None:  # noqa: FBT001
     """Nothing is lost, doubled, invented or put into another order."""

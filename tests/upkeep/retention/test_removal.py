@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 from looseleaf.chat.session import Opening, Outcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations import history, memory

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.times import DAY_SECONDS, format_date
+from tests.bundles.agents_of import encode, files_of
 from tests.web.conftest import Site
 
 MEMORY = """# Agent Memory
@@ -54,6 +55,7 @@ ADDRESSES = {
     "access": "/admin/agents/ada/access",
     "bundle": "/admin/agents/ada/bundle?profile=backup",
     "bundles": "/admin/bundles",
+    "bundle-approval": "/admin/bundles/wiki-builder",
     "people": "/admin/people",
     "person": "/admin/people/eve",
     "upkeep": "/admin/upkeep",
@@ -94,6 +96,14 @@ def fill(site: Site) -> None:
     fill_journal(site, days=3)
     fill_workflows(site)
     fill_jobs(site)
+    fill_approvals(site)
+
+
+def fill_approvals(site: Site) -> None:
+    """Let a part of a bundle wait for approval."""
+    files = files_of(site.run("looseleaf/export-bundle", agent="wiki-builder")["data"])
+    files["memory/agent/SOUL.md"] += b"\n## Voice\n\nShort sentences, no adjectives.\n"
+    site.run("looseleaf/upgrade-bundle", data=encode(files), agent="wiki-builder")
 
 
 def fill_workflows(site: Site) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
+
+import httpx2
 
 from looseleaf import Workspace
 from looseleaf.operations.jobs import execute
+from looseleaf.web.http.open_streams import MOST_OF_ONE
 from looseleaf.workflows.documents import StepFields
-from tests.web.conftest import API, Site
+from tests.web.conftest import API, Opens, Site
 
+STREAM = {"accept": "text/event-stream"}
 STEPS = [{"type": "input", "settings": {"source": "text", "text": "Hello"}}]
 
 
@@ -55,6 +62,68 @@ def test_the_events_of_a_job_end_with_it(site: Site) -> None:
     assert json.loads(events[0][1].removeprefix("data: "))["status"] == "cancelled"
     gone = site.ask("GET", f"{API}/jobs/9", token, headers=headers)
     assert gone.status_code == 404
+
+
+def test_a_list_of_jobs_sends_its_changes(opens: Opens) -> None:
+    """Of the jobs that were asked for, until the credential ends; each stream counts."""
+    site = opens()
+    token = admin(site)
+    site.ask("POST", f"{API}/execute", token, json={"steps": STEPS, "label": "One"})
+    headers = {"accept": "text/event-stream", "authorization": f"Bearer {token}"}
+    address = f"{site.base}{API}/jobs?status=pending&limit=5"
+    with httpx2.stream("GET", address, headers=headers, trust_env=False, timeout=60) as answer:
+        blocks = read_events(answer)
+        event, document = next(blocks)
+        assert (event, document["total"], document["limit"]) == ("jobs", 1, 5)
+        site.run("datamachine/execute-workflow", steps=STEPS, label="Two")
+        labels = [job["label"] for job in next(blocks)[1]["jobs"]]
+        assert labels == ["Two", "One"]
+        site.run("looseleaf/cancel-job", job=1)
+        assert [job["job_id"] for job in next(blocks)[1]["jobs"]] == [2]
+        site.run("looseleaf/revoke-token", id=token.split("_")[1])
+        event, document = next(blocks)
+        assert (event, document["code"]) == ("error", "unauthenticated")
+        assert next(blocks, None) is None
+    wrong = site.ask("GET", f"{API}/jobs?status=x", admin(site), headers=STREAM)
+    assert wrong.status_code == 400
+    assert site.client.get(f"{API}/jobs", headers=STREAM).status_code == 401
+
+
+def test_streams_of_jobs_are_bounded(opens: Opens) -> None:
+    """The next one is refused, and the end of one makes room."""
+    site = opens()
+    token = admin(site)
+    headers = {**STREAM, "authorization": f"Bearer {token}"}
+    with contextlib.ExitStack() as stack:
+        streams = [
+            stack.enter_context(
+                httpx2.stream(
+                    "GET", f"{site.base}{API}/jobs", headers=headers, trust_env=False, timeout=60
+                )
+            )
+            for _ in range(MOST_OF_ONE)
+        ]
+        assert {stream.status_code for stream in streams} == {200}
+        refused = site.ask("GET", f"{API}/jobs", token, headers=STREAM)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_streams")
+        assert site.ask("GET", f"{API}/jobs", token).status_code == 200
+        other = httpx2.stream(
+            "GET",
+            f"{site.base}{API}/jobs",
+            headers={**STREAM, "authorization": f"Bearer {admin(site)}"},
+            trust_env=False,
+        )
+        assert stack.enter_context(other).status_code == 200
+
+
+def read_events(answer: httpx2.Response) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Read the events of a stream, without the signs of life."""
+    event = ""
+    for line in answer.iter_lines():
+        if line.startswith("event: "):
+            event = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield event, json.loads(line.removeprefix("data: "))
 
 
 def test_schedules_are_run_and_paused(site: Site) -> None:

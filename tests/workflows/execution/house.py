@@ -27,6 +27,7 @@ from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.stores.engine.dbos_engine import DbosEngine
 from looseleaf.workflows.effects import edit_once
 from looseleaf.workflows.engine import JobState
+from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.job_run import JobParts
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.execution.queue import Limits
@@ -166,7 +167,7 @@ class House:
         sys.stderr.write(self.reports[-1] + "\n")
 
     def worker(
-        self, options: WorkerOptions = QUICK, log: Callable[[str], None] | None = None
+        self, options: WorkerOptions = QUICK, log: Callable[[JobEvent], None] | None = None
     ) -> Worker:
         """Give a worker that is not started."""
         worker_id = new_worker_id()

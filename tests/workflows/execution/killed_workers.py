@@ -18,7 +18,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from looseleaf import Workspace, job_runtime
+from looseleaf import Workspace
+from looseleaf.job_runtime import runtime
 from looseleaf.stores.database.jobs.job_queue import SqlJobQueue
 from looseleaf.stores.engine.dbos_engine import DbosEngine
 from looseleaf.workflows.execution.worker import WorkerOptions
@@ -125,7 +126,7 @@ def work(root: str, limit: int | None, answer: int) -> None:
     signal.alarm(LONGEST_LIFE)
     points = Points(limit, answer)
     set_points(points)
-    job_runtime._read_options = lambda _settings: QUICK  # type: ignore[assignment]
+    runtime._read_options = lambda _settings: QUICK  # type: ignore[assignment]
     workspace = Workspace.open(root)
     worker = workspace.workflow_jobs().start_worker()
     worker.wait_until_drained()

@@ -9,6 +9,7 @@ import pytest
 
 from looseleaf.errors import Unavailable
 from looseleaf.values import changed
+from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.queue import Limits
 from tests.workflows.execution.house import QUICK, House
 
@@ -159,17 +160,40 @@ def test_a_worker_can_be_waited_for_until_nothing_is_due(house: House) -> None:
     lock = house.root / ".looseleaf" / "workers" / "a-worker-that-died"
     lock.parent.mkdir(exist_ok=True)
     lock.touch()
-    lines: list[str] = []
-    worker = house.worker(log=lines.append)
+    events: list[JobEvent] = []
+    worker = house.worker(log=events.append)
     worker.start()
     worker.wait_until_drained()
     worker.stop()
     assert {house.store.jobs.find(job.id).status for job in jobs} == {"completed"}
     assert house.store.jobs.find(later.id).status == "pending"
-    number = abandoned.job_id
+    number, lines = abandoned.job_id, [event.describe() for event in events]
     assert f"Job {number}: taken over, since worker a-worker-that-died died." in lines
     assert f"Job {jobs[-1].id} (Test) begins." in lines
     assert sum(": completed (" in line for line in lines) == len(jobs)
+    assert [event.name for event in events if event.job_id == number] == [
+        "taken_over",
+        "started",
+        "ended",
+    ]
+
+
+def test_the_log_has_every_way_in_which_a_job_can_end(house: House) -> None:
+    """Also a failure, and a job that was cancelled before any worker had it."""
+    failing = house.add(("end-as", {"status": "failed"}))
+    cancelled = house.add(("say", {"text": "x"}), not_before=time.time() + 3_600)
+    house.store.jobs.request(cancelled.id, "cancel")
+    events: list[JobEvent] = []
+    worker = house.worker(log=events.append)
+    worker.start()
+    worker.wait_until_drained()
+    wait_until(lambda: any(event.job_id == cancelled.id for event in events))
+    worker.stop()
+    names = {
+        job.id: [event.name for event in events if event.job_id == job.id]
+        for job in (failing, cancelled)
+    }
+    assert names == {failing.id: ["started", "failed"], cancelled.id: ["ended"]}
 
 
 def test_the_jobs_of_dead_workers_run_only_so_many_at_once(house: House) -> None:

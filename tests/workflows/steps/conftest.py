@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.operations.step_parts import JobStepParts
+from looseleaf.job_runtime.step_parts import JobStepParts
 from looseleaf.values import changed
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.job import Job

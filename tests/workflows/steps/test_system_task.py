@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.errors import InvalidStep, LooseleafError
-from looseleaf.operations.step_parts import JobStepParts
+from looseleaf.job_runtime.step_parts import JobStepParts
 from looseleaf.values import changed
 from tests.workflows.steps.conftest import Bench, Opener
 

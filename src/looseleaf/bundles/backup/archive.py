@@ -41,7 +41,7 @@ class BackupDescription:
         created: The time at which the backup began, in seconds since 1970.
         workspace: The id of the workspace.
         name: The name of the workspace, for people.
-        database: sqlite where the database is in it, postgresql where it is not, or none.
+        database: The kind of the database in it: sqlite, postgresql or none.
         group_writable: Whether files of the workspace belong to a group.
     """
 

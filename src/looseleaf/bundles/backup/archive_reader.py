@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 # The names that a workspace consists of; a pipeline's folder begins with the last of them.
 WORKSPACE_NAMES = (b"looseleaf.toml", b"agents", b"network", b"shared", b"users", b".looseleaf")
 PIPELINE = b"pipeline-"
+TABLES = b"database"  # beside them, the tables of a PostgreSQL database
 _CHUNK = 1 << 20
 _MOST_OWN_BYTES = 1 << 20  # of a description, a checksum and a list of what was left out
 _MOST_NAMED = 5
@@ -247,5 +248,5 @@ class _Paths:
 
 def _check_place(path: bytes) -> None:
     top = path.partition(b"/")[0]
-    if top not in WORKSPACE_NAMES and not top.startswith(PIPELINE):
+    if top not in (*WORKSPACE_NAMES, TABLES) and not top.startswith(PIPELINE):
         raise InvalidBackup(f"{tar_format.quote_path(path)} is no file of a workspace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager, suppress
+from typing import Protocol
 
 from looseleaf.bundles.backup import tar_format
 from looseleaf.bundles.backup.archive_reader import open_archive
@@ -21,16 +22,41 @@ if TYPE_CHECKING:
     from looseleaf.bundles.backup.tar_format import Header
 
 RESTORING = ".restoring"
-_SMALL_BYTES = 1 << 20
+
+
+class DatabaseTarget(Protocol):
+    """The place of the database of a restored workspace."""
+
+    def check(self, kind: str) -> None:
+        """Refuse a backup with a database of this kind before anything is written."""
+
+    def fill(self, staging: int, path: str, *, file_mode: int) -> None:
+        """Fill the database from the files in the open folder at a path."""
+
+    def commit(self) -> None:
+        """Keep what was filled in."""
+
+    def undo(self) -> None:
+        """Leave the database as it was, after `commit`."""
+
+    def finish(self) -> None:
+        """Hear that the folder is there."""
+
+    def close(self) -> None:
+        """Let go of the database."""
 
 
 def restore_backup(
     archive: str,
     target: str,
+    database: DatabaseTarget,
     *,
     show_progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> ArchiveContent:
-    """Restore an archive to a new or an empty folder; the folder is whole, or as it was before."""
+    """Restore an archive to a new or an empty folder, and its database to its place.
+
+    Both are whole, or as they were before.
+    """
     path = os.path.abspath(os.path.expanduser(target))
     _require_empty(path)
     parent, name = os.path.split(path)
@@ -41,7 +67,9 @@ def restore_backup(
     ):
         if shutil.disk_usage(parent).free < reader.size:
             raise DiskFull(target)
-        modes = GROUP if reader.read_description().group_writable else PRIVATE
+        description = reader.read_description()
+        database.check(description.database)
+        modes = GROUP if description.group_writable else PRIVATE
         staged_name = f".{name}{RESTORING}"
         with _staged_folder(folder, staged_name, modes[1]) as staging_folder:
             files = _FileTree(staging_folder, modes)
@@ -54,19 +82,36 @@ def restore_backup(
                 content = reader.read_all(receive)
             finally:
                 files.close()
+            staged_path = os.path.join(parent, staged_name)
+            database.fill(staging_folder, staged_path, file_mode=modes[0])
             # One call for all files; a call for each would take longer than all the rest.
             os.sync()
             _require_empty(path)
-            was_there = os.path.isdir(path)
-            atomic.move(folder, staged_name, folder, name)
+            database.commit()
             try:
-                atomic.sync(folder)
+                _publish(folder, staged_name, name)
             except BaseException:
-                atomic.move(folder, name, folder, staged_name)
-                if was_there:
-                    atomic.make_folder(folder, name)
+                database.undo()
                 raise
+            database.finish()
     return content
+
+
+def _publish(folder: int, staged_name: str, name: str) -> None:
+    """Give a restored folder its name, in the place of an empty one; undone where that fails."""
+    try:
+        os.stat(name, dir_fd=folder)
+        was_there = True
+    except FileNotFoundError:
+        was_there = False
+    atomic.move(folder, staged_name, folder, name)
+    try:
+        atomic.sync(folder)
+    except BaseException:
+        atomic.move(folder, name, folder, staged_name)
+        if was_there:
+            atomic.make_folder(folder, name)
+        raise
 
 
 class _FileTree:

@@ -9,7 +9,8 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from looseleaf.bundles.importers.left_out import LeftOut
     from looseleaf.bundles.importers.source_folder import SourceFolder
@@ -40,11 +41,57 @@ class SourcePage:
 
 
 @value
+class SourceFlow:
+    """A flow of a source: its id there, and its file as in a bundle."""
+
+    id: int
+    document: Mapping[str, Any]
+
+
+@value
+class SourcePipeline:
+    """A pipeline of a source, with its flows.
+
+    Fields:
+        id: Its id in the source.
+        document: Its file, as in a bundle; `slug` is among its fields.
+        flows: Its flows.
+        agent: The agent of the source that it belongs to; "" where a source has one agent.
+    """
+
+    id: int
+    document: Mapping[str, Any]
+    flows: tuple[SourceFlow, ...] = ()
+    agent: str = ""
+
+
+@value
+class SourceUpload:
+    """An uploaded file of a pipeline or flow.
+
+    Fields:
+        pipeline: The id of the pipeline in the source.
+        flow: The id of the flow in the source; 0 for a context file of the pipeline.
+        name: The name of the file.
+        content: Its bytes.
+        source: The file of the source.
+    """
+
+    pipeline: int
+    flow: int
+    name: str
+    content: bytes
+    source: str
+
+
+@value
 class Reading:
-    """A source as it was read: its pages, and every file that is not among them."""
+    """A source as it was read, and everything in it that is not taken."""
 
     pages: tuple[SourcePage, ...]
     left_out: tuple[LeftOut, ...] = ()
+    pipelines: tuple[SourcePipeline, ...] = ()
+    uploads: tuple[SourceUpload, ...] = ()
 
 
 @value

@@ -90,6 +90,7 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
     A line of the last import that is no longer in the page was removed here, and stays away.
     """
     lines = former.lines if former is not None else frozenset()
+    source = _match_line_ends(source, current)
     new_lines = _lines_by_section(source) - _lines_by_section(current)
     if all(digest_line(line) in lines for _, line in new_lines):
         return current
@@ -97,6 +98,12 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
     parts = compare_sections(base if former is not None else None, current, source)
     text = merge_sections([_page_first(part) for part in parts], {})
     return text if _has_every_line(text, current) else _append_new_lines(current, source, lines)
+
+
+def _match_line_ends(source: str, page: str) -> str:
+    """Give a source the line ends of the page that it is merged into."""
+    plain = source.replace("\r\n", "\n")
+    return plain.replace("\n", "\r\n") if "\r\n" in page else plain
 
 
 def _page_first(part: SectionMerge) -> SectionMerge:

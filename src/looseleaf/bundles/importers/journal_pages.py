@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.importers.source_folder import SourceFolder
 
-_STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2})[ T][^\]]*\]")
+_STAMP = re.compile(r"\[(\d{4}-\d{2}-\d{2})(?:[ T][^\]]*)?\]")
 _LONGEST_LINE = 200_000
 
 

@@ -66,6 +66,9 @@ def choose_importer(folder: SourceFolder, kind: str = "") -> Importer:
         return find_importer(kind)
     importer, _ = next(detect_systems(folder), (None, ""))
     if importer is None:
+        for refusal in folder.refusals:
+            if refusal.source in ("/", folder.single):
+                raise InvalidImport(f"{folder.location} cannot be imported: {refusal.reason}.")
         kinds = ", ".join(importer.kind for importer in IMPORTERS)
         raise InvalidImport(
             f"{folder.location} has the layout of no system that is known. If it belongs to one "

@@ -11,6 +11,7 @@ from looseleaf.bundles.importers.decision import (
     record_import,
 )
 from looseleaf.errors import HistoryMissing, Invalid, Refused
+from looseleaf.files.folders import fold
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing, content_hash
 from looseleaf.values import value
@@ -23,10 +24,47 @@ if TYPE_CHECKING:
     from looseleaf.bundles.importers.ledger import Ledger
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
-    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import Change
 
+_TWIN = "it differs from {} only by case or Unicode form, and has no name of its own here"
 SCAFFOLD = "scaffold"  # the operation that gives a new page its starter text
+
+
+class PageNames:
+    """The names of pages on each shelf, those that are there and those that an import brings."""
+
+    def __init__(self, pages: MemoryPages) -> None:
+        self._pages = pages
+        self._names: dict[Shelf | str, dict[str, str]] = {}  # each page and folder, folded
+
+    def find_twin(self, place: Shelf | str, filename: str) -> str:
+        """Find a page or folder that differs only by case or Unicode form; "" where none does.
+
+        A name without a twin is taken from then on. The place is a shelf, or the name of an agent
+        that is not there yet.
+        """
+        if place not in self._names:
+            self._names[place] = {}
+            for entry in () if isinstance(place, str) else self._pages.list(place):
+                self._add(place, entry.filename)
+        names = self._names[place]
+        for path in _list_parts(filename):
+            twin = names.get(fold(path), path)
+            if twin != path:
+                return twin
+        self._add(place, filename)
+        return ""
+
+    def _add(self, place: Shelf | str, filename: str) -> None:
+        for path in _list_parts(filename):
+            self._names[place].setdefault(fold(path), path)
+
+
+def _list_parts(filename: str) -> list[str]:
+    """Give the folders of a page from the top, and the page itself."""
+    segments = filename.split("/")
+    return ["/".join(segments[: count + 1]) for count in range(len(segments))]
 
 
 @value
@@ -37,17 +75,28 @@ class PageImport:
         pages: The pages of the workspace.
         history: The history of these pages.
         ledger: The ledger of the source.
+        names: The names that are taken.
+        starter: Gives the text that a page of a new agent starts with; None for most pages.
         change: Gives the change of a page, with its provenance.
     """
 
     pages: MemoryPages
     history: History
     ledger: Ledger
+    names: PageNames
+    starter: Callable[[str, str], str | None]
     change: Callable[[SourcePage], Change]
 
     def preview(self, scope: Scope, page: SourcePage) -> Decision:
         """Decide about a page and write nothing."""
         return self._decide(scope, page)[0]
+
+    def preview_new(self, agent: str, page: SourcePage) -> Decision:
+        """Decide about a page of an agent that a run would create first."""
+        refusal = self._find_refusal(agent, page)
+        if refusal:
+            return Decision(LEFT_OUT, refusal, "")
+        return decide(self.starter(page.filename, agent), page.text, None, is_starter=True)
 
     def apply(self, scope: Scope, page: SourcePage) -> Decision:
         """Write a page as decided, and note it in the ledger."""
@@ -63,7 +112,7 @@ class PageImport:
 
     def _decide(self, scope: Scope, page: SourcePage) -> tuple[Decision, str]:
         """Decide about a page; give also its hash, where it still has its starter text."""
-        refusal = self._find_refusal(scope, page)
+        refusal = self._find_refusal(scope.shelf, page)
         if refusal:
             return Decision(LEFT_OUT, refusal, ""), ""
         former = self.ledger.find(scope.key)
@@ -95,11 +144,14 @@ class PageImport:
         self.pages.edit(scope, edit, change=self.change(page))
         return decision
 
-    def _find_refusal(self, scope: Scope, page: SourcePage) -> str:
+    def _find_refusal(self, place: Shelf | str, page: SourcePage) -> str:
         """Say why a page of this name or size is not taken; "" where it is."""
-        registered_file = self.pages.registry.get(scope.filename)
+        twin = self.names.find_twin(place, page.filename)
+        if twin:
+            return _TWIN.format(twin)
+        registered_file = self.pages.registry.get(page.filename)
         if registered_file is not None and registered_file.editable is False:
-            return f"{scope.filename} is generated here"
+            return f"{page.filename} is generated here"
         if not page.text.strip():
             return "it is empty"
         size = len(page.text.encode())

@@ -40,6 +40,27 @@ class PageReport:
 
 
 @value
+class WorkflowReport:
+    """A pipeline, flow or uploaded file of an import.
+
+    Fields:
+        action: create, replace, unchanged or failed.
+        kind: pipeline, flow or file.
+        owner: The agent that has it here.
+        name: Its slug here, or its place and name.
+        source: What it is in the source.
+        reason: The reason of the action.
+    """
+
+    action: str
+    kind: str
+    owner: str
+    name: str
+    source: str
+    reason: str = ""
+
+
+@value
 class ImportReport:
     """An import: what was taken, under which names, what was left out, and why.
 
@@ -52,7 +73,9 @@ class ImportReport:
         pages: The pages of the source.
         left_out: The files of the source that were not imported.
         changed: The number of pages that were or would be changed.
-        failed: The number of pages that could not be written.
+        failed: The number of pages, pipelines, flows and uploaded files that could not be written.
+        workflows: The pipelines, flows and uploaded files of the source.
+        workflows_changed: The number of these that were or would be changed.
     """
 
     kind: str
@@ -64,6 +87,8 @@ class ImportReport:
     left_out: tuple[LeftOut, ...]
     changed: int
     failed: int
+    workflows: tuple[WorkflowReport, ...] = ()
+    workflows_changed: int = 0
 
 
 def report_page(page: SourcePage, owner: str, decision: Decision) -> PageReport:
@@ -87,17 +112,23 @@ def build_report(
     *,
     is_preview: bool,
     new_agents: Iterable[str],
+    workflows: Iterable[WorkflowReport] = (),
 ) -> ImportReport:
     """Build the report of a source, by its kind, title and location (`names`).
 
-    Pages that are left out join the files that are.
+    Pages and workflows that are left out join the files that are.
     """
-    reports = tuple(pages)
+    reports, workflow_reports = tuple(pages), tuple(workflows)
     refusals = [
         LeftOut(source, report.reason)
         for report in reports
         if report.action == LEFT_OUT
         for source in report.sources
+    ]
+    refusals += [
+        LeftOut(report.source, report.reason)
+        for report in workflow_reports
+        if report.action == LEFT_OUT
     ]
     return ImportReport(
         *names,
@@ -106,5 +137,8 @@ def build_report(
         tuple(report for report in reports if report.action != LEFT_OUT),
         tuple(sorted((*left_out, *refusals), key=lambda entry: entry.source)),
         sum(report.action in CHANGES for report in reports),
-        sum(report.action == FAILED for report in reports),
+        sum(report.action == FAILED for report in reports)
+        + sum(report.action == FAILED for report in workflow_reports),
+        tuple(report for report in workflow_reports if report.action != LEFT_OUT),
+        sum(report.action in CHANGES for report in workflow_reports),
     )

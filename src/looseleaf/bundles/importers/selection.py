@@ -32,7 +32,9 @@ class Selection:
 
 def select_pages(reading: Reading, selection: Selection) -> Reading:
     """Give the part of a reading that is meant; the rest is left out with the reason."""
-    agents = sorted({page.agent for page in reading.pages if page.agent})
+    page_agents = {page.agent for page in reading.pages}
+    pipeline_agents = {pipeline.agent for pipeline in reading.pipelines}
+    agents = sorted((page_agents | pipeline_agents) - {""})
     users = sorted({page.user for page in reading.pages if page.user})
     _require_choice(agents, selection)
     user = selection.user or (users[0] if len(users) == 1 else 0)
@@ -43,7 +45,15 @@ def select_pages(reading: Reading, selection: Selection) -> Reading:
             left_out += [LeftOut(source, reason) for source in page.sources]
         else:
             pages.append(page)
-    return Reading(tuple(pages), tuple(sorted(left_out, key=lambda entry: entry.source)))
+    pipelines = []
+    for pipeline in reading.pipelines:
+        reason = _find_agent_refusal(pipeline.agent, selection)
+        if reason:
+            left_out.append(LeftOut(f"pipeline {pipeline.id}", reason))
+        else:
+            pipelines.append(pipeline)
+    entries = tuple(sorted(left_out, key=lambda entry: entry.source))
+    return Reading(tuple(pages), entries, tuple(pipelines), reading.uploads)
 
 
 def _require_choice(agents: list[str], selection: Selection) -> None:
@@ -62,15 +72,23 @@ def _require_choice(agents: list[str], selection: Selection) -> None:
 
 def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
     """Say why a page is not meant; "" where it is."""
-    if page.agent and selection.agent not in ("", page.agent):
-        return f"it belongs to the agent {page.agent} of the source"
-    if page.agent and not selection.has_target_agent:
-        problem = slug_problem(page.agent)
-        if problem:
-            return f"{problem}; import it with --source-agent {page.agent} --agent SLUG"
+    reason = _find_agent_refusal(page.agent, selection)
+    if reason:
+        return reason
     if page.user and page.user != user:
         advice = f"import it with --source-user {page.user} --user ID"
         return f"it belongs to the user {page.user} of the source; {advice}"
+    return ""
+
+
+def _find_agent_refusal(agent: str, selection: Selection) -> str:
+    """Say why an agent of the source is not meant; "" where it is."""
+    if agent and selection.agent not in ("", agent):
+        return f"it belongs to the agent {agent} of the source"
+    if agent and not selection.has_target_agent:
+        problem = slug_problem(agent)
+        if problem:
+            return f"{problem}; import it with --source-agent {agent} --agent SLUG"
     return ""
 
 

@@ -7,12 +7,10 @@ reason, so that the report of an import is complete.
 from __future__ import annotations
 
 import os
-import stat
 
 from looseleaf.bundles.importers.left_out import LeftOut
-from looseleaf.errors import ImportSourceMissing, InvalidImport
-from looseleaf.files.atomic import FOLDER
-from looseleaf.files.folders import READ, open_folder
+from looseleaf.bundles.importers.source_tree import FILE, LINK, SUBFOLDER, DiskTree
+from looseleaf.errors import InvalidImport
 from looseleaf.memory.scope import MAX_DEPTH
 from looseleaf.values import value
 
@@ -20,7 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MOST_ENTRIES = 20_000
+    from looseleaf.bundles.importers.source_tree import SourceTree, TreeEntry
+
+MOST_ENTRIES = 100_000
 LARGEST_FILE = 2_000_000
 MOST_BYTES = 100_000_000
 _UTF8_MARK = "\ufeff"
@@ -49,18 +49,23 @@ LIMITS = Limits()
 class SourceFolder:
     """A folder or a single file of another system; paths are relative and have `/`."""
 
-    def __init__(self, path: str, *, limits: Limits = LIMITS) -> None:
-        self.path = os.path.realpath(path)
-        self.single = ""
+    def __init__(self, source: str | SourceTree, *, limits: Limits = LIMITS) -> None:
+        self._tree: SourceTree = DiskTree(source) if isinstance(source, str) else source
         self._limits = limits
         self._refusals: dict[str, str] = {}
         self._listings: dict[str, tuple[list[str], list[str]]] = {}
         self._entry_count = self._byte_count = 0
         self._texts: dict[str, str] = {}
-        if os.path.isfile(self.path):
-            self.path, self.single = os.path.split(self.path)
-        if not os.path.isdir(self.path):
-            raise ImportSourceMissing(path)
+
+    @property
+    def path(self) -> str:
+        """The path of the folder, or of the folder around the single file."""
+        return self._tree.path
+
+    @property
+    def single(self) -> str:
+        """The name of the single file; "" where the whole folder is meant."""
+        return self._tree.single
 
     @property
     def location(self) -> str:
@@ -118,51 +123,40 @@ class SourceFolder:
     def read(self, path: str) -> str | None:
         """Read a file as text; None where it cannot be read, which is noted."""
         if path not in self._texts:
-            text, reason = self._read(path)
+            content = self.read_bytes(path)
+            if content is None:
+                return None
+            text, reason = _decode(content)
             if text is None:
                 self.refuse(path, reason)
                 return None
             self._texts[path] = text
         return self._texts[path]
 
-    def _read(self, path: str) -> tuple[str | None, str]:
-        folder_path, _, name = path.rpartition("/")
-        try:
-            with _OpenFolder(self.path, folder_path) as folder:
-                fd = os.open(name, READ, dir_fd=folder)
-            try:
-                content, reason = self._read_content(fd)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            return None, f"it cannot be read: {error.strerror or error}"
-        if content is None:
-            return None, reason
-        if b"\0" in content:
-            return None, "it is not text"
-        try:
-            return content.decode().removeprefix(_UTF8_MARK), ""
-        except UnicodeDecodeError as error:
-            return None, f"it is not UTF-8 (byte {error.start})"
-
-    def _read_content(self, fd: int) -> tuple[bytes | None, str]:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            return None, "it is not an ordinary file"
+    def read_bytes(self, path: str) -> bytes | None:
+        """Read a file; None where it cannot be read, which is noted."""
         largest = self._limits.file_bytes
-        parts, size = [], 0
-        while size <= largest and (part := os.read(fd, min(largest + 1 - size, 1_048_576))):
-            parts.append(part)
-            size += len(part)
-        if size > largest:
-            return None, f"it has more than {largest:,} bytes"
+        try:
+            content = self._tree.read(path, largest)
+        except OSError as error:
+            self.refuse(path, f"it cannot be read: {error.strerror or error}")
+            return None
+        if content is None:
+            self.refuse(path, "it is not an ordinary file")
+        elif len(content) > largest:
+            self.refuse(path, f"it has more than {largest:,} bytes")
+        else:
+            self._count_bytes(len(content))
+            return content
+        return None
+
+    def _count_bytes(self, size: int) -> None:
         self._byte_count += size
         if self._byte_count > self._limits.bytes:
             raise InvalidImport(
                 f"The source has more than {self._limits.bytes:,} bytes to import. Import a part "
                 "of it, such as one of its folders."
             )
-        return b"".join(parts), ""
 
     def _list(self, folder: str) -> tuple[list[str], list[str]]:
         """List the names of the files and folders in a folder; each folder is listed once."""
@@ -174,14 +168,13 @@ class SourceFolder:
         files: list[str] = []
         folders: list[str] = []
         try:
-            with _OpenFolder(self.path, folder) as fd, os.scandir(fd) as entries:
-                for entry in entries:
-                    self._entry_count += 1
-                    if self._entry_count > self._limits.entries:
-                        reason = f"the source has more than {self._limits.entries:,} entries"
-                        self.refuse(f"{folder}/…", f"{reason}; the others were not looked at")
-                        break
-                    self._sort_entry(folder, entry, files, folders)
+            for entry in self._tree.scan(folder):
+                self._entry_count += 1
+                if self._entry_count > self._limits.entries:
+                    reason = f"the source has more than {self._limits.entries:,} entries"
+                    self.refuse(f"{folder}/…", f"{reason}; the others were not looked at")
+                    break
+                self._sort_entry(folder, entry, files, folders)
         except FileNotFoundError:
             return [], []
         except OSError as error:
@@ -189,10 +182,8 @@ class SourceFolder:
         return sorted(files), sorted(folders)
 
     def _sort_entry(
-        self, folder: str, entry: os.DirEntry[str], files: list[str], folders: list[str]
+        self, folder: str, entry: TreeEntry, files: list[str], folders: list[str]
     ) -> None:
-        if self.single and (folder or entry.name != self.single):
-            return
         path = _join(folder, entry.name)
         try:
             entry.name.encode()
@@ -200,32 +191,24 @@ class SourceFolder:
             name = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
             self.refuse(name, "its name is not UTF-8")
             return
-        if entry.is_symlink():
+        if entry.kind == LINK:
             self.refuse(path, "it is a link, and links are not followed")
-        elif entry.is_dir(follow_symlinks=False):
+        elif entry.kind == SUBFOLDER:
             folders.append(entry.name)
-        elif entry.is_file(follow_symlinks=False):
+        elif entry.kind == FILE:
             files.append(entry.name)
         else:
             self.refuse(path, "it is not an ordinary file")
 
 
-class _OpenFolder:
-    """A folder below the source, opened part by part without following a link."""
-
-    def __init__(self, root: str, path: str) -> None:
-        self._root, self._segments = root, path.split("/") if path else []
-
-    def __enter__(self) -> int:
-        root = os.open(self._root, FOLDER & ~os.O_NOFOLLOW)
-        try:
-            self._fd = open_folder(root, self._segments)
-        finally:
-            os.close(root)
-        return self._fd
-
-    def __exit__(self, *_outcome: object) -> None:
-        os.close(self._fd)
+def _decode(content: bytes) -> tuple[str | None, str]:
+    """Give bytes as text, or the reason why they are none."""
+    if b"\0" in content:
+        return None, "it is not text"
+    try:
+        return content.decode().removeprefix(_UTF8_MARK), ""
+    except UnicodeDecodeError as error:
+        return None, f"it is not UTF-8 (byte {error.start})"
 
 
 def _join(folder: str, name: str) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.export import list_workflows
-from looseleaf.bundles.installation.artifacts import (
+from looseleaf.bundles.comparison.artifacts import (
     AGENT,
     CONFIG,
     EXTRA,
     FLOW,
     MEMORY,
     PIPELINE,
+    PROMPT,
     QUEUE,
     SCHEDULE,
 )
+from looseleaf.bundles.export import list_workflows
 from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline, pause
 from looseleaf.errors import Conflicted, FlowMissing, PipelineMissing
-from looseleaf.memory.store import Conflict
+from looseleaf.memory.store import ABSENT, Conflict
 from looseleaf.values import changed
 from looseleaf.workflows.documents import ScheduleFields, queue_prompts, read_record, read_schedule
 from looseleaf.workflows.uploads.file_store import FileFolder
@@ -33,10 +34,19 @@ if TYPE_CHECKING:
 
 
 class ArtifactChanges:
-    """Changes of one agent, by the keys of artifacts; a payload of None takes the artifact away."""
+    """Changes of one agent, by the keys of artifacts; a payload of None takes the artifact away.
 
-    def __init__(self, destination: Destination, record: AgentRecord) -> None:
+    Pages are replaced only where they have the hash that is expected of their key, "" for none.
+    """
+
+    def __init__(
+        self,
+        destination: Destination,
+        record: AgentRecord,
+        expected_hashes: Mapping[str, str] | None = None,
+    ) -> None:
         self._destination, self._record = destination, record
+        self._expected_hashes = expected_hashes or {}
         self._by_kind: dict[str, Callable[[str, Any], None]] = {
             AGENT: self._set_name,
             CONFIG: self._set_config,
@@ -45,6 +55,7 @@ class ArtifactChanges:
             FLOW: self._set_flow,
             SCHEDULE: self._set_schedule,
             QUEUE: self._set_queue,
+            PROMPT: destination.prompts.set,
             EXTRA: lambda _name, _payload: None,  # the ledger keeps it
         }
 
@@ -66,7 +77,9 @@ class ArtifactChanges:
             # A core page, which nobody deletes: it is taken back to not being there.
             pages.store_for(scope).delete(scope, change=changed(change, operation="delete"))
             return
-        outcome = pages.write(scope, text, change=change)
+        expected_hash = self._expected_hashes.get(f"{MEMORY}:{name}")
+        version = None if expected_hash is None else expected_hash or ABSENT
+        outcome = pages.write(scope, text, change=change, if_match=version)
         if isinstance(outcome, Conflict):
             raise Conflicted(name, outcome.expected, outcome.actual)
 

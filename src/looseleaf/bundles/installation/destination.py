@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from looseleaf.bundles.comparison.artifacts import PROMPT, Artifact, list_artifacts
 from looseleaf.bundles.export import AgentSource, BundleTitle, collect_bundle
-from looseleaf.bundles.installation.artifacts import list_artifacts
 from looseleaf.bundles.installation.ledger import list_extras
-from looseleaf.bundles.layout.workflow_definitions import WorkflowRules
+from looseleaf.bundles.installation.pending import PendingUpgrade, PendingUpgrades
+from looseleaf.bundles.layout.prompt_files import format_prompt, place_prompt
+from looseleaf.bundles.layout.workflow_definitions import Owner, WorkflowRules
 from looseleaf.bundles.profiles import PROFILES
-from looseleaf.values import value
+from looseleaf.times import format_time
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from looseleaf.agents.agent_list import AgentList
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.installation.artifacts import Artifact
     from looseleaf.bundles.installation.ledger import Ledgers
+    from looseleaf.bundles.layout.bundle import Bundle
+    from looseleaf.bundles.prompt_overrides import PromptOverrides
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.store import Change
@@ -36,6 +40,8 @@ class Destination:
         has_definitions: Whether there is a database already.
         uploads: Gives the uploaded files of workflows.
         limits: The bounds of uploaded files.
+        prompts: The prompts of system tasks that people replaced.
+        sites: The names of sites that the settings have credentials for.
         step_types: The types of steps that pipelines may have.
         ledgers: What is installed for which agent.
         change: The provenance of the pages that are written.
@@ -52,6 +58,8 @@ class Destination:
     has_definitions: Callable[[], bool]
     uploads: Callable[[], WorkflowFiles]
     limits: FileLimits
+    prompts: PromptOverrides
+    sites: frozenset[str]
     step_types: StepTypes
     ledgers: Ledgers
     change: Change
@@ -65,12 +73,29 @@ class Destination:
     def source(self) -> AgentSource:
         """The same workspace, as an agent is read from it."""
         definitions = self.definitions() if self.has_definitions() else None
-        return AgentSource(self.pages, definitions, self.uploads)
+        return AgentSource(self.pages, definitions, self.uploads, self.prompts)
+
+    @property
+    def pending(self) -> PendingUpgrades:
+        """What waits for approval."""
+        return PendingUpgrades(self.ledgers.records)
+
+    def describe_pending(self, kind: str, bundle: Bundle) -> PendingUpgrade:
+        """Begin the record of what waits: the bundle, the time and the one who acts."""
+        title = (bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
+        return PendingUpgrade(kind, *title, format_time(self.clock()), self.change.provenance.actor)
 
     def rules(self, record: AgentRecord | None = None) -> WorkflowRules:
         """Give the rules that workflows are checked by, for an agent that they become part of."""
         ids = (record.id, record.owner) if record is not None else (0, 0)
-        return WorkflowRules(self.pages.registry, self.step_types, *ids, self.clock())
+        return WorkflowRules(self.pages.registry, self.step_types, Owner(*ids, self.clock()))
+
+    def target_artifacts(self, bundle: Bundle) -> dict[str, Artifact]:
+        """Give the artifacts of a bundle; a prompt that no task here has is kept and not used."""
+        unknown = {name for name in bundle.prompts if not self.prompts.is_known(name)}
+        extras = {place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown}
+        prompts = {name: text for name, text in bundle.prompts.items() if name not in unknown}
+        return list_artifacts(changed(bundle, prompts=prompts, extras={**bundle.extras, **extras}))
 
     def current_artifacts(self, record: AgentRecord) -> dict[str, Artifact]:
         """Give the artifacts of an agent as it is now."""
@@ -78,6 +103,21 @@ class Destination:
         artifacts = list_artifacts(collect_bundle(self.source, record, PROFILES["backup"], title))
         return artifacts | self._kept_extras(record)
 
+    def current_prompts(self) -> dict[str, Artifact]:
+        """Give the prompts of system tasks that were replaced here."""
+        return _list_prompts(self.prompts.texts())
+
+    def builtin_prompts(self) -> dict[str, Artifact]:
+        """Give the prompts of system tasks as they are where nobody replaced them."""
+        return _list_prompts(self.prompts.builtin_texts())
+
     def _kept_extras(self, record: AgentRecord) -> dict[str, Artifact]:
         ledger = self.ledgers.read(record.id)
         return {} if ledger is None else list_extras(ledger)
+
+
+def _list_prompts(texts: Mapping[str, str]) -> dict[str, Artifact]:
+    return {
+        f"{PROMPT}:{name}": Artifact(f"{PROMPT}:{name}", place_prompt(name), text)
+        for name, text in texts.items()
+    }

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from looseleaf.bundles.comparison.artifacts import ORDER
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges, remove_pipeline
-from looseleaf.bundles.installation.artifacts import ORDER
 from looseleaf.bundles.installation.ledger import parse_ledger
 from looseleaf.bundles.layout.bundle_json import hash_payload
 from looseleaf.errors import AgentMissing, LooseleafError
@@ -36,8 +36,10 @@ class Journal:
     Fields:
         kind: install or upgrade.
         agent_id: The agent that is being created or changed.
-        changes: For each key the former payload (None where it was not there) and the new hash.
+        changes: For each key the former payload (None where it was not there) and the new hash;
+            with install those of prompts alone.
         ledger: The former ledger, as JSON; None where there was none.
+        pending: What waited for approval, as JSON; None where nothing did.
         user_id: With install: whose USER.md is written, 0 for none.
         user_text: The former text of that page; None where there was none.
         user_hash: The hash of its new text.
@@ -47,6 +49,7 @@ class Journal:
     agent_id: int
     changes: tuple[tuple[str, Any, str], ...] = ()
     ledger: Any = None
+    pending: Any = None
     user_id: int = 0
     user_text: str | None = None
     user_hash: str = ""
@@ -94,8 +97,18 @@ def _undo_install(destination: Destination, journal: Journal) -> None:
         for pipeline in pipelines:
             remove_pipeline(destination, pipeline)
     destination.ledgers.remove(journal.agent_id)
+    destination.pending.write_fields(journal.agent_id, None)
+    _restore_prompts(destination, journal)
     if journal.user_id:
         _restore_user_page(destination, journal)
+
+
+def _restore_prompts(destination: Destination, journal: Journal) -> None:
+    """Take prompts of system tasks back, unless someone has changed them since."""
+    current = destination.current_prompts()
+    for key, before, new_hash in journal.changes:
+        if key in current and current[key].hash == new_hash:
+            destination.prompts.set(current[key].name, before)
 
 
 def _restore_user_page(destination: Destination, journal: Journal) -> None:
@@ -129,6 +142,7 @@ def _undo_upgrade(destination: Destination, journal: Journal) -> None:
         is_new = artifact is not None and artifact.hash == new_hash
         if is_new and (before is None or hash_payload(before) != new_hash):
             changes.apply(key, before)
+    destination.pending.write_fields(record.id, journal.pending)
     if journal.ledger is None:
         destination.ledgers.remove(record.id)
     else:

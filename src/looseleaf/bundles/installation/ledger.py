@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.installation.artifacts import EXTRA, Artifact
+from looseleaf.bundles.comparison.artifacts import EXTRA, Artifact
 from looseleaf.errors import Unavailable
 from looseleaf.files.record_folder import RecordFolder
 from looseleaf.values import FrozenDict, value
@@ -37,8 +37,10 @@ class Ledger:
         installed_at: When it was first installed.
         updated_at: When it was last upgraded.
         artifacts: What the last bundle left, by key.
-        pending: Keys of schedules that are paused until a person approves them.
-        included: Lists of the manifest for files that Looseleaf keeps and does not use.
+        pending: Keys that wait for approval: schedules, which are paused, and prompts.
+        included: Lists of the manifest for files that Looseleaf keeps and does not use, and the
+            capabilities that the bundle needs.
+        opaque: Fields of the manifest that Looseleaf keeps and does not use.
     """
 
     bundle_slug: str
@@ -50,6 +52,7 @@ class Ledger:
     artifacts: Mapping[str, InstalledArtifact] = FrozenDict()
     pending: tuple[str, ...] = ()
     included: Mapping[str, Any] = FrozenDict()
+    opaque: Mapping[str, Any] = FrozenDict()
 
     def hashes(self) -> dict[str, str]:
         """Give the hash of every artifact as it was installed."""
@@ -99,7 +102,11 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
         pending = tuple(fields.get("pending", ()))
         plain = {name: fields[name] for name in Ledger.__match_args__[:6]}
         return Ledger(
-            **plain, artifacts=artifacts, pending=pending, included=fields.get("included", {})
+            **plain,
+            artifacts=artifacts,
+            pending=pending,
+            included=fields.get("included", {}),
+            opaque=fields.get("opaque", {}),
         )
     except (KeyError, TypeError, AttributeError) as error:
         name = f".looseleaf/{FOLDER}/{_PREFIX}{agent_id}.json"
@@ -115,10 +122,10 @@ def list_extras(ledger: Ledger) -> dict[str, Artifact]:
     }
 
 
-def list_pending_schedules(ledger: Ledger) -> dict[str, Any]:
-    """Give the schedules that wait for approval as the bundle has them, by slug of the flow."""
+def list_waiting(ledger: Ledger, kind: str) -> dict[str, Any]:
+    """Give the artifacts of a kind that wait for approval as the bundle has them, by name."""
     return {
         key.partition(":")[2]: ledger.artifacts[key].payload
         for key in ledger.pending
-        if key in ledger.artifacts
+        if key in ledger.artifacts and key.startswith(f"{kind}:")
     }

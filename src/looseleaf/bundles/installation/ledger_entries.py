@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
-from looseleaf.bundles.layout.manifest import OTHER_KINDS
-from looseleaf.values import value
+from looseleaf.bundles.layout.manifest import CAPABILITIES, OTHER_KINDS
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from looseleaf.bundles.installation.artifacts import Artifact
+    from looseleaf.bundles.comparison.artifacts import Artifact
     from looseleaf.bundles.layout.bundle import Bundle
+
+    Decision = tuple[Collection[str], str]  # the keys that a person decided about, and the time
+
+
+def add_decisions(
+    ledger: Ledger, new_artifacts: Mapping[str, Artifact], decision: Decision
+) -> Ledger:
+    """Give a ledger in which artifacts are approved, and others no longer wait."""
+    keys, now = decision
+    entries = dict(ledger.artifacts) | {
+        key: InstalledArtifact(artifact.path, artifact.hash, artifact.payload)
+        for key, artifact in new_artifacts.items()
+    }
+    pending_keys = tuple(key for key in ledger.pending if key not in keys)
+    return changed(ledger, artifacts=entries, pending=pending_keys, updated_at=now)
 
 
 @value
@@ -34,7 +49,7 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
             payload = None if artifact.is_learned else artifact.payload
             entries[key] = InstalledArtifact(artifact.path, artifact.hash, payload)
     kept_pending = previous.pending if previous is not None else ()
-    pending = {key for key in kept_pending if key not in update.installed_keys}
+    pending_keys = {key for key in kept_pending if key not in update.installed_keys}
     return Ledger(
         manifest.bundle_slug,
         manifest.bundle_version,
@@ -43,6 +58,8 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
         previous.installed_at if previous is not None else update.now,
         update.now,
         entries,
-        tuple(sorted(pending | set(update.pending))),
-        {kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS},
+        tuple(sorted(pending_keys | set(update.pending))),
+        {kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS}
+        | {CAPABILITIES: list(manifest.capabilities)},
+        dict(manifest.opaque),
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from looseleaf.bundles.comparison.artifacts import SCHEDULE
 from looseleaf.bundles.export import list_workflows
-from looseleaf.bundles.installation.artifacts import SCHEDULE
-from looseleaf.bundles.installation.plan import is_approved
-from looseleaf.bundles.layout.bundle import FLOW_FILES, PIPELINE_FILES
+from looseleaf.bundles.layout.upload_files import FLOW_FILES, PIPELINE_FILES
 from looseleaf.bundles.layout.workflow_definitions import build_definitions, pause
 from looseleaf.errors import Conflicted
 from looseleaf.memory.scope import Shelf
@@ -16,7 +15,7 @@ from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
@@ -58,9 +57,16 @@ class InstallOrder:
 
 
 def write_agent(
-    destination: Destination, bundle: Bundle, record: AgentRecord, order: InstallOrder
+    destination: Destination,
+    bundle: Bundle,
+    record: AgentRecord,
+    decision: tuple[InstallOrder, Collection[str]],
 ) -> None:
-    """Write everything of a new agent; the caller takes it back where a part fails."""
+    """Write everything of a new agent; the caller takes it back where a part fails.
+
+    The decision is the order, and the keys of the plan that need approval and have it.
+    """
+    order, approved_keys = decision
     total = len(bundle.pages) + len(bundle.pipelines)
     for count, (name, content) in enumerate(bundle.pages.items(), 1):
         registered_file = destination.pages.registry.get(name)
@@ -73,16 +79,16 @@ def write_agent(
     order.start_pages(record)
     for count, slug in enumerate(sorted(bundle.pipelines), len(bundle.pages) + 1):
         pipeline, flows = build_definitions(bundle, slug, destination.rules(record))
-        new_flows = [_pause_unapproved(flow, order) for flow in flows]
+        new_flows = [_pause_unapproved(flow, approved_keys) for flow in flows]
         destination.definitions().pipelines.add(pipeline, new_flows)
         destination.show_progress("Installing", count, total)
     if bundle.uploads:
         _store_uploads(destination, bundle, record)
 
 
-def _pause_unapproved(flow: Flow, order: InstallOrder) -> Flow:
+def _pause_unapproved(flow: Flow, approved_keys: Collection[str]) -> Flow:
     is_manual = flow.schedule.interval == MANUAL
-    if is_manual or is_approved(f"{SCHEDULE}:{flow.slug}", order.approve):
+    if is_manual or f"{SCHEDULE}:{flow.slug}" in approved_keys:
         return flow
     return pause(flow)
 

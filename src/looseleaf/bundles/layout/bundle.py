@@ -8,6 +8,24 @@ from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
 from looseleaf.bundles.layout.archive import MANIFEST
 from looseleaf.bundles.layout.bundle_json import format_json, parse_json
 from looseleaf.bundles.layout.manifest import format_manifest, parse_manifest
+from looseleaf.bundles.layout.prompt_files import (
+    PROMPTS,
+    TASK_PROMPTS,
+    format_prompt,
+    name_in_manifest,
+    name_prompt,
+    parse_prompt,
+    place_prompt,
+)
+from looseleaf.bundles.layout.upload_files import (
+    FLOW_FILES,
+    MEMORY,
+    PIPELINE_FILES,
+    UPLOADS,
+    format_upload,
+    parse_upload,
+    place_upload,
+)
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
 from looseleaf.errors import InvalidBundle, InvalidName
 from looseleaf.memory.scope import check_filename, check_folder
@@ -15,17 +33,17 @@ from looseleaf.values import FrozenDict, changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from looseleaf.bundles.layout.manifest import Manifest
 
 AGENT_PAGES = "memory/agent/"
 USER_PAGE = "memory/USER.md"
-PIPELINE_FILES, FLOW_FILES = "memory/pipelines/", "memory/flows/"
 PIPELINES, FLOWS = "pipelines/", "flows/"
 _EXTRA_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _RESERVED = {"memory", "pipelines", "flows"}
+_COMPUTED = _RESERVED | {"prompts"}  # lists of the manifest that say what the files are
 
 
 @value
@@ -38,8 +56,9 @@ class Bundle:
         user_page: The USER.md of its owner; None where it does not travel.
         pipelines: The files of pipelines by slug, as JSON.
         flows: The files of flows by slug, as JSON.
-        uploads: Uploaded texts of pipelines and flows, by their path in the bundle.
+        uploads: Uploaded files of pipelines and flows, by the path that a text has in the bundle.
         extras: Files that Looseleaf keeps and does not use, by path.
+        prompts: Texts of replaced prompts of system tasks, by task/key.
     """
 
     manifest: Manifest
@@ -49,6 +68,7 @@ class Bundle:
     flows: Mapping[str, Mapping[str, Any]] = FrozenDict()
     uploads: Mapping[str, bytes] = FrozenDict()
     extras: Mapping[str, bytes] = FrozenDict()
+    prompts: Mapping[str, str] = FrozenDict()
 
 
 def format_bundle(bundle: Bundle) -> dict[str, bytes]:
@@ -56,8 +76,9 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
     files = {f"{AGENT_PAGES}{name}": content for name, content in bundle.pages.items()}
     if bundle.user_page is not None:
         files[USER_PAGE] = bundle.user_page
-    files |= bundle.uploads
-    memory = [path.removeprefix("memory/") for path in files]
+    for path, content in bundle.uploads.items():
+        files[place_upload(path, content)] = format_upload(path, content)
+    memory = [path.removeprefix(MEMORY) for path in files if path.startswith(MEMORY)]
     files |= {
         f"{PIPELINES}{slug}.json": format_json(document)
         for slug, document in bundle.pipelines.items()
@@ -65,17 +86,40 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
     files |= {
         f"{FLOWS}{slug}.json": format_json(document) for slug, document in bundle.flows.items()
     }
+    files |= {
+        place_prompt(name): format_prompt(name, text) for name, text in bundle.prompts.items()
+    }
     files |= bundle.extras
     included = {
         **{
-            kind: names for kind, names in bundle.manifest.included.items() if kind not in _RESERVED
+            kind: names for kind, names in bundle.manifest.included.items() if kind not in _COMPUTED
         },
         "memory": sorted(memory),
         "pipelines": sorted(bundle.pipelines),
         "flows": sorted(bundle.flows),
+        "prompts": _list_prompts(bundle),
     }
     manifest = changed(bundle.manifest, included=included)
     return {MANIFEST: format_json(format_manifest(manifest)), **files}
+
+
+def readable_files(bundle: Bundle) -> dict[str, bytes]:
+    """Give the files of a bundle with their own bytes, those in base64 too, to search them."""
+    files = format_bundle(bundle)
+    return files | {
+        place_upload(path, content): content for path, content in bundle.uploads.items()
+    }
+
+
+def _list_prompts(bundle: Bundle) -> list[str]:
+    """List the prompts for the manifest: ours, and those of other programs that it names."""
+    names = {name_in_manifest(name) for name in bundle.prompts}
+    names |= {
+        name
+        for name in bundle.manifest.included.get("prompts", ())
+        if {f"{PROMPTS}{name}", f"{PROMPTS}{name}.json"} & set(bundle.extras)
+    }
+    return sorted(names)
 
 
 def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
@@ -87,16 +131,18 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
         raise InvalidBundle(MANIFEST, "it is missing")
     manifest = parse_manifest(parse_json(MANIFEST, files[MANIFEST]))
     parts: dict[str, dict[str, Any]] = {name: {} for name in ("pages", "pipelines", "flows")}
-    parts |= {"uploads": {}, "extras": {}}
+    parts |= {"uploads": {}, "extras": {}, "prompts": {}}
     user_page = None
     for path, content in sorted(files.items()):
         if path == USER_PAGE:
             user_page = _check_text(path, content)
         elif path != MANIFEST:
             kind, name, payload = _sort_file(path, content)
+            if name in parts[kind]:
+                raise InvalidBundle(path, f"the bundle has {name} twice")
             parts[kind][name] = payload
     bundle = Bundle(manifest, **{**parts, "user_page": user_page})  # type: ignore[arg-type]
-    _check_included(bundle)
+    _check_included(bundle, files)
     _check_references(bundle)
     return bundle
 
@@ -121,6 +167,12 @@ def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
     top = path.partition("/")[0]
     if top in _RESERVED or "/" not in path or not _EXTRA_KEY.fullmatch(top):
         raise InvalidBundle(path, "no part of a bundle has such a name")
+    upload = parse_upload(path, content) if path.startswith(UPLOADS) else None
+    if upload is not None:
+        return "uploads", *upload
+    text = parse_prompt(path, content) if path.startswith(TASK_PROMPTS) else None
+    if text is not None:
+        return "prompts", name_prompt(path), text
     return "extras", path, _check_text(path, content)
 
 
@@ -134,12 +186,9 @@ def _check_text(path: str, content: bytes) -> bytes:
     return content
 
 
-def _check_included(bundle: Bundle) -> None:
+def _check_included(bundle: Bundle, paths: Iterable[str]) -> None:
     """Compare the lists of the manifest with the files that are there."""
-    memory = [f"agent/{name}" for name in bundle.pages] + (
-        ["USER.md"] if bundle.user_page is not None else []
-    )
-    memory += [path.removeprefix("memory/") for path in bundle.uploads]
+    memory = [path.removeprefix(MEMORY) for path in paths if path.startswith(MEMORY)]
     present = {"memory": memory, "pipelines": bundle.pipelines, "flows": bundle.flows}
     for kind, names in present.items():
         expected, actual = set(bundle.manifest.included[kind]), set(names)
@@ -157,7 +206,7 @@ def _check_references(bundle: Bundle) -> None:
             reason = f"its pipeline {document['pipeline_slug']!r} is not in the bundle"
             raise InvalidBundle(f"{FLOWS}{slug}.json", reason)
     for path in bundle.uploads:
-        kind, slug, name = path.removeprefix("memory/").split("/")
+        kind, slug, name = path.removeprefix(MEMORY).split("/")
         if slug not in (bundle.pipelines if kind == "pipelines" else bundle.flows):
             raise InvalidBundle(path, f"the bundle has no {kind.removesuffix('s')} {slug!r}")
         check_folder(name)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 LONGEST_TEXT = 191
+_MOST_CAPABILITIES = 100
+CAPABILITIES = "capabilities"
 EPOCH = "1970-01-01T00:00:00Z"  # the time of an export that is the same whenever it is made
 PROGRAM = "looseleaf"
 HANDLER_AUTH: tuple[HandlerAuth, ...] = ("refs", "full", "omit")
@@ -45,7 +47,11 @@ class BundleAgent:
 
 @value
 class Manifest:
-    """The manifest; `opaque` holds fields of other programs, which are kept as they are."""
+    """The manifest.
+
+    `opaque` holds fields of other programs, which are kept as they are; `capabilities` are what a
+    workspace must have to run the agent.
+    """
 
     bundle_slug: str
     bundle_version: str
@@ -57,6 +63,7 @@ class Manifest:
     exported_at: str = EPOCH
     exported_by: str = PROGRAM
     opaque: Mapping[str, Any] = FrozenDict()
+    capabilities: tuple[str, ...] = ()
 
 
 def format_manifest(manifest: Manifest) -> dict[str, Any]:
@@ -65,8 +72,10 @@ def format_manifest(manifest: Manifest) -> dict[str, Any]:
     included: dict[str, Any] = {
         kind: sorted(manifest.included.get(kind, ())) for kind in (*KINDS, *OTHER_KINDS)
     }
+    capabilities = list(manifest.capabilities)
     return {
         **manifest.opaque,
+        **({"capabilities": capabilities} if capabilities else {}),
         "schema_version": SCHEMA_VERSION,
         "bundle_slug": manifest.bundle_slug,
         "bundle_version": manifest.bundle_version,
@@ -99,9 +108,12 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
     handler_auth = included.get("handler_auth", "refs")
     if handler_auth not in HANDLER_AUTH:
         raise _refuse(f"included.handler_auth is one of {', '.join(HANDLER_AUTH)}")
-    for field in ("capabilities", "subagents"):
-        if document.get(field):
-            raise _refuse(f"it needs {field}, which this Looseleaf does not have")
+    if document.get("subagents"):
+        raise _refuse("it has subagents, which this Looseleaf does not have")
+    capabilities = document.get("capabilities") or []
+    is_list = isinstance(capabilities, list) and len(capabilities) <= _MOST_CAPABILITIES
+    if not is_list or not all(isinstance(name, str) for name in capabilities):
+        raise _refuse(f"capabilities is no list of at most {_MOST_CAPABILITIES} names")
     slug = check_bundle_slug(_read_text(document, "bundle_slug", is_required=True))
     return Manifest(
         slug,
@@ -114,6 +126,7 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
         _read_text(document, "exported_at") or EPOCH,
         _read_text(document, "exported_by") or PROGRAM,
         {"run_artifacts": document["run_artifacts"]} if document.get("run_artifacts") else {},
+        tuple(sorted(set(capabilities))),
     )
 
 

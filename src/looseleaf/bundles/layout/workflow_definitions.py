@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from looseleaf.bundles.layout.bundle import FLOWS, PIPELINES
-from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
+from looseleaf.bundles.layout.workflow_files import (
+    format_flow,
+    format_pipeline,
+    parse_flow,
+    parse_pipeline,
+)
 from looseleaf.values import changed, value
 from looseleaf.workflows.definition_checks import check_flow, check_pipeline, number_steps
 from looseleaf.workflows.documents import queue_prompts, read_schedule, read_steps
@@ -21,53 +26,86 @@ if TYPE_CHECKING:
 
 
 @value
-class WorkflowRules:
-    """What a definition is checked by, and whose it becomes; ids are 0 where it is only checked."""
+class Owner:
+    """Whose a definition becomes, and when; ids are 0 where it is only read."""
 
-    registry: FileRegistry
-    types: StepTypes
     agent_id: int = 0
     user_id: int = 0
     now: float = 0.0
 
 
+@value
+class WorkflowRules:
+    """What a definition is checked by, and whose it becomes."""
+
+    registry: FileRegistry
+    types: StepTypes
+    owner: Owner = Owner()
+
+
 def build_pipeline(slug: str, document: Mapping[str, Any], rules: WorkflowRules) -> Pipeline:
     """Build a pipeline from its file, or raise `InvalidWorkflow`."""
+    return check_pipeline(_read_pipeline(slug, document, rules.owner), rules.registry, rules.types)
+
+
+def _read_pipeline(slug: str, document: Mapping[str, Any], owner: Owner) -> Pipeline:
     file = parse_pipeline(f"{PIPELINES}{slug}.json", document)
-    pipeline = Pipeline(
+    return Pipeline(
         0,
         slug,
         file.name,
-        rules.agent_id,
-        rules.user_id,
+        owner.agent_id,
+        owner.user_id,
         file.system_prompt,
         file.memory_files,
         dict(file.tool_policy),
         number_steps(read_steps(file.steps)),
     )
-    return check_pipeline(pipeline, rules.registry, rules.types)
 
 
 def build_flow(
     slug: str, document: Mapping[str, Any], pipeline: Pipeline, rules: WorkflowRules
 ) -> Flow:
     """Build a flow from its file, its schedule as the file says, or raise `InvalidWorkflow`."""
+    flow = _read_flow(slug, document, pipeline, rules.owner)
+    return check_flow(flow, pipeline, rules.registry, rules.types)
+
+
+def _read_flow(slug: str, document: Mapping[str, Any], pipeline: Pipeline, owner: Owner) -> Flow:
     file = parse_flow(f"{FLOWS}{slug}.json", document).flow
-    flow = Flow(
+    return Flow(
         0,
         pipeline.id,
         slug,
         file.name,
-        rules.agent_id,
-        rules.user_id,
+        owner.agent_id,
+        owner.user_id,
         file.memory_files,
         {step: dict(settings) for step, settings in file.step_settings.items()},
-        queue_prompts(file.prompt_queue, rules.now),
+        queue_prompts(file.prompt_queue, owner.now),
         file.queue_mode,  # type: ignore[arg-type]  # checked with the flow
         read_schedule(file.schedule),
         dict(file.run_artifacts),
     )
-    return check_flow(flow, pipeline, rules.registry, rules.types)
+
+
+def normalize_workflows(
+    bundle: Bundle,
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
+    """Give the files of pipelines and flows as this program writes them.
+
+    A field that another program left out has its default, so that the same definition is the same
+    file, whoever wrote it.
+    """
+    pipelines = {
+        slug: _read_pipeline(slug, document, Owner()) for slug, document in bundle.pipelines.items()
+    }
+    flows = {}
+    for slug, document in bundle.flows.items():
+        pipeline = pipelines[document["pipeline_slug"]]
+        flow = _read_flow(slug, document, pipeline, Owner())
+        flows[slug] = format_flow(flow, slug, pipeline, pipeline.slug)
+    return {slug: format_pipeline(pipeline, slug) for slug, pipeline in pipelines.items()}, flows
 
 
 def build_definitions(

@@ -1,6 +1,7 @@
 """Which tools an agent may use: one decision and one list, which every surface asks for.
 
-Chat, MCP, the export of tools, the explanation of a prompt and the abilities of the REST server
+A tool is given where the agent's policy allows it and the person for whom the agent acts may use
+it. Chat, MCP, the export of tools, the explanation of a prompt and the abilities of the REST server
 call the functions of this module and read no tool policy themselves.
 """
 
@@ -9,6 +10,12 @@ from __future__ import annotations
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
+from looseleaf.catalog.tools.model_rights import (
+    SYSTEM,
+    ModelRights,
+    is_in_allow_list,
+    may_call,
+)
 from looseleaf.catalog.tools.operation_tools import (
     operation_tools,
     tool_name,
@@ -37,10 +44,10 @@ if TYPE_CHECKING:
 # Tools that give the same text: a policy that names one of them means each.
 _SAME_READING = ("get_agent_memory", "get_agent_file")
 _READING = ("datamachine/get-agent-memory", "datamachine/get-agent-file")
-SYSTEM = "system"  # the mode of our own tasks
 GIVEN = "given"
 DENIED = "policy_deny"
 MODE = "mode"
+RIGHTS = "rights"  # of the person for whom the agent acts
 NOT_NAMED = "no allow list names it"
 JOURNAL_CLOSED = "daily_memory_disabled"
 
@@ -75,15 +82,23 @@ def listed_tools(
 ) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a server, which has none with actions: their equivalents count.
 
-    Tools that a closed journal would refuse are left out.
+    Tools that a closed journal would refuse are left out, and those that a credential which is
+    bound to an agent may never use.
     """
-    is_open = context.settings.daily_memory_enabled
-    return tuple(
-        _choose_operation(agent, tool)
-        if is_open or not tool.writes_journal
-        else ToolChoice(tool, JOURNAL_CLOSED)
-        for tool in tools
+    choices = (_choose_operation(agent, tool) for tool in tools)
+    return tuple(_choose_listed(context, agent, choice) for choice in choices)
+
+
+def _choose_listed(context: Context, agent: AgentRecord | None, choice: ToolChoice) -> ToolChoice:
+    tool, principal = choice.tool, context.principal
+    if not choice.is_given or isinstance(tool, ModelTool):
+        return choice
+    if tool.writes_journal and not context.settings.daily_memory_enabled:
+        return ToolChoice(tool, JOURNAL_CLOSED)
+    is_allowed = agent is None or may_call(
+        principal, tool.operation, tool.fixed_arguments, agent, principal.user_id
     )
+    return choice if is_allowed else ToolChoice(tool, RIGHTS)
 
 
 def chat_tools(
@@ -91,16 +106,41 @@ def chat_tools(
 ) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a conversation: memory, journal, and what an allow list names.
 
-    The system's own tasks get none: they are told what to do with memory. Where the journal is
-    closed to agents (`journal` is false), nothing that changes it is offered.
+    Of these the model is offered what the person, or the user of a job, may use. The system's own
+    tasks get none: they are told what to do with memory. Where the journal is closed to agents
+    (`journal` is false), nothing that changes it is offered.
     """
     # Without an allow list no operation is named, and a turn need not look through all of them.
     allows = request.agent.configuration.tool_policy.mode == "allow"
     candidates = operation_tools(context) if allows or request.tool_allow_only else ()
     allowed_tools = [tool for tool in candidates if is_named(request, tool)]
     tools: Tools = (*MODEL_TOOLS.values(), *allowed_tools)
-    choices = (choose_tool(context, request.agent, tool, request) for tool in tools)
+    rights = ModelRights(context, request)
+    choices = (_choose_in_request(context, rights, tool, request) for tool in tools)
     return tuple(choice if journal else _without_journal(context, choice) for choice in choices)
+
+
+def _choose_in_request(
+    context: Context, rights: ModelRights, tool: ModelTool | OperationTool, request: Request
+) -> ToolChoice:
+    """Decide about one tool by the policy of the agent, and then by the rights of the person."""
+    choice = choose_tool(context, request.agent, tool, request)
+    if not choice.is_given:
+        return choice
+    if not isinstance(tool, ModelTool):
+        is_in_policy = is_in_allow_list(request.agent, tool)
+        is_allowed = rights.allow(tool.operation, tool.fixed_arguments, is_in_policy=is_in_policy)
+        return choice if is_allowed else ToolChoice(tool, RIGHTS)
+    actions = tuple(
+        name
+        for name in choice.actions
+        if rights.allow(
+            find_operation(context, tool.actions[name].operation),
+            tool.actions[name].fixed_arguments,
+            is_in_policy=False,
+        )
+    )
+    return ToolChoice(tool, GIVEN if actions else RIGHTS, actions)
 
 
 def _without_journal(context: Context, choice: ToolChoice) -> ToolChoice:
@@ -124,7 +164,7 @@ def choose_tool(
     tool: ModelTool | OperationTool,
     request: Request | None = None,
 ) -> ToolChoice:
-    """Decide about one tool where tools with actions are offered, too: each goes by its own name.
+    """Decide by policy about one tool where tools with actions are offered: each by its own name.
 
     A conversation gives its request, which may narrow the tools once more.
     """
@@ -158,13 +198,6 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 def is_named(request: Request, tool: OperationTool) -> bool:
     """Say whether an allow list asks for the tool of an operation; nobody has them all unasked."""
     return tool.name in (request.tool_allow_only or ()) or is_in_allow_list(request.agent, tool)
-
-
-def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
-    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
-    policy = agent.configuration.tool_policy
-    is_in_policy = tool.name in policy.tools or bool({*tool.categories} & {*policy.categories})
-    return policy.mode == "allow" and is_in_policy
 
 
 def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ AGENT_MEMORY = ModelTool(
         "list_sections": Action(
             "datamachine/list-agent-memory-sections", ("file",), result="sections"
         ),
-        "find": Action("looseleaf/find-pages", ("words",), ("words",), result="pages"),
+        "find": Action("looseleaf/find-pages", ("words",), ("words",)),
         "search": Action(
             "datamachine/search-agent-memory", ("file", "section", "query"), ("query",)
         ),

@@ -8,31 +8,23 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.access.principals import (
-    EVERYTHING,
-    POLICY_CAPABILITIES,
-    act_through,
-    capability_of_policy,
-    confine,
-)
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.stated_origin import ORIGIN, takes_origin, with_origin
 from looseleaf.catalog.tools.access import (
     DENIED,
-    SYSTEM,
     chat_tools,
     choose_tool,
-    is_in_allow_list,
+    denies_operation,
 )
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
+from looseleaf.catalog.tools.model_rights import for_agent, is_in_allow_list, policy_capabilities
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
 from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
 from looseleaf.memory.page_text import MAIN
 from looseleaf.prompt.request import Tool
-from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +36,6 @@ if TYPE_CHECKING:
     from looseleaf.catalog.tools.operation_tools import OperationTool
     from looseleaf.prompt.request import Request
 
-UNATTENDED = ("pipeline", SYSTEM)  # modes in which nobody reads what an agent does
 _IGNORED = ("agent", "agent_id", "agent_slug", "user", "user_id")  # never the model's choice
 
 
@@ -80,54 +71,19 @@ def run_tool(
         choice = choose_tool(context, request.agent, tool, request)
         if not choice.is_given:
             raise ToolDenied(name, choice.rule)
+        # The operation itself refuses what the person may not do, and the audit keeps the refusal.
         if isinstance(tool, ModelTool):
-            data = _act(for_agent(context, request), choice, tool, arguments)
+            data = _act(for_agent(context, request), request, tool, arguments)
         else:
-            agent_context = for_agent(context, request, _policy_capabilities(request, tool))
-            data = _call(agent_context, tool, arguments)
+            is_in_policy = is_in_allow_list(request.agent, tool)
+            capabilities = policy_capabilities(tool.operation) if is_in_policy else frozenset()
+            data = _call(for_agent(context, request, capabilities), tool, arguments)
     except LooseleafError as error:
         return failure(name, error)
     envelope: dict[str, Any] = {"success": True, "data": data, "tool_name": name}
     if isinstance(tool, ModelTool) and arguments.get("action") == "read":
         envelope["runtime"] = {"completion_signal": "progress"}
     return envelope
-
-
-def for_agent(
-    context: Context, request: Request, capabilities: frozenset[str] = frozenset()
-) -> Context:
-    """Let the agent of a request act: on itself alone, with no more than an operator's rights.
-
-    `capabilities` are those that its tool policy names. Where nobody is present, the user of the
-    request must have them; otherwise the one who is.
-    """
-    local = context.principal.is_local
-    name = context.actor or request.agent.slug
-    acts = act_through(context.principal, request.agent.id, user=request.user, name=name)
-    present = not context.principal.is_agent and request.mode not in UNATTENDED
-    if local and capabilities and request.mode in UNATTENDED:
-        capabilities &= _capabilities_of_user(context, request.user)
-    principal = changed(confine(acts, capabilities), is_attended=present)
-    settings = context.settings
-    if local:
-        settings = changed(settings, **context.parts.accounts().settings.all())
-    return changed(context, principal=principal, settings=settings)
-
-
-def _policy_capabilities(request: Request, tool: OperationTool) -> frozenset[str]:
-    """Give what the agent's own allow list gives for a tool that it names; else nothing."""
-    if not is_in_allow_list(request.agent, tool):
-        return frozenset()
-    return capability_of_policy(tool.operation.permission)
-
-
-def _capabilities_of_user(context: Context, user_id: int) -> frozenset[str]:
-    """Give the capabilities of a user for whom an agent acts alone; none of one who is disabled."""
-    user = context.parts.accounts().users.find(user_id)
-    if user is None or user.status != "active":
-        return frozenset()
-    own = frozenset(user.capabilities)
-    return own | POLICY_CAPABILITIES if EVERYTHING in own else own
 
 
 def failure(name: str, error: LooseleafError) -> dict[str, Any]:
@@ -140,7 +96,7 @@ def failure(name: str, error: LooseleafError) -> dict[str, Any]:
 
 
 def _act(
-    context: Context, choice: ToolChoice, tool: ModelTool, model_arguments: Mapping[str, Any]
+    context: Context, request: Request, tool: ModelTool, model_arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
     unknown_names = set(model_arguments) - {"action", *tool.properties, *_IGNORED}
     for name in sorted(unknown_names):
@@ -151,9 +107,9 @@ def _act(
         raise InvalidArgument(
             "action", f"it must be one of {', '.join(tool.actions)}, not {action_name!r}"
         )
-    if action_name not in choice.actions:
-        raise ToolDenied(f"{tool.name} ({action_name})", DENIED)
     operation = find_operation(context, action.operation)
+    if denies_operation(request.agent, operation):
+        raise ToolDenied(f"{tool.name} ({action_name})", DENIED)
     if takes_origin(operation):
         context = with_origin(context, model_arguments.get(ORIGIN))
     for name in action.needs:

@@ -47,6 +47,18 @@ def tool_names(operations: OperationList) -> list[str]:
     return sorted(names)
 
 
+def expand_tool_names(operations: OperationList, policy: ToolPolicy) -> tuple[str, ...]:
+    """List the names of the tools that a policy lists by name or by category."""
+    categories = {fold(category) for category in policy.categories}
+    if not categories:
+        return (*policy.tools, *policy.outside_tools)
+    tools = {tool.name: tool.categories for tool in MODEL_TOOLS.values()}
+    for operation in operations.all():
+        tools |= {tool.name: tool.categories for tool in tools_of(operation)}
+    names = [name for name, own in tools.items() if categories & set(map(fold, own))]
+    return (*policy.tools, *policy.outside_tools, *names)
+
+
 def tool_categories(operations: OperationList) -> list[str]:
     """List the categories of all tools."""
     holders: Iterable[tuple[str, ...]] = (

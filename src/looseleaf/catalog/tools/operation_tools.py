@@ -38,9 +38,10 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = {
     "looseleaf/explain-prompt": {"mode": "chat"},
 }
 # Each page has a layer where prompts and searches look for it. A model that has another choice puts
-# facts where nothing finds them.
-_NOT_IN_SMALL = ("layer",)
+# facts where nothing finds them. A search through copies of pages would give it each fact twice.
+_NOT_IN_SMALL = ("layer", "copies")
 _RIGHTS = "who may do what is decided by people"
+_APPROVED_BY_PEOPLE = "a bundle brings policies and workflows, which people approve"
 _NOT_FOR_MODELS = {  # by permission
     "audit": "the audit is kept of models, not for them",
     "chat": "a model that talks to models is paid for twice",
@@ -53,10 +54,16 @@ _NOT_FOR_MODELS = {  # by permission
 }
 NOT_OFFERED = {  # by name
     "looseleaf/configure-agent": "an agent must not lift its own policies",
-    "looseleaf/install-bundle": "a bundle brings policies and workflows, which people approve",
-    "looseleaf/upgrade-bundle": "a bundle brings policies and workflows, which people approve",
+    "looseleaf/install-bundle": _APPROVED_BY_PEOPLE,
+    "looseleaf/upgrade-bundle": _APPROVED_BY_PEOPLE,
     "looseleaf/inspect-bundle": "an archive in base64 is nothing that a model reads",
     "looseleaf/plan-bundle": "an archive in base64 is nothing that a model reads",
+    "looseleaf/rebase-bundle": "an archive in base64 is nothing that a model reads",
+    "looseleaf/show-bundle-status": "an archive in base64 is nothing that a model reads",
+    "looseleaf/list-pending-upgrades": _APPROVED_BY_PEOPLE,
+    "looseleaf/show-pending-upgrade": _APPROVED_BY_PEOPLE,
+    "looseleaf/approve-upgrade": _APPROVED_BY_PEOPLE,
+    "looseleaf/reject-upgrade": _APPROVED_BY_PEOPLE,
     "looseleaf/preview-bundle": "what leaves the workspace is a person's decision",
     "looseleaf/export-bundle": "what leaves the workspace is a person's decision",
     "looseleaf/delete-agent": "what is gone for good is a person's decision",

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
+from functools import partial
 
 import click
 
-from looseleaf.bundles.backup.restoration import restore_backup
+from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say, show_progress, warn
+from looseleaf.files.file_size import choose_unit, format_size
 from looseleaf.operations import backups as operations
 from looseleaf.operations import page_commits
 from looseleaf.times import DAY_SECONDS, format_time
 
-_MEGABYTE = 1_000_000
 _MOST_NAMED = 5
 
 
@@ -34,13 +35,11 @@ def create(options: SharedOptions, folder: str) -> None:
     if options.json:
         print_document(to_json_value(result))
         return
-    say(f"Wrote {result.path}: {result.files} files, {_format_size(result.size)}.")
+    say(f"Wrote {result.path}: {result.files} files, {format_size(result.size)}.")
     for name in result.left_out[:_MOST_NAMED]:
         warn(f"Not as it should be: {name}")
     if len(result.left_out) > _MOST_NAMED:
         warn(f"And {len(result.left_out) - _MOST_NAMED} more; LEFT-OUT.txt in the archive has all.")
-    if result.database == operations.POSTGRESQL:
-        warn("The PostgreSQL database is not in it: back it up with pg_dump, before the backup.")
 
 
 @command("list", "looseleaf backup list", "looseleaf backup list /mnt/disk/backups --format json")
@@ -63,7 +62,7 @@ def list_backups(options: SharedOptions, folder: str) -> None:
             backup.name,
             backup.created,
             format_age(backup.age),
-            _format_size(backup.size),
+            format_size(backup.size),
             backup.workspace_name or ("this one" if backup.is_own else backup.workspace[:8]),
             "yes" if backup.is_whole else "NO",
         )
@@ -94,7 +93,7 @@ def verify(options: SharedOptions, archive: str) -> None:
     elif result.fault:
         say(f"{name} is not in order: {result.fault}.")
     else:
-        size = _format_size(result.content_bytes)
+        size = format_size(result.content_bytes)
         say(f"{name} is whole: {result.files} files, {size}, of {result.created}.")
     if result.fault:
         raise click.exceptions.Exit(FAILED)
@@ -118,40 +117,57 @@ def commit(options: SharedOptions) -> None:
         say(f"Committed {result.commit[:12]}{branch}: {result.subject}")
 
 
-@command("restore", "looseleaf restore backups/looseleaf-20260417T093000Z.tar ~/memory-restored")
+@command(
+    "restore",
+    "looseleaf restore backups/looseleaf-20260417T093000Z.tar ~/memory-restored",
+    "looseleaf restore looseleaf-20260417T093000Z.tar ~/memory-restored --database sqlite",
+)
 @click.argument("archive", type=click.Path())
 @click.argument("folder", type=click.Path())
+@click.option(
+    "--database",
+    metavar="URL|sqlite",
+    default="",
+    help="An empty PostgreSQL database, or an SQLite file in FOLDER; else LOOSELEAF_DATABASE_URL.",
+)
 @shared_options("format")
-def restore(options: SharedOptions, archive: str, folder: str) -> None:
+def restore(options: SharedOptions, archive: str, folder: str, database: str) -> None:
     """Restore a backup to a new folder.
 
     FOLDER is new or empty; it appears when every hash was compared, whole or not at all. Tokens and
     passwords of the backup are valid again.
     """
     require_local(options, "it makes a folder", by_option=True)
-    last_step = -1
-
-    def show(done: int, total: int) -> None:
-        nonlocal last_step
-        step = done * 20 // max(total, 1)
-        if step > last_step:
-            last_step = step
-            show_progress("Restoring, in MB", done // _MEGABYTE, total // _MEGABYTE)
-
-    content = restore_backup(os.path.expanduser(archive), folder, show_progress=show)
-    path = os.path.abspath(os.path.expanduser(folder))
+    result = restore_workspace(
+        archive,
+        folder,
+        database=database,
+        show_progress=operations.in_steps(_show_bytes),
+        show_rows=operations.in_steps(partial(show_progress, "Filling the database, in rows")),
+    )
+    content, path = result.content, result.root
     description = content.description
     if options.json:
         document = {"root": path, "files": content.files, "content_bytes": content.content_bytes}
-        document |= {"created": format_time(description.created), "database": description.database}
+        document |= {"created": format_time(description.created), "database": result.database}
         print_document({**document, "left_out": list(content.left_out)})
         return
     say(f"Restored {content.files} files of {format_time(description.created)} to {path}.")
-    if description.database == operations.POSTGRESQL:
-        warn("The backup has no database: restore it with pg_restore, then set database_url.")
+    if result.database == operations.POSTGRESQL:
+        say("Filled the PostgreSQL database, and compared every row.")
+    elif result.database != description.database:
+        if result.database == operations.NO_DATABASE:
+            warn("The backup has no database: an older Looseleaf left it to pg_dump.")
+        else:
+            say("Filled a new SQLite database, and compared every row.")
     for name in content.left_out[:_MOST_NAMED]:
         warn(f"When the backup was made: {name}")
     say(f"Check it: looseleaf --root {shlex.quote(path)} doctor --verify")
+
+
+def _show_bytes(done: int, total: int) -> None:
+    unit, factor = choose_unit(total)
+    show_progress(f"Restoring, in {unit}", done // factor, total // factor)
 
 
 def format_age(seconds: int) -> str:
@@ -161,7 +177,3 @@ def format_age(seconds: int) -> str:
         if count:
             return f"{count} {unit}{'' if count == 1 else 's'}"
     return "less than a minute"
-
-
-def _format_size(size: int) -> str:
-    return f"{size / _MEGABYTE:,.1f} MB"

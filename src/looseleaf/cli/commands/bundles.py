@@ -16,7 +16,7 @@ from looseleaf.bundles.layout.bundle_folder import (
     write_folder,
 )
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Function = Callable[..., object]
 
-source_argument = click.argument("source", metavar="FOLDER|ZIP", type=click.Path())
+source_argument = click.argument("source", metavar="FOLDER|ZIP|JSON", type=click.Path())
 approve_option = click.option(
     "--approve", multiple=True, metavar="KEY", help="Approve a key of the plan, or all; repeat."
 )
@@ -56,7 +56,7 @@ runtime_option = click.option(
     help="What leaves; share.",
 )
 @click.option("--name", "slug", default="", metavar="SLUG", help="The name of the bundle.")
-@click.option("--bundle-version", "version", default="", metavar="TEXT", help="Its version.")
+@click.option("--bundle-version", default="", metavar="TEXT", help="Its version.")
 @click.option("--preview", is_flag=True, help="List what would leave, and write nothing.")
 @click.option("--allow-secrets", is_flag=True, help="Export lines that look like secrets.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is there.")
@@ -67,7 +67,7 @@ def export(
     *,
     profile: str,
     slug: str,
-    version: str,
+    bundle_version: str,
     preview: bool,
     allow_secrets: bool,
     force: bool,
@@ -78,7 +78,7 @@ def export(
     secret, unless --allow-secrets is given.
     """
     context = options.open()
-    title = {"slug": slug, "version": version}
+    title = {"slug": slug, "version": bundle_version}
     if preview:
         listing = bundles.preview_bundle(
             context,
@@ -109,6 +109,8 @@ def export(
     title_text = f"{archive.bundle_slug} {archive.bundle_version} ({profile})"
     say(f"Exported {archive.agent} as {title_text}: {target}")
     say(f"{format_count(len(archive.files), 'file')}, sha256 {archive.hash}")
+    for reason in archive.left_out:
+        say(f"Left out: {reason}")
 
 
 def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
@@ -124,28 +126,6 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
         say(f"Looks like a secret: {finding.place}")
 
 
-@command("inspect", "looseleaf bundles inspect ada.zip", "looseleaf bundles inspect ada-bundle")
-@source_argument
-@shared_options("format")
-def inspect(options: SharedOptions, source: str) -> None:
-    """Show what a bundle holds, and whether it fits here.
-
-    Ends with code 1 where it could not be installed.
-    """
-    report = bundles.inspect_bundle(options.open(), _read_source(source))
-    if options.json:
-        print_document(to_json_value(report))
-    else:
-        say(f"{report.bundle_slug} {report.bundle_version}: agent {report.agent} ({report.label})")
-        print_table(("PATH", "BYTES"), [(file.path, file.bytes) for file in report.files])
-        for problem in report.problems:
-            say(f"It cannot be installed here: {problem}")
-        if report.compatible:
-            say("It can be installed here: looseleaf bundles install " + source)
-    if not report.compatible:
-        raise click.exceptions.Exit(1)
-
-
 @command("plan", "looseleaf bundles plan ada.zip", "looseleaf bundles plan ada.zip --diff")
 @source_argument
 @slug_option
@@ -157,7 +137,7 @@ def plan(
 ) -> None:
     """Show what installing a bundle, or upgrading by it, would do."""
     result = bundle_installs.plan_bundle(
-        options.open(), _read_source(source), slug=slug, reconcile_runtime=reconcile_runtime
+        options.open(), read_source(source), slug=slug, reconcile_runtime=reconcile_runtime
     )
     _print_plan(options, result, with_diff=diff)
 
@@ -196,7 +176,7 @@ def install(
     """
     result = bundle_installs.install_bundle(
         options.open(),
-        _read_source(source),
+        read_source(source),
         slug=slug,
         on_conflict=on_conflict,  # type: ignore[arg-type]
         owner=owner,
@@ -238,7 +218,7 @@ def upgrade(
     """
     result = bundle_installs.upgrade_bundle(
         options.open(),
-        _read_source(source),
+        read_source(source),
         agent=options.agent,
         approve=approve,
         merge=merge,
@@ -265,11 +245,12 @@ def list_bundles(options: SharedOptions) -> None:
         say("No agent came from a bundle. Install one: looseleaf bundles install FOLDER|ZIP")
 
 
-@command("show", "looseleaf bundles show --agent ada")
-@shared_options("agent", "format")
-def show_bundle(options: SharedOptions) -> None:
+@command("show", "looseleaf bundles show ada")
+@click.argument("agent", required=False, shell_complete=complete_agents)
+@shared_options("format")
+def show_bundle(options: SharedOptions, agent: str | None) -> None:
     """Show an agent's bundle, and what was changed here."""
-    bundle = installed_bundles.show_bundle(options.open(), options.agent)
+    bundle = installed_bundles.show_bundle(options.open(), agent)
     if options.json:
         print_document(to_json_value(bundle))
         return
@@ -277,8 +258,8 @@ def show_bundle(options: SharedOptions) -> None:
     print_table(("KEY", "STATUS"), [(part.key, part.status) for part in bundle.artifacts])
 
 
-def _read_source(path: str) -> str:
-    """Read a folder or a zip archive of this machine, as operations take it."""
+def read_source(path: str) -> str:
+    """Read a folder, a zip archive or a JSON document of this machine, as operations take it."""
     content = pack_files(read_folder(path)) if os.path.isdir(path) else read_archive(path)
     return b64encode(content).decode()
 
@@ -302,4 +283,6 @@ def _print_plan(options: SharedOptions, plan: BundlePlan, *, with_diff: bool = F
     if not plan.dry_run and plan.act != "skip":
         say(f"Applied {format_count(len(plan.applied), 'part')}.")
     for key in plan.waiting:
-        say(f"Waits for approval: --approve {key}")
+        say(f"Waits for approval: {key}")
+    if plan.waiting and not plan.dry_run:
+        say(f"Look at it: looseleaf bundles pending {plan.agent} --diff")

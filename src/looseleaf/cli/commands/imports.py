@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import click
 
+from looseleaf.bundles.importers.archive_tree import LIMITS
 from looseleaf.bundles.importers.decision import CHANGES
 from looseleaf.bundles.importers.known_systems import IMPORTERS
 from looseleaf.catalog.schemas.json_values import to_json_value
@@ -13,10 +16,11 @@ from looseleaf.cli.arguments import SharedOptions, shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
+from looseleaf.errors import InvalidImport
 from looseleaf.operations import imports as operations
 
 if TYPE_CHECKING:
-    from looseleaf.bundles.importers.report import ImportReport, PageReport
+    from looseleaf.bundles.importers.report import ImportReport, PageReport, WorkflowReport
     from looseleaf.operations.imports import DetectedSystem, ImportSources
 
 _MOST_SOURCES = 2
@@ -53,20 +57,23 @@ def import_memory(
 ) -> None:
     """Import the memory of another system.
 
-    Without a path, lists the systems. Never changes the source. A second import brings only what
-    is new; a page that was changed here is merged and loses no line.
+    PATH is a folder, a file, a zip archive or the address of a site; with --remote, a file or zip
+    archive is uploaded. Without a path, lists the systems. Never changes the source. A second
+    import brings only what is new; a page that was changed here is merged and loses no line.
     """
     context = options.open()
     if not path:
         _print_sources(options, operations.list_sources(context))
         return
+    source, data = _read_upload(path) if options.server and os.path.isfile(path) else (path, "")
     if detect:
-        _print_systems(options, path, operations.detect(context, path))
+        _print_systems(options, path, operations.detect(context, source, data=data))
         return
     run = operations.preview if dry_run else operations.run
     report = run(
         context,
-        path,
+        source,
+        data=data,
         kind=kind,
         agent=options.agent,
         user=options.user,
@@ -81,6 +88,16 @@ def import_memory(
         raise click.exceptions.Exit(FAILED)
 
 
+def _read_upload(path: str) -> tuple[str, str]:
+    """Read a file of this machine for a server elsewhere: its name, and its bytes in base64."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LIMITS.archive_bytes + 1)
+    except OSError as error:
+        raise InvalidImport(f"{path} cannot be read: {error.strerror}.") from None
+    return os.path.basename(path), b64encode(content).decode()
+
+
 def _print_sources(options: SharedOptions, sources: ImportSources) -> None:
     if options.json:
         print_document(to_json_value(sources))
@@ -89,6 +106,8 @@ def _print_sources(options: SharedOptions, sources: ImportSources) -> None:
     print_table(("KIND", "SYSTEM", "USUAL PATH"), rows)
     for source in sources.sources:
         say(f"{source.path}: {source.title}, by {source.sign}")
+    for address in sources.sites:
+        say(f"{address}: a site of the settings")
 
 
 def _print_systems(options: SharedOptions, path: str, systems: list[DetectedSystem]) -> None:
@@ -109,6 +128,11 @@ def _print_report(report: ImportReport) -> None:
     if report.pages:
         rows = [_format_row(page) for page in report.pages]
         print_table(("ACTION", "PAGE", "SOURCE", "REMARK"), rows, shrink="REMARK")
+    if report.workflows:
+        if report.pages:
+            say()
+        rows = [_format_workflow(workflow) for workflow in report.workflows]
+        print_table(("ACTION", "WORKFLOW", "SOURCE", "REMARK"), rows, shrink="REMARK")
     if report.left_out:
         say()
         refusals = [(entry.source, entry.reason) for entry in report.left_out]
@@ -127,10 +151,19 @@ def _format_row(page: PageReport) -> tuple[str, str, str, str]:
     return page.action, place, sources, remark
 
 
+def _format_workflow(workflow: WorkflowReport) -> tuple[str, str, str, str]:
+    place = f"{workflow.owner}: {workflow.kind} {workflow.name}"
+    return workflow.action, place, workflow.source, workflow.reason
+
+
 def _summarize(report: ImportReport) -> str:
     verb = "would change" if report.is_preview else "changed"
     parts = [f"{format_count(report.changed, 'page')} {verb}"]
-    unchanged = len(report.pages) - report.changed - report.failed
+    entries = len(report.pages) + len(report.workflows)
+    if report.workflows:
+        count = format_count(report.workflows_changed, "part")
+        parts.append(f"{count} of workflows {verb}")
+    unchanged = entries - report.changed - report.workflows_changed - report.failed
     if unchanged:
         parts.append(f"{unchanged:,} as before")
     if report.left_out:

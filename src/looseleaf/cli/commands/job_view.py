@@ -13,7 +13,7 @@ from looseleaf.times import now, parse_time
 
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
-    from looseleaf.operations.job_documents import JobInfo, StepInfo
+    from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo
 
 FINAL = ("completed", "completed_no_items", "agent_skipped", "failed", "cancelled")
 STILL = (*FINAL, "waiting", "paused")  # a person must act before anything happens

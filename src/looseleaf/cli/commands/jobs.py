@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
+from looseleaf.catalog.workflows.job_documents import PacketFields
 from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
 from looseleaf.cli.commands.job_view import FINAL, describe_end, format_job, watch_job
 from looseleaf.cli.formats import format_count, print_document, print_table
@@ -17,13 +18,12 @@ from looseleaf.cli.output import FAILED, note, print_text, say
 from looseleaf.cli.workflow_options import read_steps, read_text
 from looseleaf.errors import Invalid
 from looseleaf.operations import jobs as operations
-from looseleaf.operations.job_documents import PacketFields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from looseleaf.catalog.context import Context
-    from looseleaf.operations.job_documents import JobInfo
+    from looseleaf.catalog.workflows.job_documents import JobInfo
     from looseleaf.workspace import Workspace
 
 job_argument = click.argument("job", type=click.IntRange(1), metavar="JOB")

@@ -11,14 +11,15 @@ from looseleaf.cli.colors import highlight, paint
 from looseleaf.cli.escapes import escape, escape_line
 from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import print_text, say
+from looseleaf.cli.output import print_text, say, warn
 from looseleaf.operations import search as operations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from looseleaf.memory.search.results import Hit, Match, Results
+    from looseleaf.memory.search.results import Hit, Match, RankedPages, Results
 
+_MOST_NAMED = 5
 context_option = click.option(
     "--context", "lines", type=int, default=2, metavar="N", help="Lines around a match; 2."
 )
@@ -37,8 +38,9 @@ context_option = click.option(
 @click.option("--limit", type=int, metavar="N", help="Show at most so many; 50, with --words 10.")
 @click.option("--as-of", metavar="TIME", default="", help="Search what pages said then.")
 @click.option("--words", is_flag=True, help="Rank pages by how much they are about the words.")
+@click.option("--copies", is_flag=True, help="Also generated copies of pages, as AGENTS.md is.")
 @shared_options(*PAGE)
-def search(
+def search(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
     query: str,
@@ -48,6 +50,7 @@ def search(
     limit: int | None,
     as_of: str,
     words: bool,
+    copies: bool,
 ) -> None:
     """Find a text in pages, or the pages about some words.
 
@@ -56,18 +59,19 @@ def search(
     if words:
         if file or section:
             raise click.UsageError("--words ranks whole pages: leave out --file and --section.")
-        hits = operations.find(
+        ranked = operations.find(
             options.open(),
             query,
             limit=10 if limit is None else limit,
             where=options.where,
             as_of=as_of,
+            copies=copies,
         )
-        _print_hits(options, query, hits)
+        _print_hits(options, query, ranked)
         return
     results = operations.search(
         options.open(), query, file=file, section=section, lines=lines,
-        limit=50 if limit is None else limit, where=options.where, as_of=as_of,
+        limit=50 if limit is None else limit, where=options.where, as_of=as_of, copies=copies,
     )  # fmt: skip
     print_results(options, query, results, place_of=_place)
 
@@ -76,13 +80,28 @@ def _place(match: Match) -> str:
     return f"{match.filename}: {match.section}" if match.section else match.filename
 
 
-def _print_hits(options: SharedOptions, query: str, hits: list[Hit]) -> None:
+def _print_hits(options: SharedOptions, query: str, ranked: RankedPages) -> None:
     if options.json:
-        print_document({"query": query, "hits": _hit_documents(hits)})
-    elif hits:
-        _print_pages(hits)
-    else:
+        document = {"query": query, "hits": _hit_documents(ranked.pages)}
+        print_document({**document, **_unseen_document(ranked)})
+        return
+    _print_pages(ranked.pages)
+    if not ranked.pages:
         say(f"No page is about {query!r}.")
+    _print_unseen(ranked)
+
+
+def _print_unseen(results: Results | RankedPages) -> None:
+    """Name the pages that were not searched, on standard error."""
+    if results.unseen_total:
+        names = ", ".join(results.unseen[:_MOST_NAMED])
+        rest = results.unseen_total - _MOST_NAMED
+        more = f" and {rest} more" if rest > 0 else ""
+        warn(f"Not searched, since versions of that time are no longer kept: {names}{more}.")
+
+
+def _unseen_document(results: Results | RankedPages) -> dict[str, object]:
+    return {"unseen": list(results.unseen), "unseen_total": results.unseen_total}
 
 
 def _print_pages(hits: Iterable[Hit]) -> None:
@@ -119,6 +138,7 @@ def print_results(
     if results.notice and results.total:
         say(results.notice)
     say(f"{results.freshness}.")
+    _print_unseen(results)
 
 
 def _hit_documents(hits: Iterable[Hit]) -> list[dict[str, object]]:
@@ -143,4 +163,5 @@ def _document(query: str, results: Results) -> dict[str, object]:
         "freshness": results.freshness,
         "ranked": _hit_documents(results.ranked),
         "notice": results.notice,
+        **_unseen_document(results),
     }

@@ -31,7 +31,7 @@ def _show_link(link: str, own_name: Callable[[str], str]) -> None:
 @click.option("--port", type=click.IntRange(0, 65_535), help="Else the setting, else 8765.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
 @click.option("--login-link", is_flag=True, help="Print a login link, also into a log.")
-@click.option("--log", is_flag=True, help="Print a line for each request; JSON in a pipe.")
+@click.option("--log", is_flag=True, help="Print a line for each request and job; JSON in a pipe.")
 @shared_options()
 def serve(
     options: SharedOptions,

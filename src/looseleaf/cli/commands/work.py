@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from looseleaf.cli.escapes import escape_line
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.times import format_time, now
+
+if TYPE_CHECKING:
+    from looseleaf.workflows.execution.job_event import JobEvent
 
 
 @command("work", "looseleaf work", "looseleaf work --drain")
@@ -28,9 +32,9 @@ def work(options: SharedOptions, *, drain: bool) -> None:
     with options.workspace() as workspace:
         is_announced = threading.Event()
 
-        def log(line: str) -> None:
+        def log(event: JobEvent) -> None:
             is_announced.wait()
-            say(f"{format_time(now())} {escape_line(line)}")
+            say(f"{format_time(now())} {escape_line(event.describe())}")
 
         worker = workspace.workflow_jobs().start_worker(log)
         if not drain:

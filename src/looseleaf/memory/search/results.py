@@ -31,6 +31,8 @@ class Results:
 
     Where several words match nowhere, `ranked` has the pages that are about them, best first.
     `notice` says so, and says what was left out of the matches because the answer is bounded.
+    `unseen` has the first pages, and `unseen_total` the number of pages, that were not searched:
+    their versions of the time in question are no longer kept.
     """
 
     matches: tuple[Match, ...]
@@ -39,3 +41,18 @@ class Results:
     freshness: str
     ranked: tuple[Hit, ...] = ()
     notice: str = ""
+    unseen: tuple[str, ...] = ()
+    unseen_total: int = 0
+
+
+@value
+class RankedPages:
+    """The pages that are about some words, best first.
+
+    `unseen` has the first pages, and `unseen_total` the number of pages, that were not looked at:
+    their versions of the time in question are no longer kept.
+    """
+
+    pages: tuple[Hit, ...]
+    unseen: tuple[str, ...] = ()
+    unseen_total: int = 0

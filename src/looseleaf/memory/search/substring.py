@@ -16,11 +16,10 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.bounds import Bounds
     from looseleaf.memory.search.ranked import Counts, PageFinder
+    from looseleaf.memory.search.ranking import Filter
     from looseleaf.memory.store import Store
 
 # A search through years of days asks thousands of names for their day, the same ones each time.
@@ -36,7 +35,8 @@ _RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are a
 class Query:
     """The text to look for, and where: everywhere, below a folder, on a page, in a range of days.
 
-    `since` and `until` are days, both included; with either, only daily pages are searched.
+    `since` and `until` are days, both included; with either, only daily pages are searched. `keep`
+    names the pages that are searched where no single page is; None is every page.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Query:
     until: str = ""
     limit: int = 50
     context: int = 2
+    keep: Filter | None = None
 
 
 def search(
@@ -115,8 +116,8 @@ def _check_query(query: Query) -> str:
 def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Counts, str]:
     """Read every page that can be meant."""
     names = [entry.filename for entry in store.list_subtree(shelf, query.prefix)]
-    if query.since or query.until:
-        names = [filename for filename in names if _within(filename, query)]
+    if keep := _filter(query):
+        names = [filename for filename in names if keep(filename)]
     counts = []
     for filename in names:
         content = read_content(store, shelf, filename)
@@ -125,24 +126,26 @@ def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Coun
     return counts, as_of(len(names), "read")
 
 
-def _filter(query: Query) -> Callable[[str], bool] | None:
+def _filter(query: Query) -> Filter | None:
     """Give the function that tells whether a page is searched; None where all pages are."""
     if query.filename:
         return lambda filename: filename == query.filename
+    keep = query.keep
     if query.since or query.until:
-        return lambda filename: _within(filename, query)
+        return lambda filename: _within(filename, query) and (keep is None or keep(filename))
     if query.prefix:
-        return lambda filename: filename.startswith(f"{query.prefix}/")
-    return None
+        start = f"{query.prefix}/"
+        return lambda filename: filename.startswith(start) and (keep is None or keep(filename))
+    return keep
 
 
 def _order_pages(counts: Counts, query: Query) -> Counts:
-    """Put pages by name first, then days from the newest, and leave out days not asked for."""
+    """Put pages by name first, then days from the newest, and leave out what is not searched."""
     pages: Counts = []
     days: Counts = []
-    has_range = bool(query.since or query.until)
+    keep = _filter(query)
     for pair in counts:
-        if has_range and not _within(pair[0], query):
+        if keep is not None and not keep(pair[0]):
             continue
         (days if _day(pair[0]) else pages).append(pair)
     return sorted(pages) + sorted(days, reverse=True)

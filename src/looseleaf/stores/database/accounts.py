@@ -8,7 +8,8 @@ from contextlib import contextmanager, suppress
 
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import LOGIN_LINK, SESSION, Credential, Event, Grant, User
+from looseleaf.access.accounts import LOGIN_LINK, SESSION, Credential, Grant, User
+from looseleaf.access.audit import Event
 from looseleaf.access.principals import EVERYTHING
 from looseleaf.errors import UserExists
 from looseleaf.files.folders import fold

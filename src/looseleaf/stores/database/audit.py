@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import ALL_ENTRIES, AuditEntry, Event
+from looseleaf.access.audit import ALL_ENTRIES, AuditEntry, Event
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_chain import FIELDS, MICRO, NEWER_FIELDS, append_entry
 from looseleaf.stores.database.audit_verification import REMOVAL, format_removal, verify_chain
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from looseleaf.access.accounts import AuditFilter, AuditVerdict
+    from looseleaf.access.audit import AuditFilter, AuditVerdict
     from looseleaf.stores.database.database import Database
 
 MOST_REMOVED = 100_000  # entries in one transaction; the rest goes the next time

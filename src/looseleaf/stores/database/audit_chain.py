@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 from looseleaf.values import as_dict
 
 TYPE_CHECKING = False

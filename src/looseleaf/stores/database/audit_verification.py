@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from looseleaf.access.accounts import AuditVerdict
+from looseleaf.access.audit import AuditVerdict
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_chain import FIELDS, entry_hash
 

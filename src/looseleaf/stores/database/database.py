@@ -19,6 +19,7 @@ from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_anchor import AuditAnchor
 from looseleaf.stores.database.ledger import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
+from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
 from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
 
 TYPE_CHECKING = False
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 _DURABLE = "durable"  # the way in which a connection commits now
 _NEWEST_ENTRY = "looseleaf.audit"  # of a connection: number and hash of the entry it has added
 _POLL_SECONDS = 0.5  # how late a change made by another server on PostgreSQL may be seen
+_SNAPSHOT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _MIGRATION_LOCK = 0x6C6F6F73656C6561  # "looselea", for PostgreSQL's advisory locks
-_MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 
 
 class Database:
@@ -40,15 +41,13 @@ class Database:
 
     def __init__(self, url: str, root: str = "", *, mode: int = 0o600) -> None:
         self._file = "" if url else os.path.join(os.path.realpath(root), FILE)
-        if self._file:
-            _make_file(self._file, mode)
-        self.engine = _sqlite(self._file) if self._file else _postgres(url)
+        self.engine = open_engine(url, self._file, mode)
         self._watch = VersionWatch(self._file) if self._file else None
         self.anchor = AuditAnchor(root)
         self._last_poll = (-math.inf, 0)
         self._lock = threading.Lock()
         try:
-            with _DatabaseErrorContext():
+            with DatabaseErrorContext():
                 self._migrate()
         except BaseException:
             self.close()
@@ -63,7 +62,17 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Look at one state of the database."""
-        with _DatabaseErrorContext(), self.engine.connect() as connection:
+        with DatabaseErrorContext(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """Look at one state of the database for as long as it takes; nobody waits meanwhile."""
+        options = {} if self._file else _SNAPSHOT
+        with (
+            DatabaseErrorContext(),
+            self.engine.connect().execution_options(**options) as connection,
+        ):
             yield connection
 
     @contextmanager
@@ -72,7 +81,7 @@ class Database:
         is_relaxed = is_relaxed and not self.anchor.is_due()
         options = {"writing": True, "is_relaxed": is_relaxed}
         with (
-            _DatabaseErrorContext(),
+            DatabaseErrorContext(),
             self.engine.connect().execution_options(**options) as connection,
         ):
             connection.info.pop(_NEWEST_ENTRY, None)  # left by a transaction that was rolled back
@@ -103,7 +112,7 @@ class Database:
 
     def version(self) -> int:
         """Give the number of changes of accounts so far, as cheaply as can be."""
-        with self._lock, _DatabaseErrorContext():
+        with self._lock, DatabaseErrorContext():
             if self._watch is not None:
                 return self._watch.version()
             poll_time, number = self._last_poll
@@ -116,18 +125,18 @@ class Database:
 
     def _migrate(self) -> None:
         with self.engine.connect() as connection:
-            if _read_revision(connection) == HEAD:
+            if read_revision(connection) == HEAD:
                 return
         # One transaction: other processes wait, and a killed one leaves the database as it was.
         with self.writing() as connection:
             if not self._file:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-            revision = _read_revision(connection)
+            revision = read_revision(connection)
             if revision == HEAD:
                 return
             if revision is not None and revision > HEAD:
                 raise Unavailable(SUBJECT, "a newer Looseleaf has made it; use that one")
-            _upgrade(connection)
+            upgrade_tables(connection, HEAD)
 
 
 def open_database(settings: Settings) -> Database:
@@ -139,7 +148,7 @@ def open_database(settings: Settings) -> Database:
 _VERSION = sa.select(tables.state.c.number).where(tables.state.c.name == "version")
 
 
-class _DatabaseErrorContext:
+class DatabaseErrorContext:
     """Turn a database's errors inside a `with` block into our own."""
 
     def __enter__(self) -> None:
@@ -157,6 +166,14 @@ class _DatabaseErrorContext:
             and not isinstance(error, sa.exc.IntegrityError | sa.exc.ProgrammingError)
         ):
             raise Unavailable(SUBJECT, str(error).partition("\n")[0]) from error
+
+
+def open_engine(url: str, file: str, mode: int) -> sa.Engine:
+    """Give connections to PostgreSQL by its address, or to an SQLite file, made if need be."""
+    if url:
+        return _postgres(url)
+    _make_file(file, mode)
+    return _sqlite(file)
 
 
 def _make_file(file: str, mode: int) -> None:
@@ -218,20 +235,3 @@ def _postgres(url: str) -> sa.Engine:
         raise  # it is a ValueError, too
     except (sa.exc.ArgumentError, ValueError) as error:
         raise InvalidSetting("database_url", "it is not an address of a database") from error
-
-
-def _read_revision(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    revision: str | None = connection.exec_driver_sql(
-        "SELECT version_num FROM alembic_version"
-    ).scalar()
-    return revision
-
-
-def _upgrade(connection: sa.Connection) -> None:
-    from alembic import command, config
-
-    configuration = config.Config(attributes={"connection": connection})
-    configuration.set_main_option("script_location", _MIGRATIONS.replace("%", "%%"))
-    command.upgrade(configuration, "head")

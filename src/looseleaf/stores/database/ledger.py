@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from looseleaf.access.accounts import Event
+    from looseleaf.access.audit import Event
 
 HEAD = "0007"  # the newest migration; a test compares it with the folder of migrations
 SUBJECT = "The database"

@@ -16,7 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.access.accounts import Accounts, Event, Ledger
+    from looseleaf.access.accounts import Accounts, Ledger
+    from looseleaf.access.audit import Event
     from looseleaf.chat.session import Chats
     from looseleaf.settings import Settings
     from looseleaf.stores.database.database import Database

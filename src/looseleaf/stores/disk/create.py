@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from looseleaf import settings
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, open_folder
+from looseleaf.stores.disk.settings_file import quote_toml
 
 _SETTINGS = """\
 # Settings of this Looseleaf workspace. Every line is optional; the values shown are the defaults.
@@ -32,15 +32,10 @@ _SETTINGS = """\
 
 def settings_text(name: str, *, journal: bool = False) -> str:
     """Give the text of a new settings file, with the journal switched on or as by default."""
-    set_name = f"name = {_quote_toml(name)}" if name else '# name = ""'
+    set_name = f"name = {quote_toml(name)}" if name else '# name = ""'
     set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
     text = _SETTINGS.replace("{journal}", f"{set_journal:<31} ")
     return text.replace("{name}", f"{set_name:<31} ")
-
-
-def _quote_toml(text: str) -> str:
-    # A JSON string without surrogate escapes is a TOML string too.
-    return json.dumps(text, ensure_ascii=False)
 
 
 def make_home(folder: str, name: str, *, journal: bool = False) -> None:

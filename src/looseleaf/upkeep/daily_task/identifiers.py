@@ -51,7 +51,7 @@ def _fenced_blocks(text: str) -> Iterator[str]:
         if fence:
             mark = line.strip()
             if mark.startswith(fence) and not mark.strip(fence[0]):
-                yield "\n".join(body)
+                yield _join_block(body)
                 fence, body = "", []
             else:
                 body.append(line.rstrip())
@@ -60,4 +60,9 @@ def _fenced_blocks(text: str) -> Iterator[str]:
         if opening:
             fence = opening[1]
     if fence and body:
-        yield "\n".join(body)
+        yield _join_block(body)
+
+
+def _join_block(lines: list[str]) -> str:
+    """Join the lines of a block; the blank lines at its end name nothing."""
+    return "\n".join(lines).rstrip("\n")

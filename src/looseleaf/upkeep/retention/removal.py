@@ -5,7 +5,7 @@ No function here touches a page: neither an agent's files nor the journal are ev
 
 from __future__ import annotations
 
-from looseleaf.access.accounts import Event
+from looseleaf.access.audit import Event
 from looseleaf.memory.history import Retention
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK
 from looseleaf.times import DAY_SECONDS

@@ -10,7 +10,6 @@ from looseleaf.values import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
 
     from looseleaf.upkeep.system_tasks.task import SystemTask, TaskPrompt
 
@@ -59,12 +58,12 @@ class TaskPrompts:
 
     def text(self, task: SystemTask, key: str) -> str:
         """Return the text of a prompt that is in force."""
-        return self._overrides().get(task.type, {}).get(key) or _find(task, key).default
+        return self.overrides().get(task.type, {}).get(key) or _find(task, key).default
 
     def info(self, task: SystemTask, key: str) -> PromptInfo:
         """Describe a prompt."""
         prompt = _find(task, key)
-        override = self._overrides().get(task.type, {}).get(key, "")
+        override = self.overrides().get(task.type, {}).get(key, "")
         effective = override or prompt.default
         return PromptInfo(
             task.type,
@@ -89,7 +88,7 @@ class TaskPrompts:
         """Replace a prompt, or raise `InvalidPrompt` where the task could not use it."""
         check_prompt(task, _find(task, key), text)
         with self._records.lock():
-            overrides = self._overrides()
+            overrides = self.overrides()
             overrides.setdefault(task.type, {})[key] = text
             self._records.write(_FILE, overrides)
         return self.info(task, key)
@@ -98,13 +97,14 @@ class TaskPrompts:
         """Take a replacement back."""
         _find(task, key)
         with self._records.lock():
-            overrides = self._overrides()
+            overrides = self.overrides()
             if overrides.get(task.type, {}).pop(key, None) is not None:
                 overrides = {name: texts for name, texts in overrides.items() if texts}
                 self._records.write(_FILE, overrides)
         return self.info(task, key)
 
-    def _overrides(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, dict[str, str]]:
+        """Give every replacement by task and key."""
         return self._records.read(_FILE) or {}
 
 

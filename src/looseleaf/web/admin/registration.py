@@ -14,6 +14,7 @@ from looseleaf.web.admin.views.memory import editor, history, journal, pages
 from looseleaf.web.admin.views.operation import (
     audit,
     backups,
+    bundle_approval,
     bundles,
     health,
     imports,
@@ -157,12 +158,16 @@ def _register_operation(site: AdminPages, recent: RecentRequests) -> None:
         priority=73,
     )  # fmt: skip
     site.register(
-        "import", "import", imports.show_import, submit=imports.run_import, label="Import",
-        priority=72,
+        "import", "import", imports.show_import, submit=imports.submit_import, label="Import",
+        priority=72, takes_file=True,
     )  # fmt: skip
     site.register(
         "bundles", "bundles", bundles.list_bundles, submit=bundles.change_bundles, label="Bundles",
         priority=72, takes_file=True,
+    )  # fmt: skip
+    site.register(
+        "bundle-approval", "bundles/{agent}", bundle_approval.show_approval,
+        submit=bundle_approval.decide_approval, parent="bundles",
     )  # fmt: skip
     site.register("health", "health", health.show_health, label="Health", priority=75)
     show_requests = partial(requests.list_requests, recent)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from looseleaf.files.file_size import format_size
 from looseleaf.memory.registry import OWNER
 from looseleaf.times import DAY_SECONDS, format_minute
 
@@ -102,13 +103,6 @@ def highlight(text: str, words: str) -> Markup:
 def format_number(number: float) -> str:
     """Write a number with separators."""
     return f"{number:,}"
-
-
-def format_size(size: int) -> str:
-    """Write a number of bytes briefly."""
-    if size < 1000:
-        return plural(size, "byte")
-    return f"{size / 1000:,.1f} KB" if size < 1_000_000 else f"{size / 1_000_000:,.1f} MB"
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,46 +1,26 @@
-"""One line for each request that was answered: for people on a terminal, as JSON elsewhere."""
+"""The line of the log for each request that was answered."""
 
 from __future__ import annotations
 
-import json
-import logging
-import sys
 from typing import TYPE_CHECKING
 
-from looseleaf.times import format_clock, format_microseconds, now
+from looseleaf.web import server_log
 from looseleaf.web.http.request_id import request_id_of
 
 if TYPE_CHECKING:
     from starlette.types import Scope
 
-LOGGER = logging.getLogger("looseleaf.requests")
 ONE_TIME = "/webhooks/"  # addresses that end in a secret
 _MOST_PATH = 500  # characters of an address that a line shows
 
 
-def enable() -> None:
-    """Write the lines of this process to its standard output."""
-    handler = logging.StreamHandler(sys.stdout)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    LOGGER.handlers = [handler]
-    LOGGER.setLevel(logging.INFO)
-    LOGGER.propagate = False
-
-
 def write(scope: Scope, status: int, seconds: float) -> None:
     """Write the line of a request; status 0 is one that was given up. Queries are left out."""
-    if not LOGGER.isEnabledFor(logging.INFO):
+    if not server_log.is_enabled():
         return
-    moment = now()
     client = scope.get("client")
     path = path_for_people(scope)[:_MOST_PATH]
-    if sys.stdout.isatty():
-        # repr escapes whatever a terminal would obey.
-        line = f"{format_clock(moment)} {status or '---'} {scope['method']:<6} {repr(path)[1:-1]}"
-        LOGGER.info("%s", f"{line} {seconds * 1000:.1f} ms")
-        return
     entry = {
-        "time": format_microseconds(moment),
         "method": scope["method"],
         "path": path,
         "status": status,
@@ -48,7 +28,9 @@ def write(scope: Scope, status: int, seconds: float) -> None:
         "client": client[0] if client else "",
         "request": request_id_of(scope),
     }
-    LOGGER.info("%s", json.dumps(entry))
+    # repr escapes whatever a terminal would obey.
+    text = f"{status or '---'} {scope['method']:<6} {repr(path)[1:-1]} {seconds * 1000:.1f} ms"
+    server_log.write_line(entry, text)
 
 
 def path_for_people(scope: Scope) -> str:

@@ -30,6 +30,7 @@ from looseleaf.errors import (
     TurnLost,
     Unauthenticated,
     Unavailable,
+    UpgradeOutdated,
     UserExists,
     VersionRequired,
 )
@@ -56,6 +57,7 @@ STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
     (AgentExists, 409),
     (RepositoryUnusable, 409),
     (SlugTaken, 409),
+    (UpgradeOutdated, 409),
     (UserExists, 409),
     (Refused, 403),
     (Conflicted, 409),

@@ -22,7 +22,7 @@ Outcome = TypeVar("Outcome")
 MOST_READING, MOST_READING_OF_ONE = 4, 2
 MOST_WRITING = 40
 MOST_PASSWORDS = 2  # each takes 32 MB and most of a processor
-MOST_WAITING = 200  # for one page, one token, or the hashing of a password
+MOST_WAITING = 200  # for one page, for one token, or to sign in from one address
 READ_SECONDS = 60.0
 _PAGE_ARGUMENTS = (
     "agent",
@@ -46,7 +46,7 @@ class Workers:
         self._password_limiter = CapacityLimiter(MOST_PASSWORDS)
         self._readers = Queues("Reading by one credential", MOST_READING_OF_ONE)
         self._pages = Queues("The page", 1)
-        self._password_queues = Queues("Signing in", MOST_PASSWORDS)
+        self._sign_ins = SignInQueue(MOST_PASSWORDS)
 
     async def run(
         self,
@@ -77,9 +77,9 @@ class Workers:
         """Run what changes something, of which the arguments do not name the page."""
         return await run_sync(work, limiter=self._write_limiter)
 
-    async def hash_password(self, work: Callable[[], Outcome]) -> Outcome:
-        """Run the hashing of a password, at most two at once."""
-        async with self._password_queues.turn(""):
+    async def hash_password(self, address: str, work: Callable[[], Outcome]) -> Outcome:
+        """Run the hashing of a password from an address, at most two at once."""
+        async with self._sign_ins.turn(address):
             return await run_sync(work, limiter=self._password_limiter)
 
 
@@ -105,6 +105,57 @@ class Queues:
             self._waiting_counts[key] -= 1
             if not self._waiting_counts[key]:
                 del self._waiting_counts[key], self._turns[key]
+
+
+class SignInQueue:
+    """Turns for hashing: addresses in rotation, the newest attempt of each first.
+
+    Only a hash tells a right password from a wrong one, and an order by logins would say which of
+    them exist. This order asks for neither: a flood of one address delays nobody elsewhere, and a
+    person behind the same address waits for no guess that came before.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._free_count = limit
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}  # the next address first
+
+    @asynccontextmanager
+    async def turn(self, address: str) -> AsyncIterator[None]:
+        """Wait for a turn, or refuse where too many of the address wait already."""
+        if self._free_count:
+            self._free_count -= 1
+        else:
+            await self._wait(address)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, address: str) -> None:
+        futures = self._waiting.setdefault(address, [])
+        if len(futures) >= MOST_WAITING:
+            raise TooBusy("Signing in")
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        futures.append(future)
+        try:
+            await future
+        except asyncio.CancelledError:
+            if not future.cancelled():
+                self._pass_on()  # the turn was given just before the request went away
+            raise
+
+    def _pass_on(self) -> None:
+        """Give a turn to the newest attempt of the next address, or keep it for later."""
+        while self._waiting:
+            address = next(iter(self._waiting))
+            futures = self._waiting.pop(address)
+            future = futures.pop()
+            if futures:
+                self._waiting[address] = futures
+            if not future.done():
+                future.set_result(None)
+                return
+        self._free_count += 1
 
 
 def page_key(

@@ -142,7 +142,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("DELETE", "/agents/{agent}/access/{user}", "looseleaf/revoke-role"),
     Endpoint("GET", "/agents/{agent}/tokens", "looseleaf/list-tokens"),
     Endpoint("POST", "/agents/{agent}/tokens", "looseleaf/create-token", 201),
-    # Bundles; those with a body stand in web/bundle_archives.py, since they take and give archives.
+    # Bundles; those with a body stand in web/archives.py, since they take and give archives.
     Endpoint("GET", "/agent-bundles", "looseleaf/list-bundles"),
     Endpoint("GET", "/agent-bundles/{agent}", "looseleaf/show-bundle"),
     Endpoint("POST", "/agent-bundles/preview", "looseleaf/preview-bundle"),
@@ -152,6 +152,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("POST", "/agent-bundles/plan", "looseleaf/plan-bundle"),
     Endpoint("POST", "/agent-bundles/install", "looseleaf/install-bundle"),
     Endpoint("POST", "/agent-bundles/upgrade", "looseleaf/upgrade-bundle"),
+    Endpoint("POST", "/agent-bundles/rebase", "looseleaf/rebase-bundle"),
+    Endpoint("POST", "/agent-bundles/status", "looseleaf/show-bundle-status"),
+    Endpoint("GET", "/agent-bundle-approvals", "looseleaf/list-pending-upgrades"),
+    Endpoint("GET", "/agent-bundle-approvals/{agent}", "looseleaf/show-pending-upgrade"),
+    Endpoint("POST", "/agent-bundle-approvals/{agent}/approve", "looseleaf/approve-upgrade"),
+    Endpoint("POST", "/agent-bundle-approvals/{agent}/reject", "looseleaf/reject-upgrade"),
     # Users and what they show.
     Endpoint("GET", "/tokens", "looseleaf/list-tokens"),
     Endpoint("POST", "/tokens", "looseleaf/create-token", 201),

@@ -13,6 +13,7 @@ from looseleaf.errors import JobLost
 from looseleaf.values import value
 from looseleaf.workflows.engine import RunAbandoned
 from looseleaf.workflows.execution.deaths import DeathWatch
+from looseleaf.workflows.execution.job_event import JobEvent, end_event, start_event
 from looseleaf.workflows.execution.job_run import STOP, JobRun
 from looseleaf.workflows.execution.queue import Limits
 from looseleaf.workflows.execution.running_jobs import RunningJobs
@@ -81,7 +82,7 @@ class Worker:
         schedules: Schedules,
         *,
         options: WorkerOptions,
-        log: Callable[[str], None] | None = None,
+        log: Callable[[JobEvent], None] | None = None,
     ) -> None:
         self.id, self._log = worker_id, log or _log_nothing
         self._parts, self._schedules, self._options = parts, schedules, options
@@ -158,7 +159,7 @@ class Worker:
         for dead in self._deaths.find(self.id):
             self._parts.engine.forget_worker(dead)
             for job_id in self._workers.take_over(dead, self.id):
-                self._log(f"Job {job_id}: taken over, since worker {dead} died.")
+                self._log(JobEvent("taken_over", job_id, detail=dead))
                 self._left_jobs.append(job_id)
             self._locks.remove(dead)
         strays = self._jobs.find_strays(self._parts.queue.wishes(self.id))
@@ -200,12 +201,13 @@ class Worker:
             return
         try:
             hold, state = self._parts.queue.take(job_id, self.id)
-            self._log(_describe_start(state.job, hold.position))
+            self._log(start_event(state.job, hold.position))
             run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
             job = self._parts.queue.release(hold, run.run(position))
-            self._log(f"Job {job_id}: {job.status_text} ({job.seconds:.1f} s).")
             if job.is_final:
                 self._clear(job)
+            else:
+                self._log(end_event(job))
         except JobLost:
             return  # another worker has it now, and says how it ends
         except RunAbandoned as failure:
@@ -219,7 +221,11 @@ class Worker:
             self._wake.set()
 
     def _clear(self, job: Job) -> None:
-        """Clear what a job that has ended no longer needs; a crash before the note repeats it."""
+        """Clear what a job that has ended no longer needs; a crash before the note repeats it.
+
+        Every job that ends comes here, also one that was cancelled or waited too long.
+        """
+        self._log(end_event(job))
         self._parts.observer.job_ended(job)
         self._parts.queue.note_cleared(job.id)
 
@@ -227,14 +233,5 @@ class Worker:
         return STOP if self._stopping.is_set() else self._jobs.wish(job_id)
 
 
-def _describe_start(job: Job, position: int) -> str:
-    if position >= len(job.steps):
-        return f"Job {job.id} ({job.label}) continues after its last step."
-    step = job.steps[position]
-    if not position and not step.attempts:
-        return f"Job {job.id} ({job.label}) begins."
-    return f"Job {job.id} ({job.label}) continues at {step.label or step.type}."
-
-
-def _log_nothing(_line: str) -> None:
+def _log_nothing(_event: JobEvent) -> None:
     """Keep no log."""

@@ -42,7 +42,7 @@ _CRON_WORDS = {
     "@yearly": "0 0 1 1 *",
     "@annually": "0 0 1 1 *",
 }
-_LONGEST_CRON = 200
+_LONGEST_PLAN = 200
 _WIDEST_STAGGER = 3_600
 
 
@@ -80,6 +80,8 @@ def read_timing(interval: str, *, cron: str = "", at: float | str = 0.0) -> Timi
 
     A cron expression may stand in the place of the interval.
     """
+    if len(interval) > _LONGEST_PLAN:
+        raise InvalidSchedule(interval[:40], f"it is longer than {_LONGEST_PLAN} characters")
     interval = ALIASES.get(interval, interval)
     if _looks_like_cron(interval):
         interval, cron = CRON, interval
@@ -98,8 +100,8 @@ def check_cron(expression: str) -> str:
     """Return a cron expression of five or six fields, or raise `InvalidSchedule`."""
     if not expression:
         raise InvalidSchedule(CRON, "cron needs an expression such as '30 3 * * *'")
-    if len(expression) > _LONGEST_CRON:
-        raise InvalidSchedule(expression[:40], f"it is longer than {_LONGEST_CRON} characters")
+    if len(expression) > _LONGEST_PLAN:
+        raise InvalidSchedule(expression[:40], f"it is longer than {_LONGEST_PLAN} characters")
     if expression.startswith("@") and expression not in _CRON_WORDS:
         words = ", ".join(sorted(_CRON_WORDS))
         raise InvalidSchedule(expression, f"the words are {words}")

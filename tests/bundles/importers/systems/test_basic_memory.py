@@ -28,3 +28,9 @@ def test_notes_stay_as_they_are(tmp_path: Path) -> None:
         "notes/garden/Pear Trees.md": BASIC_MEMORY["garden/Pear Trees.md"],
     }
     assert {entry.source for entry in reading.left_out} == {".obsidian/", "map.canvas"}
+
+
+def test_notes_without_permalinks(tmp_path: Path) -> None:
+    """They can be switched off; title and type then show whose notes they are."""
+    note = "---\ntitle: Pears\ntype: note\ntags:\n- garden\n---\n\n# Pears\n"
+    assert basic_memory.detect(SourceFolder(str(write_tree(tmp_path, {"a.md": note})))) == "a.md"

@@ -42,7 +42,10 @@ def test_the_layers_stay(tmp_path: Path) -> None:
     }
     for page in reading.pages:
         assert page.text == DATAMACHINE[page.sources[0]]
-    assert [entry.source for entry in reading.left_out] == ["pipeline-3/"]
+    assert [entry.source for entry in reading.left_out] == ["pipeline-3/flow-4/jobs/"]
+    [upload] = reading.uploads
+    assert (upload.pipeline, upload.flow, upload.name) == (3, 0, "style.md")
+    assert upload.content == b"# Style\n"
 
 
 def test_the_one_agent_of_an_older_site(tmp_path: Path) -> None:

@@ -13,10 +13,13 @@ from looseleaf.bundles.importers.systems.datamachine_site import read_site
 from looseleaf.errors import InvalidImport, RequestFailed, RequestRefused
 from looseleaf.http_client.allow_list import AllowList, HostRule
 from looseleaf.http_client.client import HttpClient
-from looseleaf.operations import imports
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.operations import flows, imports, pipelines
 from looseleaf.setting_tables import WordPressSite
 from looseleaf.values import Secret
-from tests.http_client.servers import answer, running
+from tests.bundles.importers.datamachine.site import PAGES, DataMachineSite, serving
+from tests.bundles.importers.datamachine.site import write_settings as write_site_settings
+from tests.http_client.servers import Server, answer, running
 from tests.web.conftest import Site, open_site
 
 PAGE = "# Agent Memory\n\n## State\n\n- The calendar moves on Friday\n"
@@ -87,4 +90,97 @@ def test_other_answers_are_one_clear_error(body: bytes, status: str, error: Any)
         site = WordPressSite("paper", server.url, "ines", Secret("pass"))
         client = client_for(server.port)
         with pytest.raises(error):
-            read_site(client.send, site)
+            read_site(client.send, site, FileRegistry())
+
+
+def open_case(root: Path, server: Server) -> tuple[str, Workspace]:
+    """Make a workspace that knows the site."""
+    Workspace.create(root, agent="ada").close()
+    address = write_site_settings(root, server)
+    return address, Workspace.open(root)
+
+
+def test_every_agent_that_the_user_may_see_is_read(tmp_path: Path) -> None:
+    """Pages and days of each; shared pages once; texts as they are, whatever HTML there is."""
+    with serving(DataMachineSite()) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        preview = imports.preview(workspace.context, address)
+        report = imports.run(workspace.context, address)
+    assert preview.new_agents == report.new_agents == ("scout",)
+    root = tmp_path / "root"
+    assert (root / "agents/ada/MEMORY.md").read_text() == PAGES[1]["MEMORY.md"][1]
+    assert (root / "agents/scout/SOUL.md").read_text() == PAGES[2]["SOUL.md"][1]
+    assert (root / "shared/RULES.md").read_text() == PAGES[2]["RULES.md"][1]
+    assert "- Sold" in (root / "agents/scout/daily/2026/03/16.md").read_text()
+    methods = {head.split(b" ")[0] for head in server.heads}
+    assert methods == {b"GET", b"POST"}  # POST runs two abilities that only read
+
+
+def test_one_agent_of_a_site(tmp_path: Path) -> None:
+    """The others, with their pipelines, are left out with the reason."""
+    with serving(DataMachineSite()) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        report = imports.run(workspace.context, address, source_agent="ada", agent="ada")
+    assert report.new_agents == ()
+    reasons = {entry.source: entry.reason for entry in report.left_out}
+    assert reasons["scout: SOUL.md"] == "it belongs to the agent scout of the source"
+    assert reasons["pipeline 5"] == "it belongs to the agent scout of the source"
+
+
+def test_an_older_site_without_a_list_of_agents(tmp_path: Path) -> None:
+    """The user's own agent is read, and the report says so."""
+    site = DataMachineSite()
+    site.refused = ("/agents", "/pipelines")
+    with serving(site) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        report = imports.run(workspace.context, address)
+    assert (
+        "only the agent of its user"
+        in {e.source: e.reason for e in report.left_out}["other agents"]
+    )
+    assert [page.file for page in report.pages] == ["MEMORY.md"]
+
+
+def test_an_agent_that_the_site_does_not_show(tmp_path: Path) -> None:
+    """It is named, and the others are imported."""
+    site = DataMachineSite()
+    site.refused = ("/files/agent?agent_id=1",)
+    with serving(site) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        report = imports.run(workspace.context, address)
+    assert "agent ada" in {entry.source for entry in report.left_out}
+    assert {page.owner for page in report.pages} == {"scout", ""}
+
+
+def test_a_text_that_only_html_is_given_for(tmp_path: Path) -> None:
+    """It is taken, with a remark."""
+    site = DataMachineSite()
+    with serving(site) as server:
+        address, workspace = open_case(tmp_path / "root", server)
+        site.refused = ("/wp-json/wp-abilities/v1/abilities/datamachine/get-agent-memory",)
+        report = imports.run(workspace.context, address, source_agent="ada")
+    [page] = [page for page in report.pages if page.owner == "ada"]
+    assert "as HTML" in page.note
+
+
+def test_pipelines_of_another_looseleaf(paper: Site, tmp_path: Path) -> None:
+    """They arrive with their flows, the same as they were, and paused."""
+    fields = {"type": "ai", "settings": {"prompt": "Write."}}
+    created = paper.run("looseleaf/create-pipeline", name="Digest", steps=[fields])
+    paper.run(
+        "looseleaf/create-flow", pipeline=created["id"], name="Noon", schedule={"interval": "daily"}
+    )
+    root = tmp_path / "root"
+    Workspace.create(root, agent="ada").close()
+    address = write_settings(root, paper)
+    workspace = Workspace.open(root)
+    report = imports.run(workspace.context, address)
+    assert [(part.action, part.name) for part in report.workflows] == [
+        ("create", "digest"),
+        ("create", "digest/noon"),
+    ]
+    stored = pipelines.show_pipeline(workspace.context, "digest")
+    assert stored.steps[0].settings == {"prompt": "Write."}
+    assert not flows.list_flows(workspace.context)[0].schedule.enabled
+    again = imports.run(workspace.context, address)
+    assert {part.action for part in again.workflows} == {"unchanged"}

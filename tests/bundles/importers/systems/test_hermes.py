@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
@@ -41,3 +42,26 @@ def test_entries_become_bullets(tmp_path: Path) -> None:
         "state.db",
     }
     assert str(tmp_path / "profiles/garden") in reasons["profiles/garden/"]
+
+
+def test_the_archive_says_when_and_why(tmp_path: Path) -> None:
+    """Entries about the person go to a page of the user; one that is there twice stands once."""
+    records = [
+        {"ts": "2026-08-03T10:00:00Z", "store": "memory", "action": "superseded",
+         "reason": "moved\nhouse", "entry": "Lives in\nPorto"},
+        {"ts": 1_785_750_000, "store": "user", "action": "removed", "entry": "Drinks tea"},
+        {"target": "memory", "evicted_at": "2026-08-04", "content": "The attic is dry"},
+        {"store": "memory", "entry": "The attic is dry"},
+    ]  # fmt: skip
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    files = {"memories/MEMORY.md": "A\n", "memories/ARCHIVE.jsonl": lines}
+    reading = hermes.read(SourceFolder(str(write_tree(tmp_path, files))))
+    pages = {page.filename: page for page in reading.pages}
+    assert pages["memory-archive.md"].text == (
+        "# Memory archive\n\n- Lives in\n  Porto\n  (superseded 2026-08-03: moved house)\n"
+        "- The attic is dry\n"
+    )
+    assert pages["user-archive.md"].text == (
+        "# User archive\n\n- Drinks tea\n  (removed 2026-08-03)\n"
+    )
+    assert pages["user-archive.md"].layer == "user"

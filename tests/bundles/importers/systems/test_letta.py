@@ -26,11 +26,26 @@ def test_blocks_become_core_pages(tmp_path: Path) -> None:
     reading = letta.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
     pages = {page.filename: page for page in reading.pages}
-    assert pages["SOUL.md"].text == "I am Lark, and I sing.\n"
+    assert pages["SOUL.md"].text == "<!-- Who I am -->\n\nI am Lark, and I sing.\n"
     assert pages["USER.md"].text == (
-        "Ines likes mornings.\n\n## human/schedule\n- Market on Saturday\n"
+        "<!-- The human -->\n\nInes likes mornings.\n\n"
+        "## human/schedule\n<!-- Times -->\n\n- Market on Saturday\n"
     )
     assert pages["USER.md"].layer == "user"
-    assert pages["MEMORY.md"].text == "# Memory\n\n## project/garden\n- Beds face south\n"
+    assert pages["MEMORY.md"].text == (
+        "# Memory\n\n## project/garden\n<!-- The garden -->\n\n- Beds face south\n"
+    )
     assert pages["reference/birds.md"].text == LETTA["reference/birds.md"]
     assert [entry.source for entry in reading.left_out] == ["skills/"]
+
+
+def test_the_folder_of_an_agent_has_more_than_memory(tmp_path: Path) -> None:
+    """Worktrees beside the memory are named, and not read."""
+    files = {f"memory/{name}": text for name, text in LETTA.items()}
+    files["memory-worktrees/reflection-1/system/persona.md"] = "draft\n"
+    files["settings.json"] = "{}\n"
+    reading = letta.read(SourceFolder(str(write_tree(tmp_path, files))))
+    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    assert reasons["memory-worktrees/"] == "it is outside the memory folder"
+    assert reasons["settings.json"] == "it is outside the memory folder"
+    assert "draft" not in "".join(page.text for page in reading.pages)

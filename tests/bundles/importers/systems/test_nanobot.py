@@ -50,3 +50,19 @@ def test_the_log_of_newer_versions(tmp_path: Path) -> None:
         "memory/history.jsonl:3",
         "memory/history.jsonl:4",
     }
+
+
+def test_entries_without_an_hour_and_the_prompts_folder(tmp_path: Path) -> None:
+    """Old logs have entries with a day alone; instructions for the upkeep are no memory."""
+    files = {
+        "memory/MEMORY.md": "# Memory\n",
+        "memory/HISTORY.md": "[2026-03-01] Printed.\n\n[2026-03-02T08:00:00] Ordered.\n",
+        "memory/.dream_cursor": "42",
+        "prompts/dream.md": "Keep it short.\n",
+    }
+    reading = nanobot.read(SourceFolder(str(write_tree(tmp_path, files))))
+    days = {page.filename: page.text for page in reading.pages if "daily/" in page.filename}
+    assert "[2026-03-01] Printed." in days["daily/2026/03/01.md"]
+    assert "Ordered." in days["daily/2026/03/02.md"]
+    assert "prompts/" in {entry.source for entry in reading.left_out}
+    assert not any(page.filename.startswith("prompts/") for page in reading.pages)

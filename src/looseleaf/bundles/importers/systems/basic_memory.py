@@ -19,12 +19,13 @@ _MOST_SAMPLES = 50
 
 
 def detect(folder: SourceFolder) -> str:
-    """Name a note that has a permalink, which only basic-memory writes."""
+    """Name a note with the front matter of basic-memory; permalinks can be switched off there."""
     for number, file in enumerate(file for file in folder.walk() if file.endswith(".md")):
         if number >= _MOST_SAMPLES:
             break
         text = folder.read(file)
-        if text is not None and "permalink" in split_front_matter(text)[0]:
+        fields = split_front_matter(text or "")[0]
+        if "permalink" in fields or ("title" in fields and fields.get("type") == "note"):
             return file
     return ""
 

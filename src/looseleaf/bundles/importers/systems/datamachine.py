@@ -6,7 +6,9 @@ agent in `agent/`, and have its USER.md beside the others.
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+import re
+
+from looseleaf.bundles.importers.contract import Reading, SourcePage, SourceUpload
 from looseleaf.bundles.importers.workspace_files import is_page
 
 TYPE_CHECKING = False
@@ -20,7 +22,10 @@ USER_PAGE = "USER.md"
 _CORE = ("SOUL.md", "MEMORY.md", USER_PAGE)
 _SILENCE = "index.php"  # a file without meaning that keeps a web server from listing a folder
 _RECORD = "agent.json"
-_WORKFLOWS = "it holds files of workflows; their definitions are in the database of the site"
+_JOBS = "it holds the data of jobs that have run, which is no memory"
+_NO_PLACE = "it belongs to no pipeline or flow"
+_PIPELINE = re.compile(r"pipeline-([1-9]\d{0,14})")
+_FLOW = re.compile(r"flow-([1-9]\d{0,14})")
 
 
 def detect(folder: SourceFolder) -> str:
@@ -54,8 +59,9 @@ def read(folder: SourceFolder) -> Reading:
             folder.refuse(f"{user}/", "the name of the folder is not the id of a user")
     if folder.has_folder("agent"):
         pages += _read_old_agent(folder)
+    uploads = list(_read_uploads(folder))
     _note_other_files(folder)
-    return Reading(tuple(pages), tuple(folder.refusals))
+    return Reading(tuple(pages), tuple(folder.refusals), uploads=tuple(uploads))
 
 
 def _read_layer(
@@ -74,6 +80,55 @@ def _read_old_agent(folder: SourceFolder) -> Iterator[SourcePage]:
         yield SourcePage(page.filename, page.text, page.sources, layer)
 
 
+def _read_uploads(folder: SourceFolder) -> Iterator[SourceUpload]:
+    """Read the uploaded files of pipelines and flows; their definitions are not in the folder."""
+    for pipeline in folder.folders():
+        match = _PIPELINE.fullmatch(pipeline)
+        if match is None:
+            continue
+        number = int(match[1])
+        _note_files(folder, pipeline)
+        for child in folder.folders(pipeline):
+            name = child.rpartition("/")[2]
+            flow = _FLOW.fullmatch(name)
+            if name == "context":
+                yield from _read_files(folder, child, number, 0)
+            elif flow is not None:
+                yield from _read_flow_files(folder, child, number, int(flow[1]))
+            else:
+                folder.refuse(f"{child}/", _NO_PLACE)
+
+
+def _read_flow_files(
+    folder: SourceFolder, path: str, pipeline: int, flow: int
+) -> Iterator[SourceUpload]:
+    _note_files(folder, path)
+    for child in folder.folders(path):
+        name = child.rpartition("/")[2]
+        if name == f"flow-{flow}-files":
+            yield from _read_files(folder, child, pipeline, flow)
+        else:
+            folder.refuse(f"{child}/", _JOBS if name == "jobs" else _NO_PLACE)
+
+
+def _read_files(
+    folder: SourceFolder, path: str, pipeline: int, flow: int
+) -> Iterator[SourceUpload]:
+    for child in folder.folders(path):
+        folder.refuse(f"{child}/", "an uploaded file lies in no folder of its own")
+    for file in folder.files(path):
+        name = file.rpartition("/")[2]
+        if name == _SILENCE or (content := folder.read_bytes(file)) is None:
+            continue
+        yield SourceUpload(pipeline, flow, name, content, file)
+
+
+def _note_files(folder: SourceFolder, path: str) -> None:
+    for file in folder.files(path):
+        if file.rpartition("/")[2] != _SILENCE:
+            folder.refuse(file, _NO_PLACE)
+
+
 def _is_own_page(folder: SourceFolder, file: str, filename: str) -> bool:
     name = filename.rpartition("/")[2]
     if name == _SILENCE:
@@ -89,9 +144,9 @@ def _note_other_files(folder: SourceFolder) -> None:
     for name in folder.folders():
         if name.startswith("."):
             folder.refuse(f"{name}/", "it is a hidden folder")
-        elif name.startswith("pipeline-") or name == "data-packets":
-            folder.refuse(f"{name}/", _WORKFLOWS)
-        elif name not in layers:
+        elif name in ("data-packets", "pipeline-direct"):
+            folder.refuse(f"{name}/", _JOBS)
+        elif name not in layers and not _PIPELINE.fullmatch(name):
             folder.refuse(f"{name}/", "it belongs to no layer")
     for name in (*folder.files(), *folder.files("agents"), *folder.files("users")):
         if name.rpartition("/")[2] != _SILENCE:

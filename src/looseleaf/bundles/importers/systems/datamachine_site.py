@@ -1,101 +1,195 @@
-"""Data Machine on a running site, over its REST interface: the agent of the site's user.
+"""Data Machine on a running site, over its REST interface: every agent that the user may see.
 
 Requests go through the client for other servers, with its allow-list and limits. The site is one
-of the setting `wordpress_sites`, which has its user and password.
+of the setting `wordpress_sites`, which has its user and password. Nothing is changed there.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from looseleaf.agents.record import slug_problem
 from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
+from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
+from looseleaf.bundles.importers.datamachine.site_pipelines import read_pipelines
 from looseleaf.bundles.importers.left_out import LeftOut
-from looseleaf.errors import InvalidImport, RequestFailed
+from looseleaf.errors import RequestRefused
 from looseleaf.memory.day import FOLDER, parse_date
 from looseleaf.memory.scope import LAYERS
-from looseleaf.workflows.steps.wordpress import build_request, read_answer
+from looseleaf.values import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
-    from looseleaf.http_client.message import IncomingResponse, OutgoingRequest
+    from looseleaf.bundles.importers.datamachine.site_connection import Send
+    from looseleaf.memory.registry import FileRegistry
     from looseleaf.setting_tables import WordPressSite
 
-    Send = Callable[[OutgoingRequest], IncomingResponse]
-
 KIND, TITLE = "datamachine-site", "Data Machine site"
-MOST_REQUESTS = 5_000
-_FILES = "/wp-json/datamachine/v1/files/agent"
-_DAYS = "/wp-json/wp-abilities/v1/abilities/datamachine/daily-memory-list/run"
+MOST_AGENTS = 500
+_API = "/wp-json/datamachine/v1"
+_FILES = f"{_API}/files/agent"
+_ABILITIES = "/wp-json/wp-abilities/v1/abilities/datamachine"
+_DAYS = f"{_ABILITIES}/daily-memory-list/run"
+_MEMORY = f"{_ABILITIES}/get-agent-memory/run"
+_CHANGED_TEXT = (
+    "the site sent it as HTML, which changes the signs &, < and >; its datamachine-files folder "
+    "has every character"
+)
 
 
-class _Connection:
-    """Asks one site, a bounded number of times."""
+@value
+class _SourceAgent:
+    """An agent of the site: its id there, 0 for that of the user, and its slug."""
 
-    def __init__(self, send: Send, site: WordPressSite) -> None:
-        self._send, self.site = send, site
-        self._count = 0
+    id: int
+    slug: str
 
-    def ask(self, path: str, *, method: str = "GET", body: bytes = b"") -> dict[str, Any]:
-        """Ask for a document, or raise `RequestFailed` or `RequestRefused`."""
-        self._count += 1
-        if self._count > MOST_REQUESTS:
-            raise InvalidImport(
-                f"{self.site.url} has more than {MOST_REQUESTS:,} pages. Import its "
-                "datamachine-files folder instead."
-            )
-        request = build_request(self.site, path, method=method, body=body)
-        document = read_answer(self.site, self._send(request), (200,))
-        if not isinstance(document, dict):
-            raise self.failure()
-        return document
+    @property
+    def query(self) -> str:
+        """The end of an address that chooses the agent."""
+        return f"?agent_id={self.id}" if self.id else ""
 
-    def failure(self) -> RequestFailed:
-        """Give the error for an answer that is not that of Data Machine."""
-        return RequestFailed(self.site.url, "its answer is not that of Data Machine")
+    @property
+    def input(self) -> dict[str, int]:
+        """The field of an ability that chooses the agent."""
+        return {"agent_id": self.id} if self.id else {}
 
 
-def read_site(send: Send, site: WordPressSite) -> Reading:
-    """Read the pages and the journal that the user of a site sees."""
-    connection = _Connection(send, site)
+def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> Reading:
+    """Read the pages, journals and pipelines of all agents that the user of a site may see."""
+    connection = SiteConnection(send, site)
     left_out: list[LeftOut] = []
-    pages = [*_read_pages(connection, left_out), *_read_days(connection, left_out)]
-    return Reading(tuple(pages), tuple(left_out))
+    agents = _list_agents(connection, left_out)
+    pages: dict[tuple[str, str, str], SourcePage] = {}
+    for agent in agents:
+        for page in _read_agent(connection, agent, left_out):
+            pages.setdefault((page.layer, page.agent, page.filename), page)
+    slugs = {agent.id: agent.slug for agent in agents}
+    pipelines = read_pipelines(connection, registry, slugs, left_out)
+    left_out.append(LeftOut("chats", "conversations are no memory, and stay on the site"))
+    return Reading(tuple(pages.values()), tuple(left_out), tuple(pipelines))
 
 
-def _read_pages(connection: _Connection, left_out: list[LeftOut]) -> Iterator[SourcePage]:
-    entries = connection.ask(_FILES).get("data")
+def _list_agents(connection: SiteConnection, left_out: list[LeftOut]) -> list[_SourceAgent]:
+    """List the agents that the user may see; a site without a list has the user's own agent."""
+    for query in ("?scope=all", ""):
+        try:
+            document = connection.ask(f"{_API}/agents{query}")
+        except RequestRefused:
+            continue
+        if not isinstance(document.get("data"), list):
+            raise connection.failure()
+        agents = []
+        for entry in map(as_object, document["data"][:MOST_AGENTS]):
+            number, slug = read_id(entry.get("agent_id")), entry.get("agent_slug")
+            if number and isinstance(slug, str) and not slug_problem(slug):
+                agents.append(_SourceAgent(number, slug))
+            else:
+                left_out.append(LeftOut(f"agent {slug}", "no agent can have this name here"))
+        if len(document["data"]) > MOST_AGENTS:
+            left_out.append(LeftOut("agents", f"there are more than {MOST_AGENTS}"))
+        return agents
+    reason = "the site does not list them; only the agent of its user is read"
+    left_out.append(LeftOut("other agents", reason))
+    return [_SourceAgent(0, "")]
+
+
+def _read_agent(
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+) -> list[SourcePage]:
+    """Read the pages and the journal of one agent; an agent that is only listed is left out."""
+    try:
+        return [
+            *_read_pages(connection, agent, left_out),
+            *_read_days(connection, agent, left_out),
+        ]
+    except RequestRefused as error:
+        if not agent.id:
+            raise
+        left_out.append(LeftOut(f"agent {agent.slug}", f"the site refuses to show it: {error}"))
+        return []
+
+
+def _read_pages(
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+) -> Iterator[SourcePage]:
+    entries = connection.ask(_FILES + agent.query).get("data")
     if not isinstance(entries, list):
         raise connection.failure()
-    for entry in entries:
-        filename = entry.get("filename") if isinstance(entry, dict) else None
-        layer = entry.get("layer") if isinstance(entry, dict) else None
+    for entry in map(as_object, entries):
+        filename, layer = entry.get("filename"), entry.get("layer")
+        if entry.get("type") == "daily_summary":
+            continue  # the days are read one by one
+        source = _name_source(agent, str(filename))
         if not isinstance(filename, str) or layer not in LAYERS:
-            left_out.append(LeftOut(str(filename), f"its layer is {layer!r}, which is not known"))
+            left_out.append(LeftOut(source, f"its layer is {layer!r}, which is not known"))
             continue
-        document = connection.ask(f"{_FILES}/{quote(filename)}").get("data")
-        text = document.get("content") if isinstance(document, dict) else None
-        if isinstance(text, str):
-            yield SourcePage(filename, text, (filename,), layer)
+        text, note = _read_text(connection, agent, filename)
+        if text is None:
+            left_out.append(LeftOut(source, "the site gives no text for it"))
         else:
-            left_out.append(LeftOut(filename, "the site gives no text for it"))
+            owner = agent.slug if layer == "agent" else ""
+            yield SourcePage(filename, text, (source,), layer, owner, note=note)
 
 
-def _read_days(connection: _Connection, left_out: list[LeftOut]) -> Iterator[SourcePage]:
-    document = connection.ask(_DAYS, method="POST", body=b'{"input": {}}')
-    months = document.get("months", document)
-    for month, days in sorted(months.items()) if isinstance(months, dict) else ():
-        for number in days if isinstance(days, list) else ():
-            day = parse_date(f"{month}/{number}".replace("/", "-"))
-            source = f"{FOLDER}/{month}/{number}"
-            if day is None:
-                left_out.append(LeftOut(source, "there is no such day"))
-                continue
-            content = connection.ask(f"{_FILES}/{source}").get("data")
-            text = content.get("content") if isinstance(content, dict) else None
-            if isinstance(text, str):
-                yield SourcePage(day.filename, text, (source,))
-            else:
-                left_out.append(LeftOut(source, "the site gives no text for it"))
+def _read_text(
+    connection: SiteConnection, agent: _SourceAgent, filename: str
+) -> tuple[str | None, str]:
+    """Read a page; give also a remark where the site has changed its text on the way.
+
+    The route of files gives a text as HTML and the size of the file; where these differ, an
+    ability has the text itself.
+    """
+    try:
+        document = connection.ask(f"{_FILES}/{quote(filename)}{agent.query}")
+    except RequestRefused:
+        return None, ""
+    fields = as_object(document.get("data"))
+    text, size = fields.get("content"), fields.get("size")
+    if not isinstance(text, str):
+        return None, ""
+    if not isinstance(size, int) or size == len(text.encode(errors="replace")):
+        return text, ""
+    body = json.dumps({"input": {"file": filename, **agent.input}}).encode()
+    try:
+        original = connection.ask(_MEMORY, method="POST", body=body).get("content")
+    except RequestRefused:
+        return text, _CHANGED_TEXT
+    return (original, "") if isinstance(original, str) else (text, _CHANGED_TEXT)
+
+
+def _read_days(
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+) -> Iterator[SourcePage]:
+    for month, number in _list_days(connection, agent):
+        day = parse_date(f"{month}/{number}".replace("/", "-"))
+        path = f"{FOLDER}/{month}/{number}"
+        source = _name_source(agent, path)
+        if day is None:
+            left_out.append(LeftOut(source, "there is no such day"))
+            continue
+        try:
+            document = connection.ask(f"{_FILES}/{path}{agent.query}")
+        except RequestRefused:
+            document = {}
+        text = as_object(document.get("data")).get("content")
+        if isinstance(text, str):
+            yield SourcePage(day.filename, text, (source,), agent=agent.slug)
+        else:
+            left_out.append(LeftOut(source, "the site gives no text for it"))
+
+
+def _list_days(connection: SiteConnection, agent: _SourceAgent) -> list[tuple[str, Any]]:
+    body = json.dumps({"input": agent.input}).encode()
+    document = connection.ask(_DAYS, method="POST", body=body)
+    months = as_object(document.get("months", document))
+    return [(month, day) for month in sorted(months) for day in as_list(months[month])]
+
+
+def _name_source(agent: _SourceAgent, name: str) -> str:
+    return f"{agent.slug}: {name}" if agent.slug else name

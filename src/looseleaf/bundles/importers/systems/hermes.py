@@ -1,7 +1,8 @@
 """Hermes: `~/.hermes`, or the folder of one of its profiles.
 
 Its memory is two files of entries that a line with `§` divides; each entry becomes a bullet. The
-entries that had no room any more are in ARCHIVE.jsonl.
+entries that were replaced, removed or had no room any more are in ARCHIVE.jsonl, each with the
+store that it was in (memory or user), and mostly with a time, an action and a reason.
 """
 
 from __future__ import annotations
@@ -9,19 +10,28 @@ from __future__ import annotations
 from looseleaf.bundles.importers.contract import Reading, SourcePage
 from looseleaf.bundles.importers.journal_pages import read_json_lines
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, SKILLS, below
+from looseleaf.memory.day import parse_date
+from looseleaf.memory.templates import one_line
+from looseleaf.times import format_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from looseleaf.bundles.importers.source_folder import SourceFolder
     from looseleaf.memory.scope import Layer
 
 _FOLDER = "memories"
 _ARCHIVE = "ARCHIVE.jsonl"
-_ARCHIVE_PAGE = "memory-archive.md"
 _DIVIDER = "§"
 _TEXT_FIELDS = ("entry", "content", "text")
+_STORE_FIELDS = ("store", "target")
+_TIME_FIELDS = ("ts", "timestamp", "time", "archived_at", "evicted_at")
+_ARCHIVES: dict[Layer, tuple[str, str]] = {
+    "agent": ("memory-archive.md", "# Memory archive"),
+    "user": ("user-archive.md", "# User archive"),  # about a person, so with the pages of the user
+}
 _FILES: tuple[tuple[str, str, Layer], ...] = (
     ("MEMORY.md", "# Memory", "agent"),
     ("USER.md", "# User", "user"),
@@ -64,20 +74,48 @@ def _read_entries(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
 
 
 def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
-    """Read the entries that had no room in the memory any more."""
+    """Read the entries that are not in the memory any more, each to the page of its store."""
     file = below(top, _ARCHIVE)
     if not folder.has_file(file):
         return
-    entries: dict[str, None] = {}
+    stores: dict[Layer, dict[str, str]] = {layer: {} for layer in _ARCHIVES}
     for number, record in read_json_lines(folder, file):
-        texts = [record[field] for field in _TEXT_FIELDS if isinstance(record.get(field), str)]
-        if texts and texts[0].strip():
-            entries[texts[0].strip()] = None
-        else:
+        text = _read_field(record, _TEXT_FIELDS).strip()
+        if not text:
             folder.refuse(f"{file}:{number}", "the entry has no text")
-    if entries:
-        text = _format_bullets("# Memory archive", entries)
-        yield SourcePage(_ARCHIVE_PAGE, text, (file,), note=NOT_IN_PROMPTS)
+            continue
+        is_user = _read_field(record, _STORE_FIELDS).lower().startswith("user")
+        stores["user" if is_user else "agent"][text] = _format_remark(record)
+    for layer, entries in stores.items():
+        if entries:
+            filename, title = _ARCHIVES[layer]
+            bullets = [f"{text}\n{remark}".strip() for text, remark in entries.items()]
+            text = _format_bullets(title, bullets)
+            yield SourcePage(filename, text, (file,), layer, note=NOT_IN_PROMPTS)
+
+
+def _format_remark(record: Mapping[str, Any]) -> str:
+    """Say when and why an entry left the memory: without it, old facts would look like new ones."""
+    words = [_read_field(record, ("action",)), _read_date(record)]
+    remark = one_line(" ".join(word for word in words if word))
+    reason = one_line(_read_field(record, ("reason",)))
+    parts = [part for part in (remark, reason) if part]
+    return f"({': '.join(parts)})" if parts else ""
+
+
+def _read_date(record: Mapping[str, Any]) -> str:
+    for field in _TIME_FIELDS:
+        time = record.get(field)
+        if isinstance(time, int | float) and not isinstance(time, bool):
+            return format_time(float(time))[:10]
+        if isinstance(time, str) and parse_date(time[:10]) is not None:
+            return time[:10]
+    return ""
+
+
+def _read_field(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """Give the first of several fields that is a text; "" where none is."""
+    return next((record[name] for name in names if isinstance(record.get(name), str)), "")
 
 
 def _split_entries(text: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from looseleaf.bundles.importers.workspace_files import (
     note_folders,
 )
 from looseleaf.memory.sections import end_line, set_section
+from looseleaf.memory.templates import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ def detect(folder: SourceFolder) -> str:
 def read(folder: SourceFolder) -> Reading:
     """Read the blocks as sections of the core pages, and every other page as it is."""
     top = _top(folder)
+    for path in (*folder.files(), *(f"{path}/" for path in folder.folders())) if top else ():
+        if path != f"{top}/":
+            folder.refuse(path, "it is outside the memory folder")
     blocks: dict[str, list[tuple[str, str]]] = {}
     pages: list[SourcePage] = []
     skipped_folders = note_folders(folder, {below(top, "skills"): SKILLS})
@@ -73,9 +77,16 @@ def _top(folder: SourceFolder) -> str:
 def _build_page(folder: SourceFolder, group: str, blocks: list[tuple[str, str]]) -> SourcePage:
     """Put the blocks of a group on one page: the main one above, each other in a section."""
     filename, layer, title = _TARGETS[group]
-    texts = {label: split_front_matter(folder.read(file) or "")[1] for label, file in blocks}
+    texts = {label: _read_block(folder, file) for label, file in blocks}
     page = end_line(texts.pop(group, title)) if group else title
     for label, text in sorted(texts.items()):
         if text.strip():
             page = set_section(page, label, text.strip("\n"))
     return SourcePage(filename, page, tuple(file for _, file in blocks), layer)
+
+
+def _read_block(folder: SourceFolder, file: str) -> str:
+    """Give the text of a block, below its description as a comment, which stays out of prompts."""
+    fields, text = split_front_matter(folder.read(file) or "")
+    description = one_line(fields.get("description", "")).replace("--", "—")
+    return f"<!-- {description} -->\n\n{text}" if description and text.strip() else text

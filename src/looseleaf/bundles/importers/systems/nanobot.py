@@ -33,7 +33,12 @@ if TYPE_CHECKING:
 _LOG, _JSON_LOG = "memory/HISTORY.md", "memory/history.jsonl"
 _MEMORY = "memory/MEMORY.md"
 _OLD_LOG_PAGE = "history.md"
-_FOLDERS = {"skills": SKILLS, "sessions": "conversations are not imported", "cron": NO_MEMORY}
+_FOLDERS = {
+    "skills": SKILLS,
+    "sessions": "conversations are not imported",
+    "cron": NO_MEMORY,
+    "prompts": "it holds instructions for the upkeep of nanobot, and no memory",
+}
 
 
 def detect(folder: SourceFolder) -> str:

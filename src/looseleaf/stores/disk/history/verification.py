@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.files.folders import OsErrorContext
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Found, content_hash
+from looseleaf.stores.disk.deleted_pages import read_deleted_page
 from looseleaf.stores.disk.history.log_line import is_intact
 from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, known_pages, read_head
 from looseleaf.stores.disk.history_names import LOG
@@ -34,8 +35,12 @@ def missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[s
 
 def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict:
     """Compare a page and each of its versions with the hashes that were written."""
+    is_known = True
     try:
-        page = store.read(scope)
+        try:
+            page = store.read(scope)
+        except AgentMissing:
+            page, is_known = read_deleted_page(store, scope)
         present = page if isinstance(page, Found) else None
         if present is not None:
             decode_text(scope.filename, present.content)
@@ -58,8 +63,10 @@ def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict
             pack = log.pack()
             pack_numbers, pack_faults = pack.inspect() if pack is not None else (set(), [])
             verdict = _verify_lines(
-                log, lines, file_numbers | pack_numbers, present, is_core=is_core
+                log, lines, file_numbers | pack_numbers, present, is_core=is_core and is_known
             )
+            if not is_known:
+                verdict = changed(verdict, edited_outside=False)
             return changed(verdict, faults=(*pack_faults, *verdict.faults))
     except LooseleafError as error:
         return PageVerdict(0, (str(error),))

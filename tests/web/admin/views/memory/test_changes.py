@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from looseleaf.web.admin.views.memory.changes import MOST_OF_ONE, OpenStreams
-from looseleaf.web.http.request_errors import Problem
 from tests.web.admin.conftest import OpenTab
 from tests.web.conftest import Site
 
@@ -40,15 +36,3 @@ def test_a_stream_needs_the_right_to_read(house: Site) -> None:
     house.user("vera")
     browser, _csrf = house.sign_in("vera")
     assert browser.get(CHANGES).status_code == 404
-
-
-def test_streams_of_one_credential_are_bounded() -> None:
-    """One that is left makes room for another."""
-    streams = OpenStreams()
-    for _ in range(MOST_OF_ONE):
-        streams.take("a")
-    with pytest.raises(Problem, match="Too many pages"):
-        streams.take("a")
-    streams.take("b")
-    streams.leave("a")
-    streams.take("a")

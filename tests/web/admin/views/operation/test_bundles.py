@@ -59,6 +59,8 @@ def test_an_edited_soul_is_shown_as_a_diff_and_approved(site: Site) -> None:
     plan = upload(browser, csrf, content, "eve").text
     assert "Needs your approval" in plan
     assert "<del># Mine</del>" in plan
+    assert "or merge" in plan
+    assert "As a merge" in plan
     form = {name: hidden_field(plan, name) for name in ("data", "agent", "act")}
     fields = {"csrf": csrf, "action": "apply", **form}
     answer = browser.post(BUNDLES, data=fields, follow_redirects=True)
@@ -74,6 +76,9 @@ def test_what_is_no_bundle_is_refused_on_the_page(site: Site) -> None:
     answer = upload(browser, csrf, b"no archive", "")
     assert answer.status_code == 400
     assert "it is not a zip archive" in answer.text
+    # The plan's form sends the archive again, and must not become too large for it.
+    large = upload(browser, csrf, b"0" * 14_000_000, "")
+    assert "more than 13,333,333 bytes" in large.text
     assert upload(browser, "0" * 64, b"no archive", "").status_code == 403
     site.user("eve", capabilities=["chat"])
     other, other_csrf = site.sign_in("eve")

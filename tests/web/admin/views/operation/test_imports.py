@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from looseleaf.setting_tables import WordPressSite
+from tests.bundles.importers.archives import zip_files
 from tests.bundles.importers.sources import OPENCLAW, write_tree
 from tests.web.admin.conftest import OpenTab
 from tests.web.conftest import Opens, Site
@@ -42,9 +44,39 @@ def test_a_folder_that_is_not_open_is_refused(opens: Opens, tmp_path: Path) -> N
     assert not (Path(site.workspace.root) / "agents/ada/TOOLS.md").exists()
 
 
-def test_without_folders_the_page_says_what_to_do(site: Site) -> None:
-    """The operator opens a folder, or imports at the command line."""
-    browser, _ = site.sign_in()
+def test_an_archive_is_uploaded_previewed_and_imported(
+    site: Site, open_tab: OpenTab, tmp_path: Path
+) -> None:
+    """Without JavaScript, and without any folder of the server."""
+    archive = tmp_path / "pip.zip"
+    archive.write_bytes(zip_files({f"pip/{name}": text for name, text in OPENCLAW.items()}))
+    page = open_tab(site, java_script_enabled=False).open(IMPORT)
+    assert page.get_by_text("Folder on the server").count() == 0
+    page.get_by_label("Zip archive or file").set_input_files(str(archive))
+    page.get_by_role("button", name="Preview").click()
+    assert "10 pages would change" in page.locator(".verdict").inner_text()
+    assert not (Path(site.workspace.root) / "agents/ada/TOOLS.md").exists()
+    page.get_by_role("button", name="Import 10 pages").click()
+    assert "10 pages changed" in page.locator(".verdict").inner_text()
+    text = (Path(site.workspace.root) / "agents/ada/TOOLS.md").read_text()
+    assert text == OPENCLAW["TOOLS.md"]
+
+
+def test_a_site_of_the_settings_is_offered(opens: Opens) -> None:
+    """Also where no folder of the server is open."""
+    paper = WordPressSite("paper", "https://paper.example.com/", "ines", None)
+    browser, _ = opens(wordpress_sites=(paper,)).sign_in()
     text = browser.get(IMPORT).text
-    assert "No folder of the server is open for imports." in text
-    assert "looseleaf import PATH" in text
+    assert "Address of a site" in text
+    assert '<option value="https://paper.example.com">' in text
+
+
+def test_a_broken_upload_is_refused_on_the_page(site: Site) -> None:
+    """With the reason; without a file, the page says what to do."""
+    browser, csrf = site.sign_in()
+    fields = {"csrf": csrf, "action": "preview"}
+    files = {"file": ("a.zip", b"no archive", "application/zip")}
+    assert "is not a zip archive" in browser.post(IMPORT, data=fields, files=files).text
+    large = {"file": ("a.zip", b"0" * 14_000_000, "application/zip")}
+    assert "more than 13,333,333 bytes" in browser.post(IMPORT, data=fields, files=large).text
+    assert "No file was chosen" in browser.post(IMPORT, data=fields).text

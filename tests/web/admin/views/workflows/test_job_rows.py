@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.operations.job_documents import JobInfo, StepInfo, WriteInfo
+from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo, WriteInfo
 from looseleaf.values import changed
 from looseleaf.web.admin.views.workflows.job_rows import build_job_row, build_step_rows, link_writes
 

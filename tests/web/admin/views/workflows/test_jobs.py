@@ -218,3 +218,38 @@ def test_a_flow_is_run_again_from_its_job(press: Site) -> None:
     assert "Runs of the flow" in listed
     press.run("looseleaf/delete-flow", flow=1)
     assert "its flow was deleted" in browser.get(f"{JOBS}/{job}").text
+
+
+def test_the_list_follows_its_jobs(press: Site, open_tab: OpenTab) -> None:
+    """New jobs appear, states change, and the focus stays where it was."""
+    first = start(press, TEXT, GATE, label="First")
+    page = open_tab(press).open(JOBS)
+    page.evaluate("window.isTheSamePage = true")
+    page.locator(f"#job-{first}").focus()
+    start(press, TEXT, label="Second")
+    page.locator("#job-list", has_text="Second").wait_for()
+    assert page.locator("#job-count").inner_text() == "2 jobs"
+    run_until(press, first, "waiting")
+    page.locator("tr", has_text="First").locator(".tag", has_text="waits for a call").wait_for()
+    assert page.evaluate("document.activeElement.id") == f"job-{first}"
+    assert page.evaluate("window.isTheSamePage")
+    assert not find_faults(page)
+
+
+def test_a_chosen_list_follows_its_own_jobs_alone(press: Site, open_tab: OpenTab) -> None:
+    """The stream has the choice of the page: what has failed appears, and nothing else."""
+    other = start(press, TEXT, label="Elsewhere")
+    page = open_tab(press).open(f"{JOBS}?show=failed")
+    assert "No job has failed." in page.locator("#job-list").inner_text()
+    press.run("looseleaf/cancel-job", job=other)
+    page.locator("#job-list", has_text="Elsewhere").wait_for()
+    start(press, TEXT, label="Third")
+    assert "Third" not in page.locator("#job-list").inner_text()
+
+
+def test_the_list_works_without_javascript(press: Site, open_tab: OpenTab) -> None:
+    """It is read again by hand."""
+    page = open_tab(press, java_script_enabled=False).open(JOBS)
+    start(press, TEXT, label="Later")
+    page.reload()
+    assert "Later" in page.locator("#job-list").inner_text()

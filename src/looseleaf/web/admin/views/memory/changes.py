@@ -17,7 +17,7 @@ from looseleaf.catalog import dispatch
 from looseleaf.errors import LooseleafError, PageMissing
 from looseleaf.web.admin.forms import SURFACE
 from looseleaf.web.http.connection import STOPPING
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.open_streams import streams_of
 from looseleaf.web.http.responses import encode_json
 from looseleaf.web.rest.calls import authenticator_of, workers_of
 
@@ -34,29 +34,6 @@ PATH = "/admin/changes/{agent}/{layer}/{file:path}"
 EVENTS = "text/event-stream"
 SECONDS = 1.0  # between two looks
 LONGEST_SECONDS = 600.0  # of one stream; a browser then asks again by itself
-MOST_STREAMS = 200  # of one server
-MOST_OF_ONE = 10  # of one credential: a browser opens few, and a leak of streams ends here
-
-
-class OpenStreams:
-    """How many streams are open, in all and by credential."""
-
-    def __init__(self) -> None:
-        self._count: dict[str, int] = {}
-
-    def take(self, credential: str) -> None:
-        """Count a stream, or refuse it."""
-        count = self._count.get(credential, 0)
-        if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
-            message = "Too many pages are watched at once. Close some of them."
-            raise Problem(429, "too_many_streams", message, headers={"retry-after": "60"})
-        self._count[credential] = count + 1
-
-    def leave(self, credential: str) -> None:
-        """Count a stream no more."""
-        self._count[credential] -= 1
-        if not self._count[credential]:
-            del self._count[credential]
 
 
 async def show_changes(request: Request) -> Response:
@@ -65,17 +42,8 @@ async def show_changes(request: Request) -> Response:
     place = {name: str(part) for name, part in request.path_params.items()}
     version = request.query_params.get("version", "")
     await _version(request, context, place)  # what may not be read is refused here
-    streams = _streams(request)
-    streams.take(context.principal.credential)
+    streams_of(request).take(context.principal.credential)
     return StreamingResponse(_watch(request, context, place, version), media_type=EVENTS)
-
-
-def _streams(request: Request) -> OpenStreams:
-    state = request.app.state
-    if not hasattr(state, "admin_streams"):
-        state.admin_streams = OpenStreams()
-    streams: OpenStreams = state.admin_streams
-    return streams
 
 
 async def _watch(
@@ -97,7 +65,7 @@ async def _watch(
     except LooseleafError:
         return  # the page may no longer be read; the browser asks again and is told so
     finally:
-        _streams(request).leave(context.principal.credential)
+        streams_of(request).leave(context.principal.credential)
 
 
 async def _version(request: Request, context: Context, place: dict[str, str]) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.catalog.resolution import agent_of
+from looseleaf.files.file_size import format_size
 from looseleaf.memory.sections import list_sections
 from looseleaf.web.admin.forms import SURFACE, read_form
-from looseleaf.web.admin.templating import format_size
 from looseleaf.web.admin.views.memory.gauge import measure
 from looseleaf.web.admin.views.memory.pages import render_page
 from looseleaf.web.http.responses import JSON, encode_json

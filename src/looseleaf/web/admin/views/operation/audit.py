@@ -10,7 +10,7 @@ from looseleaf.memory.provenance import ACTOR_KINDS
 from looseleaf.plugins.admin_pages import Document, Redirect
 
 if TYPE_CHECKING:
-    from looseleaf.access.accounts import AuditEntry
+    from looseleaf.access.audit import AuditEntry
     from looseleaf.plugins.admin_pages import Visit
 
 ADDRESS = "/admin/audit"

@@ -17,7 +17,7 @@ ADDRESS = "/admin/backups"
 SETTING = "backup_folder"
 OLD_SECONDS = 2 * DAY_SECONDS
 MOST = 100
-DATABASES = {"sqlite": "in it", "postgresql": "not in it: PostgreSQL", "none": "none"}
+DATABASES = {"sqlite": "SQLite", "postgresql": "PostgreSQL", "none": "none"}
 
 
 def show_backups(visit: Visit) -> Document | Redirect:

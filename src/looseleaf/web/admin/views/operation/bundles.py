@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import TYPE_CHECKING
 
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.web.admin.views.operation.upload_data import encode_upload
 
 if TYPE_CHECKING:
+    from looseleaf.bundles.comparison.rebase import RebaseEntry
+    from looseleaf.operations.bundle_comparisons import BundleRebase
     from looseleaf.operations.bundle_installs import BundlePlan
     from looseleaf.plugins.admin_pages import Visit
 
@@ -35,6 +37,9 @@ REASON_WORDS = {
     "learned_memory_kept": "learned memory is never overwritten",
     "missing_local_artifact": "it was deleted here",
     "orphaned_installed_artifact": "the bundle has it no longer",
+    "affects_all_agents": "the system tasks of all agents would use it",
+    "kept_not_used": "it is kept for other programs, and not used here",
+    "unresolved_auth_ref": "this workspace does not have its credential",
 }
 
 
@@ -58,15 +63,20 @@ def change_bundles(visit: Visit) -> Document | Redirect:
 def _show_plan(visit: Visit) -> Document:
     if visit.file is None or not visit.file.name:
         raise Invalid("No bundle was chosen. Choose a zip file, then press the button again.")
-    data, slug = b64encode(visit.file.content.read()).decode(), visit.form.get("slug", "").strip()
+    data, slug = encode_upload(visit, visit.file), visit.form.get("slug", "").strip()
     plan: BundlePlan = visit.run("looseleaf/plan-bundle", data=data, slug=slug)
     groups = [
         (bucket, words, [entry for entry in plan.entries if entry.bucket == bucket])
         for bucket, words in BUCKET_WORDS.items()
     ]
+    merges: dict[str, RebaseEntry] = {}
+    if plan.act == "upgrade":
+        rebase: BundleRebase = visit.run("looseleaf/rebase-bundle", data=data, agent=plan.agent)
+        merges = {entry.key: entry for entry in rebase.entries}
     page = {
         "bundles": (),
         "plan": plan,
+        "merges": merges,
         "groups": groups,
         "reasons": REASON_WORDS,
         "rows": split_diff,
@@ -89,7 +99,7 @@ def split_diff(diff: str) -> list[tuple[str, str]]:
 def _apply_plan(visit: Visit) -> Redirect:
     form = visit.form
     data, agent = form.get("data", ""), form.get("agent", "")
-    keys = {prefix: _chosen_keys(visit, prefix) for prefix in (APPROVE, MERGE)}
+    keys = {prefix: chosen_keys(visit, prefix) for prefix in (APPROVE, MERGE)}
     if form.get("act") == "install":
         result: BundlePlan = visit.run(
             "looseleaf/install-bundle", data=data, slug=agent, approve=keys[APPROVE]
@@ -108,5 +118,6 @@ def _apply_plan(visit: Visit) -> Redirect:
     return Redirect(ADDRESS, notice)
 
 
-def _chosen_keys(visit: Visit, prefix: str) -> list[str]:
+def chosen_keys(visit: Visit, prefix: str) -> list[str]:
+    """Give the keys whose checkboxes are set; the names of the fields begin with the prefix."""
     return [name.removeprefix(prefix) for name in visit.form if name.startswith(prefix)]

@@ -1,11 +1,13 @@
-"""Import: folders of the server that hold memory of other systems, a preview, and the report."""
+"""Import: a source from the visitor's computer or a folder of the server, preview and report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.errors import LooseleafError
+from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.plugins.admin_pages import Document, Redirect
+from looseleaf.values import value
+from looseleaf.web.admin.views.operation.upload_data import encode_upload
 
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 ADDRESS = "/admin/import"
 MOST_SHOWN = 500
+PREVIEW, RUN = "looseleaf/preview-import", "looseleaf/run-import"
 TAGS = {
     "create": "new",
     "replace": "replaced",
@@ -24,49 +27,66 @@ TAGS = {
 }
 
 
+@value
+class Source:
+    """A source as the visitor names it: a path of the server, or an upload with its bytes."""
+
+    path: str = ""
+    data: str = ""
+
+
 def show_import(visit: Visit) -> Document | Redirect:
-    """Show the folders that can be imported; with a path, the preview of its import."""
-    path = (visit.form.get("path") or visit.query.get("path", "")).strip()
+    """Show the forms; with the path of a folder of the server, the preview of its import."""
+    source = Source((visit.form.get("path") or visit.query.get("path", "")).strip())
     report: ImportReport | None = None
     problem = str(visit.problem) if visit.problem else ""
-    if path and not problem:
+    if source.path and not problem:
         try:
-            report = _run(visit, "looseleaf/preview-import", path)
+            report = _run(visit, PREVIEW, source)
         except LooseleafError as error:
             problem = str(error)
-    return _build_document(visit, path, report, problem)
+    return _build_document(visit, source, report, problem)
 
 
-def run_import(visit: Visit) -> Document | Redirect:
-    """Import a folder and show the report."""
-    path = visit.form.get("path", "").strip()
-    report = _run(visit, "looseleaf/run-import", path)
-    return _build_document(visit, path, report, "")
+def submit_import(visit: Visit) -> Document | Redirect:
+    """Preview an upload, or carry out the import that was previewed; show the report."""
+    if visit.form.get("action") == "preview":
+        if visit.file is None or not visit.file.name:
+            raise Invalid("No file was chosen. Choose a zip archive or a file, then press Preview.")
+        source = Source(visit.file.name, encode_upload(visit, visit.file))
+        return _build_document(visit, source, _run(visit, PREVIEW, source), "")
+    source = Source(visit.form.get("path", "").strip(), visit.form.get("data", ""))
+    return _build_document(visit, source, _run(visit, RUN, source), "")
 
 
-def _run(visit: Visit, operation: str, path: str) -> ImportReport:
+def _run(visit: Visit, operation: str, source: Source) -> ImportReport:
     fields = {**visit.query, **visit.form}
     report: ImportReport = visit.run(
         operation,
-        path=path,
+        path=source.path,
+        data=source.data,
         agent=fields.get("agent") or None,
         source_agent=fields.get("source_agent") or None,
     )
     return report
 
 
-def _build_document(visit: Visit, path: str, report: ImportReport | None, problem: str) -> Document:
+def _build_document(
+    visit: Visit, source: Source, report: ImportReport | None, problem: str
+) -> Document:
     sources: ImportSources = visit.run("looseleaf/list-import-sources")
     agents: list[AgentRecord] = visit.run("looseleaf/list-agents")
     fields = {**visit.query, **visit.form}
     data = {
         "sources": sources,
         "agents": [agent.slug for agent in agents],
-        "path": path,
+        "path": source.path,
+        "archive": source.data if report is not None and report.is_preview else "",
         "agent": fields.get("agent", ""),
         "source_agent": fields.get("source_agent", ""),
         "report": report,
         "pages": report.pages[:MOST_SHOWN] if report else (),
+        "workflows": report.workflows[:MOST_SHOWN] if report else (),
         "left_out": report.left_out[:MOST_SHOWN] if report else (),
         "tags": TAGS,
         "refusal": problem,

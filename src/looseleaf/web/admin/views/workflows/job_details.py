@@ -16,8 +16,8 @@ from looseleaf.web.admin.views.workflows.job_rows import job_address
 if TYPE_CHECKING:
     from typing import Any
 
+    from looseleaf.catalog.workflows.job_documents import JobInfo, PacketInfo
     from looseleaf.operations.artifacts import ArtifactContent, RunArtifacts
-    from looseleaf.operations.job_documents import JobInfo, PacketInfo
     from looseleaf.plugins.admin_pages import Redirect, Visit
 
 MOST_PACKETS = 20  # shown in full on the page of a job

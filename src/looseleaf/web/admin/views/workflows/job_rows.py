@@ -11,7 +11,7 @@ from looseleaf.web.admin.views.memory.page_header import page_link
 from looseleaf.workflows.job import FINAL
 
 if TYPE_CHECKING:
-    from looseleaf.operations.job_documents import JobInfo, StepInfo, WriteInfo
+    from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo, WriteInfo
 
 STATUS_WORDS = {
     "pending": "waits for a worker",

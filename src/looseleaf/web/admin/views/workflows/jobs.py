@@ -21,10 +21,13 @@ from looseleaf.web.admin.views.workflows.pipelines import may_change
 from looseleaf.workflows.job import ACTIVE, FINAL, SUCCESSES
 
 if TYPE_CHECKING:
-    from looseleaf.operations.job_documents import JobInfo, JobList
+    from collections.abc import Mapping
+
+    from looseleaf.catalog.workflows.job_documents import JobInfo, JobList
     from looseleaf.plugins.admin_pages import Visit
 
 MOST = 25  # jobs on one page of the list
+EVENTS = "/datamachine/v1/jobs"
 CHOICES = (
     ("", "All", ()),
     ("active", "Under way", ACTIVE),
@@ -56,14 +59,14 @@ def list_jobs(visit: Visit) -> Document | Redirect:
     statuses = next((choice[2] for choice in CHOICES if choice[0] == show), ())
     flow = job_details.read_number(visit.query.get("flow", "")) or None
     offset = job_details.read_number(visit.query.get("after", ""))
-    page: JobList = visit.run(
-        "datamachine/get-jobs",
-        agent=agent.slug if agent else None,
-        status=",".join(statuses),
-        flow=flow,
-        limit=MOST,
-        offset=offset,
-    )
+    selection = {
+        "agent": agent.slug if agent else None,
+        "status": ",".join(statuses),
+        "flow": flow,
+        "limit": MOST,
+        "offset": offset,
+    }
+    page: JobList = visit.run("datamachine/get-jobs", **selection)
     address = f"/admin/agents/{quote(agent.slug)}/jobs" if agent else "/admin/jobs"
     query = {key: text for key, text in (("show", show), ("flow", flow)) if text}
     following = offset + len(page.jobs)
@@ -72,6 +75,7 @@ def list_jobs(visit: Visit) -> Document | Redirect:
         "rows": [build_job_row(job, visit.context.clock()) for job in page.jobs],
         "total": page.total,
         "address": address,
+        "events": _events_address(selection),
         "show": show,
         "choices": [choice[:2] for choice in CHOICES],
         "flow": visit.run("looseleaf/show-flow", flow=flow) if flow else None,
@@ -83,6 +87,12 @@ def list_jobs(visit: Visit) -> Document | Redirect:
         "is_first": not offset,
     }
     return Document("workflows/jobs.html", "Jobs", data)
+
+
+def _events_address(selection: Mapping[str, object]) -> str:
+    """Give the address at which the same list sends its changes."""
+    query = {name: choice for name, choice in selection.items() if choice}
+    return f"{EVENTS}?{urlencode(query)}"
 
 
 def show_job(visit: Visit) -> Document | Redirect:

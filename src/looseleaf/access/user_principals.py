@@ -1,0 +1,40 @@
+"""The rights of a user for whom an agent acts while nobody is present."""
+
+from __future__ import annotations
+
+from looseleaf.access.accounts import ACTIVE
+from looseleaf.access.principals import AGENT, Principal, find_requirement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.access.accounts import Accounts
+    from looseleaf.memory.scope import Shelf
+
+_NO_ROLE = ""  # below every role, so that nothing is allowed on any agent
+
+
+def find_user_principal(
+    accounts: Accounts, user_id: int, *, agent_id: int, name: str = ""
+) -> Principal:
+    """Give the principal of a user as an agent acts for them: capabilities and grants as of now.
+
+    A user without an account has what they own and nothing else: at the command line an agent has
+    an owner before there is any account. A disabled user has no right at all.
+    """
+    user = accounts.users.find(user_id)
+    if user is None:
+        return Principal(AGENT, user_id, name, agent_id=agent_id)
+    if user.status != ACTIVE:
+        return Principal(AGENT, user_id, name, agent_id=agent_id, role=_NO_ROLE)
+    grants = {grant.agent_id: grant.role for grant in accounts.grants.list(user_id=user_id)}
+    return Principal(AGENT, user_id, name, user.capabilities, grants, agent_id)
+
+
+def job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:
+    """Say what a user lacks for a job that acts as an agent of `owner`; None where nothing does.
+
+    The owner needs an account that is not disabled, if there is one. Any other user needs what it
+    takes to start the job: the role operator on the agent, and the capability for workflows.
+    """
+    is_owner = principal.user_id == owner
+    return find_requirement(principal, "write" if is_owner else "flows", shelf, owner=owner)

@@ -1,0 +1,1 @@
+"""Comparing an agent with a bundle: artifacts, plan, rights, credentials, merge and drift."""

@@ -1,0 +1,255 @@
+"""The plan of an install or upgrade: what is applied, what a person must approve, what stays.
+
+Each artifact is compared by three hashes: as it is here (current), as the bundle has it (target),
+and as the last bundle left it (installed).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+
+from looseleaf.bundles.comparison.artifacts import (
+    AUTH_REF,
+    CONFIG,
+    EXTRA,
+    FLOW,
+    IDENTITY,
+    PROMPT,
+    QUEUE,
+    SCHEDULE,
+)
+from looseleaf.bundles.comparison.rights import starts_by_itself, widens_rights
+from looseleaf.bundles.layout.bundle import FLOWS
+from looseleaf.errors import InvalidArgument
+from looseleaf.values import FrozenDict, value
+from looseleaf.workflows.artifacts.masking import SecretMask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from looseleaf.bundles.comparison.artifacts import Artifact
+    from looseleaf.bundles.installation.ledger import Ledger
+
+AUTO, APPROVAL, WARNING, NO_OP = "auto_apply", "needs_approval", "warnings", "no_op"
+BUCKETS = (AUTO, APPROVAL, WARNING, NO_OP)
+EVERY_KEY = "all"
+# Keys of a configuration that an installation chooses for itself; an upgrade leaves them alone.
+LOCAL_CHOICES = {
+    f"{CONFIG}:{key}" for key in ("models", "model", "provider", "allowed_redirect_uris")
+}
+_MOST_DIFF_LINES, _LONGEST_DIFF_LINE = 400, 4_000
+UNRESOLVED = "unresolved_auth_ref"
+
+
+@value
+class PlanEntry:
+    """What would happen to one artifact.
+
+    Fields:
+        key: The kind and name of the artifact, by which it is approved: memory:SOUL.md.
+        bucket: auto_apply, needs_approval, warnings or no_op.
+        reason: Why: new_artifact, local_unchanged_from_installed, local_modified,
+            untracked_local_artifact, widens_rights, starts_by_itself, already_matches_target,
+            kept_local, learned_memory_kept, missing_local_artifact, orphaned_installed_artifact,
+            affects_all_agents (a prompt of a system task), kept_not_used (a file that only other
+            programs use), unresolved_auth_ref (a credential that this workspace does not have).
+        source_path: The file of the bundle.
+        current_hash: The hash of it as it is here; "" where it is not.
+        target_hash: The hash of it in the bundle; "" where the bundle has it no longer.
+        installed_hash: The hash of it as the last bundle left it; "" where none did.
+        diff: The change as lines, with values of secrets masked; "" where nothing would change.
+    """
+
+    key: str
+    bucket: str
+    reason: str
+    source_path: str = ""
+    current_hash: str = ""
+    target_hash: str = ""
+    installed_hash: str = ""
+    diff: str = ""
+
+
+@value
+class Comparison:
+    """The three states that a plan compares.
+
+    Fields:
+        target: The artifacts of the bundle.
+        current: The artifacts as they are here.
+        ledger: What the last bundle left; None where there was none.
+        reconcile_runtime: Whether schedules and queues follow the bundle, too.
+        missing_refs: The references to credentials that are not here, by slug of the flow.
+        is_new_agent: Whether the bundle creates the agent.
+        builtins: Texts that are in force here where nobody replaced them, for the diff.
+    """
+
+    target: Mapping[str, Artifact]
+    current: Mapping[str, Artifact]
+    ledger: Ledger | None
+    reconcile_runtime: bool = False
+    missing_refs: Mapping[str, tuple[str, ...]] = FrozenDict()
+    is_new_agent: bool = False
+    builtins: Mapping[str, Artifact] = FrozenDict()
+
+    def is_waiting(self, key: str) -> bool:
+        """Say whether the last bundle brought an artifact that is not approved yet."""
+        return self.ledger is not None and key in self.ledger.pending
+
+
+def build_plan(comparison: Comparison) -> tuple[PlanEntry, ...]:
+    """Decide about every artifact of the target, and name those that the target has no longer."""
+    return tuple(_entries(comparison))
+
+
+def count_buckets(entries: Collection[PlanEntry]) -> dict[str, int]:
+    """Count the entries of each bucket."""
+    return {bucket: sum(entry.bucket == bucket for entry in entries) for bucket in BUCKETS}
+
+
+def choose_approved(entries: Collection[PlanEntry], approve: Collection[str]) -> frozenset[str]:
+    """Give the keys that need approval and have it: by their key, or all that can be approved.
+
+    Refuse a key that nothing in the plan has, so that a mistyped approval is not lost.
+    """
+    by_key = {entry.key: entry for entry in entries}
+    for key in sorted(approve):
+        if key not in by_key and key != EVERY_KEY:
+            raise InvalidArgument("approve", f"the plan has no {key!r}")
+        if key in by_key and by_key[key].reason == UNRESOLVED:
+            reason = f"{key} needs a credential that this workspace does not have; see the warnings"
+            raise InvalidArgument("approve", reason)
+    return frozenset(
+        entry.key
+        for entry in entries
+        if entry.bucket == APPROVAL
+        and (entry.key in approve or (EVERY_KEY in approve and entry.reason != UNRESOLVED))
+    )
+
+
+def list_waiting_entries(
+    entries: Collection[PlanEntry], approved_keys: Collection[str]
+) -> list[PlanEntry]:
+    """List the entries that need approval and do not have it."""
+    return [
+        entry for entry in entries if entry.bucket == APPROVAL and entry.key not in approved_keys
+    ]
+
+
+def _entries(comparison: Comparison) -> Iterator[PlanEntry]:
+    ledger = comparison.ledger
+    installed_hashes = ledger.hashes() if ledger is not None else {}
+    for key, target in comparison.target.items():
+        current = comparison.current.get(key)
+        installed_hash = installed_hashes.get(key, "")
+        bucket, reason = _decide(comparison, target, installed_hash)
+        current_hash = current.hash if current is not None else ""
+        diff = (
+            "" if bucket == NO_OP else format_diff(current or comparison.builtins.get(key), target)
+        )
+        yield PlanEntry(
+            key, bucket, reason, target.path, current_hash, target.hash, installed_hash, diff
+        )
+    for key, installed_hash in installed_hashes.items():
+        if key not in comparison.target and not key.startswith(f"{QUEUE}:"):
+            current = comparison.current.get(key)
+            current_hash = current.hash if current is not None else ""
+            reason = "orphaned_installed_artifact"
+            yield PlanEntry(key, WARNING, reason, "", current_hash, "", installed_hash)
+    names = {name: slug for slug, names in comparison.missing_refs.items() for name in names}
+    for name, slug in sorted(names.items()):
+        yield PlanEntry(f"{AUTH_REF}:{name}", WARNING, UNRESOLVED, f"{FLOWS}{slug}.json")
+
+
+def _decide(comparison: Comparison, target: Artifact, installed_hash: str) -> tuple[str, str]:
+    current = comparison.current.get(target.key)
+    if current is not None and current.hash == target.hash:
+        return NO_OP, "already_matches_target"
+    if target.kind == EXTRA:
+        return AUTO, "kept_not_used"
+    if target.kind == PROMPT:
+        return _decide_prompt(comparison, target, installed_hash)
+    if target.kind in (SCHEDULE, QUEUE):
+        return _decide_runtime(comparison, target)
+    if comparison.is_new_agent:
+        return AUTO, "new_artifact"
+    if target.is_learned:
+        return WARNING, "learned_memory_kept"
+    if current is None:
+        return (WARNING, "missing_local_artifact") if installed_hash else _decide_new(target)
+    return _decide_changed(target, current, installed_hash)
+
+
+def _decide_changed(target: Artifact, current: Artifact, installed_hash: str) -> tuple[str, str]:
+    if target.key in LOCAL_CHOICES:
+        return NO_OP, "kept_local"
+    if widens_rights(target, current):
+        return APPROVAL, "widens_rights"
+    if not installed_hash:
+        return APPROVAL, "untracked_local_artifact"
+    if current.hash == installed_hash:
+        return AUTO, "local_unchanged_from_installed"
+    return APPROVAL, "local_modified"
+
+
+def _decide_new(target: Artifact) -> tuple[str, str]:
+    return (APPROVAL, "widens_rights") if widens_rights(target, None) else (AUTO, "new_artifact")
+
+
+def _decide_runtime(comparison: Comparison, target: Artifact) -> tuple[str, str]:
+    """Leave schedules and queues to those who run the flow, unless they ask for the bundle's."""
+    is_new = f"{FLOW}:{target.name}" not in comparison.current
+    if is_new or comparison.is_waiting(target.key) or comparison.reconcile_runtime:
+        if starts_by_itself(target):
+            return APPROVAL, _reason_to_wait(comparison, target)
+        if target.kind == SCHEDULE and not is_new:
+            return APPROVAL, "local_modified"
+        return AUTO, "new_artifact" if is_new else "local_unchanged_from_installed"
+    return NO_OP, "kept_local"
+
+
+def _reason_to_wait(comparison: Comparison, schedule: Artifact) -> str:
+    return UNRESOLVED if schedule.name in comparison.missing_refs else "starts_by_itself"
+
+
+def _decide_prompt(
+    comparison: Comparison, target: Artifact, installed_hash: str
+) -> tuple[str, str]:
+    """Let a person decide about every prompt: the tasks of all agents use it."""
+    current = comparison.current.get(target.key)
+    if current is None and installed_hash and not comparison.is_waiting(target.key):
+        return WARNING, "missing_local_artifact"
+    is_edited = current is not None and current.hash != installed_hash
+    return APPROVAL, "local_modified" if is_edited else "affects_all_agents"
+
+
+def format_diff(current: Artifact | None, target: Artifact) -> str:
+    """Write the change of an artifact as lines; values under the keys of secrets are masked."""
+    before, after = _lines(current), _lines(target)
+    lines = list(difflib.unified_diff(before, after, "current", "bundle", lineterm="", n=2))
+    if len(lines) > _MOST_DIFF_LINES:
+        count = len(lines) - _MOST_DIFF_LINES
+        lines = [*lines[:_MOST_DIFF_LINES], f"… {count:,} lines more"]
+    return "\n".join(line[:_LONGEST_DIFF_LINE] for line in lines)
+
+
+def _lines(artifact: Artifact | None) -> list[str]:
+    if artifact is None:
+        return []
+    if isinstance(artifact.payload, str) and not _is_text(artifact.payload):
+        return [f"({artifact.kind}: bytes that are no text)"]
+    payload = SecretMask().mask(artifact.payload)
+    if artifact.key != IDENTITY and not isinstance(payload, str):
+        payload = json.dumps(payload, sort_keys=True, ensure_ascii=False, indent=2)
+    return str(payload).splitlines()
+
+
+def _is_text(payload: str) -> bool:
+    """Say whether a payload was UTF-8 text; other bytes stand in it as surrogates."""
+    try:
+        payload.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Pipelines and flows of Data Machine: what its sites give, and what it becomes here."""

@@ -1,0 +1,132 @@
+"""Deciding about what waits for approval: approved keys are applied, rejected ones forgotten."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.comparison.artifacts import ORDER, SCHEDULE
+from looseleaf.bundles.comparison.auth_refs import find_unresolved
+from looseleaf.bundles.comparison.merging import merge_artifact
+from looseleaf.bundles.comparison.plan import EVERY_KEY
+from looseleaf.bundles.installation.journal import recover
+from looseleaf.bundles.installation.ledger_entries import add_decisions
+from looseleaf.bundles.installation.upgrade import apply_changes, check_merge, require_rights
+from looseleaf.errors import InvalidArgument, UpgradeMissing, UpgradeOutdated
+from looseleaf.times import format_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.comparison.artifacts import Artifact
+    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.pending import PendingUpgrade
+
+
+def require_pending(destination: Destination, record: AgentRecord) -> PendingUpgrade:
+    """Give what waits for an agent, or raise `UpgradeMissing`."""
+    upgrade = destination.pending.read(record.id)
+    if upgrade is None:
+        raise UpgradeMissing(record.slug)
+    return upgrade
+
+
+def approve_upgrade(
+    destination: Destination,
+    record: AgentRecord,
+    approve: Collection[str],
+    merge: Collection[str] = (),
+) -> tuple[tuple[str, ...], PendingUpgrade | None]:
+    """Apply the approved keys, all of them or nothing; give them, and what still waits."""
+    with destination.ledgers.records.lock():
+        recover(destination)
+        upgrade = require_pending(destination, record)
+        current = destination.current_artifacts(record)
+        keys = _choose_keys(upgrade, {*approve, *merge})
+        keys = _leave_unresolved(destination, keys, (upgrade, current), approve)
+        targets = {key: upgrade.target(key) for key in keys}
+        check_merge(merge, targets)
+        _require_unchanged(record, upgrade, targets, current)
+        require_rights(destination, keys)
+        ledger = destination.ledgers.read(record.id)
+        if ledger is None:
+            raise UpgradeMissing(record.slug)
+        payloads = {
+            key: merge_artifact(target, current.get(key), ledger).payload
+            if key in merge
+            else target.payload
+            for key, target in targets.items()
+        }
+        now = format_time(destination.clock())
+        records = (add_decisions(ledger, targets, (keys, now)), upgrade.without(keys))
+        apply_changes(destination, record, (payloads, current), records)
+    return tuple(keys), records[1]
+
+
+def reject_upgrade(
+    destination: Destination, record: AgentRecord, reject: Collection[str]
+) -> tuple[tuple[str, ...], PendingUpgrade | None]:
+    """Forget keys that wait; give them, and what still waits. A paused schedule stays paused."""
+    with destination.ledgers.records.lock():
+        recover(destination)
+        upgrade = require_pending(destination, record)
+        keys = _choose_keys(upgrade, reject)
+        ledger = destination.ledgers.read(record.id)
+        if ledger is None:
+            raise UpgradeMissing(record.slug)
+        records = (add_decisions(ledger, {}, (keys, ledger.updated_at)), upgrade.without(keys))
+        apply_changes(destination, record, ({}, {}), records)
+    return tuple(keys), records[1]
+
+
+def _choose_keys(upgrade: PendingUpgrade, keys: Collection[str]) -> list[str]:
+    """Give the chosen keys in the order in which they are applied; no key at all is an error."""
+    if not keys:
+        waiting_keys = ", ".join(upgrade.artifacts)
+        raise InvalidArgument("keys", f"it names no key, and these wait: {waiting_keys}")
+    for key in sorted(keys):
+        if key not in upgrade.artifacts and key != EVERY_KEY:
+            raise InvalidArgument("keys", f"{key!r} does not wait for approval")
+    chosen_keys = [key for key in upgrade.artifacts if key in keys or EVERY_KEY in keys]
+    return sorted(chosen_keys, key=lambda key: (ORDER.index(key.partition(":")[0]), key))
+
+
+def _leave_unresolved(
+    destination: Destination,
+    keys: list[str],
+    states: tuple[PendingUpgrade, Mapping[str, Artifact]],
+    approve: Collection[str],
+) -> list[str]:
+    """Leave schedules out whose flow lacks a credential; one that is named is an error."""
+    upgrade, current = states
+    new_artifacts = {key: upgrade.target(key) for key in keys}
+    missing_refs = find_unresolved({**current, **new_artifacts}, destination.sites)
+    blocked_keys = {f"{SCHEDULE}:{slug}": names for slug, names in missing_refs.items()}
+    left_keys = [key for key in keys if key not in blocked_keys]
+    for key in keys:
+        if key in blocked_keys and (key in approve or not left_keys):
+            names = ", ".join(blocked_keys[key])
+            raise InvalidArgument("keys", f"{key} needs a credential that is not here: {names}")
+    return left_keys
+
+
+def _require_unchanged(
+    record: AgentRecord,
+    upgrade: PendingUpgrade,
+    targets: Mapping[str, Artifact],
+    current: Mapping[str, Artifact],
+) -> None:
+    """Raise `UpgradeOutdated` where an artifact is neither as it was planned nor as it would be."""
+    changed_keys = tuple(
+        key
+        for key, target in targets.items()
+        if is_outdated(upgrade, key, current)
+        and (key not in current or current[key].hash != target.hash)
+    )
+    if changed_keys:
+        raise UpgradeOutdated(record.slug, changed_keys)
+
+
+def is_outdated(upgrade: PendingUpgrade, key: str, current: Mapping[str, Artifact]) -> bool:
+    """Say whether an artifact was changed here since it was put up for approval."""
+    present_hash = current[key].hash if key in current else ""
+    return present_hash != upgrade.artifacts[key].current_hash

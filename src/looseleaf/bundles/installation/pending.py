@@ -1,0 +1,139 @@
+"""Parts of a bundle that wait for approval, kept with their texts: one record for each agent.
+
+A person decides later, and without the bundle. A newer upgrade of the agent replaces the record.
+"""
+
+from __future__ import annotations
+
+import json
+
+from looseleaf.bundles.comparison.artifacts import SCHEDULE, Artifact, pause_schedule
+from looseleaf.errors import InvalidArgument, Unavailable
+from looseleaf.values import FrozenDict, as_dict, changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+    from typing import Any
+
+    from looseleaf.bundles.comparison.plan import PlanEntry
+    from looseleaf.files.record_folder import RecordFolder
+
+UPGRADE, INSTALL = "bundle_upgrade", "bundle_install"
+LARGEST_RECORD = 8_000_000  # bytes of one record
+_PREFIX = "pending-"
+
+
+@value
+class PendingArtifact:
+    """An artifact that waits; `current_hash` is that of the one here when it was planned."""
+
+    path: str
+    reason: str
+    current_hash: str
+    payload: Any
+
+
+@value
+class PendingUpgrade:
+    """What waits for approval for one agent.
+
+    Fields:
+        kind: bundle_upgrade or bundle_install, by what brought it.
+        bundle_slug: The name of the bundle.
+        bundle_version: Its version.
+        created_at: When it was planned.
+        created_by: Who brought the bundle.
+        artifacts: The artifacts as the bundle has them, by key.
+    """
+
+    kind: str
+    bundle_slug: str
+    bundle_version: str
+    created_at: str
+    created_by: str
+    artifacts: Mapping[str, PendingArtifact] = FrozenDict()
+
+    def target(self, key: str) -> Artifact:
+        """Give an artifact as the bundle has it."""
+        entry = self.artifacts[key]
+        return Artifact(key, entry.path, entry.payload)
+
+    def without(self, keys: Collection[str]) -> PendingUpgrade | None:
+        """Give what still waits when some keys are decided; None where nothing does."""
+        artifacts = {key: entry for key, entry in self.artifacts.items() if key not in keys}
+        return changed(self, artifacts=artifacts) if artifacts else None
+
+
+class PendingUpgrades:
+    """The records of a workspace: `.looseleaf/bundles/pending-{id}.json`."""
+
+    def __init__(self, records: RecordFolder) -> None:
+        self._records = records
+
+    def agent_ids(self) -> set[int]:
+        """Give the ids of agents for which something waits."""
+        names = [name.removeprefix(_PREFIX) for name in self._records.names() if _PREFIX in name]
+        return {int(name) for name in names if name.isdecimal()}
+
+    def read(self, agent_id: int) -> PendingUpgrade | None:
+        """Read what waits for an agent; None where nothing does."""
+        fields = self.read_fields(agent_id)
+        return None if fields is None else _parse(agent_id, fields)
+
+    def read_fields(self, agent_id: int) -> dict[str, Any] | None:
+        """Read the record of an agent as it is, for a journal."""
+        return self._records.read(f"{_PREFIX}{agent_id}")
+
+    def write_fields(self, agent_id: int, fields: Mapping[str, Any] | None) -> None:
+        """Write the record of an agent; None removes it."""
+        if fields is None:
+            self._records.remove(f"{_PREFIX}{agent_id}")
+        else:
+            self._records.write(f"{_PREFIX}{agent_id}", fields)
+
+
+def build_pending(
+    header: PendingUpgrade,
+    entries: Iterable[PlanEntry],
+    target: Mapping[str, Artifact],
+    new_keys: Collection[str],
+) -> PendingUpgrade | None:
+    """Give what waits of a plan; None where nothing does.
+
+    Schedules among the new keys are written by the same act, paused.
+    """
+    artifacts = {}
+    for entry in entries:
+        artifact = target[entry.key]
+        is_paused = artifact.kind == SCHEDULE and entry.key in new_keys
+        current_hash = pause_schedule(artifact).hash if is_paused else entry.current_hash
+        artifacts[entry.key] = PendingArtifact(
+            artifact.path, entry.reason, current_hash, artifact.payload
+        )
+    return changed(header, artifacts=artifacts) if artifacts else None
+
+
+def format_pending(upgrade: PendingUpgrade | None) -> dict[str, Any] | None:
+    """Give what waits as a JSON document, or raise where it is too much to be kept."""
+    if upgrade is None:
+        return None
+    artifacts = {key: as_dict(entry) for key, entry in upgrade.artifacts.items()}
+    fields: dict[str, Any] = {
+        name: getattr(upgrade, name) for name in PendingUpgrade.__match_args__
+    }
+    fields["artifacts"] = artifacts
+    size = len(json.dumps(fields))
+    if size > LARGEST_RECORD:
+        reason = f"{size:,} bytes would wait for approval, and {LARGEST_RECORD:,} can be kept"
+        raise InvalidArgument("data", f"{reason}; approve more of the plan at once")
+    return fields
+
+
+def _parse(agent_id: int, fields: Mapping[str, Any]) -> PendingUpgrade:
+    try:
+        artifacts = {key: PendingArtifact(**entry) for key, entry in fields["artifacts"].items()}
+        return PendingUpgrade(**{**fields, "artifacts": artifacts})
+    except (KeyError, TypeError, AttributeError) as error:
+        name = f".looseleaf/bundles/{_PREFIX}{agent_id}.json"
+        raise Unavailable(name, f"it is damaged ({error!r})") from error

@@ -1,0 +1,195 @@
+"""Upgrading an agent by a bundle: what may be applied and what was approved, or nothing."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.comparison.artifacts import (
+    EXTRA,
+    PROMPT,
+    SCHEDULE,
+    Artifact,
+    pause_schedule,
+)
+from looseleaf.bundles.comparison.auth_refs import find_unresolved
+from looseleaf.bundles.comparison.merging import is_mergeable, merge_artifact
+from looseleaf.bundles.comparison.plan import (
+    APPROVAL,
+    AUTO,
+    Comparison,
+    PlanEntry,
+    build_plan,
+    choose_approved,
+    list_waiting_entries,
+)
+from looseleaf.bundles.installation.artifact_changes import ArtifactChanges
+from looseleaf.bundles.installation.install import Outcome, require_installable
+from looseleaf.bundles.installation.journal import UPGRADE, Journal, begin, finish, recover
+from looseleaf.bundles.installation.ledger import format_ledger
+from looseleaf.bundles.installation.ledger_entries import LedgerUpdate, build_ledger
+from looseleaf.bundles.installation.pending import UPGRADE as PENDING_UPGRADE
+from looseleaf.bundles.installation.pending import build_pending, format_pending
+from looseleaf.errors import BundleMismatch, InvalidArgument
+from looseleaf.times import format_time
+from looseleaf.values import value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.pending import PendingUpgrade
+    from looseleaf.bundles.layout.bundle import Bundle
+
+
+@value
+class UpgradeOrder:
+    """What a person decided about an upgrade.
+
+    Fields:
+        approve: Keys of the plan that need approval and have it; `all` for every one.
+        merge: Keys whose sections are merged: those edited here stay, the others follow the bundle.
+        reconcile_runtime: Whether schedules and queues follow the bundle, too.
+    """
+
+    approve: frozenset[str] = frozenset()
+    merge: frozenset[str] = frozenset()
+    reconcile_runtime: bool = False
+
+
+def plan_upgrade(
+    destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
+) -> tuple[PlanEntry, ...]:
+    """Plan the upgrade of an agent; nothing is written."""
+    return build_plan(compare_states(destination, bundle, record, reconcile=reconcile))
+
+
+def compare_states(
+    destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
+) -> Comparison:
+    """Give an agent as it is, as the bundle has it, and as the last bundle left it."""
+    ledger = require_same_bundle(destination, bundle, record)
+    target = destination.target_artifacts(bundle)
+    missing_refs = find_unresolved(target, destination.sites)
+    current = destination.current_artifacts(record)
+    builtins = destination.builtin_prompts()
+    return Comparison(target, current, ledger, reconcile, missing_refs, builtins=builtins)
+
+
+def require_same_bundle(
+    destination: Destination, bundle: Bundle, record: AgentRecord
+) -> Ledger | None:
+    """Give the ledger of an agent, or raise `BundleMismatch` where another bundle made it."""
+    ledger = destination.ledgers.read(record.id)
+    if ledger is not None and ledger.bundle_slug != bundle.manifest.bundle_slug:
+        raise BundleMismatch(record.slug, ledger.bundle_slug, bundle.manifest.bundle_slug)
+    return ledger
+
+
+def upgrade_agent(
+    destination: Destination, bundle: Bundle, record: AgentRecord, order: UpgradeOrder
+) -> Outcome:
+    """Apply what may be applied and what was approved, all of it or nothing."""
+    require_installable(destination, bundle)
+    with destination.ledgers.records.lock():
+        recover(destination)
+        comparison = compare_states(destination, bundle, record, reconcile=order.reconcile_runtime)
+        target, current = comparison.target, comparison.current
+        entries = build_plan(comparison)
+        approved_keys = choose_approved(entries, order.approve | order.merge)
+        check_merge(order.merge, target)
+        payloads = _choose_payloads(comparison, entries, approved_keys, order.merge)
+        require_rights(destination, payloads)
+        waiting_entries = list_waiting_entries(entries, approved_keys)
+        waiting = tuple(entry.key for entry in waiting_entries)
+        update = LedgerUpdate(
+            target,
+            {key for key in target if key in payloads or _is_same(key, target, current)},
+            {key for key in waiting if _is_kept_waiting(target[key], current)},
+            format_time(destination.clock()),
+        )
+        header = destination.describe_pending(PENDING_UPGRADE, bundle)
+        pending_upgrade = build_pending(header, waiting_entries, target, new_keys=payloads)
+        ledger = build_ledger(bundle, update, comparison.ledger)
+        apply_changes(destination, record, (payloads, current), (ledger, pending_upgrade))
+    return Outcome(record, entries, tuple(key for key in payloads if key not in waiting), waiting)
+
+
+def _is_same(key: str, target: Mapping[str, Artifact], current: Mapping[str, Artifact]) -> bool:
+    return key in current and current[key].hash == target[key].hash
+
+
+def _is_kept_waiting(artifact: Artifact, current: Mapping[str, Artifact]) -> bool:
+    """Say whether the ledger keeps what waits: it leaves again with an export as it came."""
+    is_new_prompt = artifact.kind == PROMPT and artifact.key not in current
+    return artifact.kind == SCHEDULE or is_new_prompt
+
+
+def check_merge(keys: Collection[str], target: Mapping[str, Artifact]) -> None:
+    """Raise `InvalidArgument` where a key has neither sections nor keys to merge."""
+    for key in sorted(keys):
+        if key not in target or not is_mergeable(target[key]):
+            reason = f"only SOUL.md, configuration, pipelines and flows can be merged, not {key}"
+            raise InvalidArgument("merge", reason)
+
+
+def require_rights(destination: Destination, keys: Collection[str]) -> None:
+    """Raise `Forbidden` where a prompt of a system task is among the keys, and may not be set."""
+    if any(key.startswith(f"{PROMPT}:") for key in keys):
+        destination.prompts.require_right()
+
+
+def _choose_payloads(
+    comparison: Comparison,
+    entries: Collection[PlanEntry],
+    approved_keys: Collection[str],
+    merge: Collection[str],
+) -> dict[str, object]:
+    """Give what is written, by key: the bundle's payload, a merged page, a paused schedule."""
+    target, current = comparison.target, comparison.current
+    payloads: dict[str, object] = {}
+    for entry in entries:
+        key = entry.key
+        is_applied = entry.bucket == AUTO or key in approved_keys
+        if is_applied and key in merge:
+            merge_result = merge_artifact(target[key], current.get(key), comparison.ledger)
+            payloads[key] = merge_result.payload
+        elif is_applied:
+            payloads[key] = target[key].payload
+        elif entry.bucket == APPROVAL and key not in current and target[key].kind == SCHEDULE:
+            payloads[key] = pause_schedule(target[key]).payload
+    return payloads
+
+
+def apply_changes(
+    destination: Destination,
+    record: AgentRecord,
+    states: tuple[Mapping[str, object], Mapping[str, Artifact]],
+    records: tuple[Ledger, PendingUpgrade | None],
+) -> None:
+    """Write new payloads over the present artifacts, and the records; take all back on failure."""
+    payloads, current = states
+    ledger, pending_upgrade = records
+    pending_fields = format_pending(pending_upgrade)
+    former_ledger = destination.ledgers.read(record.id)
+    changes = tuple(
+        (key, current[key].payload if key in current else None, Artifact(key, "", payload).hash)
+        for key, payload in payloads.items()
+    )
+    former_fields = None if former_ledger is None else format_ledger(former_ledger)
+    former_pending = destination.pending.read_fields(record.id)
+    begin(destination, Journal(UPGRADE, record.id, changes, former_fields, former_pending))
+    hashes = {key: current[key].hash if key in current else "" for key in payloads}
+    artifact_changes = ArtifactChanges(destination, record, hashes)
+    try:
+        for count, (key, payload) in enumerate(payloads.items(), 1):
+            if not key.startswith(f"{EXTRA}:"):
+                artifact_changes.apply(key, payload)
+            destination.show_progress("Upgrading", count, len(payloads))
+        if pending_fields != former_pending:
+            destination.pending.write_fields(record.id, pending_fields)
+        destination.ledgers.write(record.id, ledger)
+        finish(destination)
+    except BaseException:
+        recover(destination)
+        raise

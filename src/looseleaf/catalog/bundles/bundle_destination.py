@@ -1,0 +1,51 @@
+"""The parts of a workspace that an install of a bundle changes, and what a killed one has left."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.installation.destination import Destination
+from looseleaf.bundles.installation.journal import is_open, recover_if_idle
+from looseleaf.bundles.installation.ledger import Ledgers
+from looseleaf.catalog.agent_ids import highest_agent_id
+from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
+from looseleaf.memory.provenance import FROM_IMPORT
+from looseleaf.workflows.uploads.file_store import limits_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+    from looseleaf.memory.scope import Scope
+
+
+def destination_of(context: Context) -> Destination:
+    """Give the parts of the workspace that an install changes."""
+    parts = context.parts
+
+    def is_starter(scope: Scope) -> bool:
+        latest = context.history.latest(scope)
+        return latest is not None and latest.operation == "scaffold"
+
+    return Destination(
+        parts.agents,
+        context.pages,
+        parts.definitions,
+        parts.has_accounts,
+        lambda: parts.workflow_resources().uploads,
+        limits_of(context.settings),
+        WorkspacePrompts(context),
+        frozenset(site.name for site in context.settings.wordpress_sites),
+        parts.step_types(),
+        Ledgers(context.settings.root),
+        context.change("import bundle", origin=FROM_IMPORT),
+        is_starter,
+        context.clock,
+        lambda: highest_agent_id(context),
+        parts.report,
+        parts.show_progress,
+    )
+
+
+def recover_bundles(context: Context) -> None:
+    """Take back an import that a killed process has left unfinished."""
+    destination = destination_of(context)
+    if is_open(destination):
+        recover_if_idle(destination)

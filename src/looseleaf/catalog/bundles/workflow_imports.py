@@ -1,0 +1,52 @@
+"""The pipelines, flows and uploaded files of a source, imported to the agents of this workspace."""
+
+from __future__ import annotations
+
+from looseleaf.bundles.importers.workflows.upload_import import UploadImport
+from looseleaf.bundles.importers.workflows.workflow_import import WorkflowImport
+from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.errors import AgentMissing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.bundles.importers.contract import Reading
+    from looseleaf.bundles.importers.ledger import Ledger, Records
+    from looseleaf.bundles.importers.report import WorkflowReport
+    from looseleaf.catalog.bundles.import_targets import ImportTargets
+    from looseleaf.catalog.context import Context
+
+
+def import_workflows(
+    context: Context,
+    reading: Reading,
+    targets: ImportTargets,
+    ledgers: tuple[Records, Ledger],
+    *,
+    is_preview: bool,
+) -> Iterator[WorkflowReport]:
+    """Import the pipelines of a source with their flows, then uploaded files; give the reports.
+
+    `ledgers` are the records of all imports, and the ledger of this source.
+    """
+    if not reading.pipelines and not reading.uploads:
+        return
+    destination = destination_of(context)
+    records, ledger = ledgers
+    workflow_import = WorkflowImport(destination, ledger, is_preview=is_preview)
+    for pipeline in reading.pipelines:
+        record, owner = targets.find_agent(pipeline.agent), targets.name_agent(pipeline.agent)
+        yield from workflow_import.import_pipeline(pipeline, record, owner)
+
+    def find_agent(slug: str) -> AgentRecord | None:
+        try:
+            return agent_of(context, slug)
+        except AgentMissing:
+            return None
+
+    upload_import = UploadImport(destination, records, ledger, find_agent, is_preview=is_preview)
+    for upload in reading.uploads:
+        yield upload_import.import_upload(upload)

@@ -1,0 +1,128 @@
+"""Assembly of prompts: the request, its pages, a host's limit, and the notice to plugins."""
+
+from __future__ import annotations
+
+from looseleaf.agents.budget import NO_BUDGET, Budget
+from looseleaf.agents.config import merge_config
+from looseleaf.catalog.resolution import agent_meant, shelf_of
+from looseleaf.errors import Invalid
+from looseleaf.memory.history import PastPages, parse_moment
+from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.values import changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.prompt.assembly import Assembly
+    from looseleaf.prompt.host_limit import HostLimit
+    from looseleaf.prompt.request import Request
+
+
+def build_request(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    budget: Budget | None = None,
+    config: Mapping[str, Any] | None = None,
+    **fields: Any,  # noqa: ANN401 - the other fields of a request
+) -> Request:
+    """Build the request for a prompt: agent, user, mode and budget; no prompt is assembled.
+
+    With `config`, as if these keys of the agent's configuration were set.
+    """
+    from looseleaf.prompt.request import Request
+
+    agent = agent_meant(context, where)
+    if config is not None:
+        agent = changed(agent, config=merge_config(agent.slug, agent.config, config))
+    user = _user(context, where, agent)
+    limit = configured_budget(context, agent) if budget is None else budget
+    return Request(agent, mode, user, budget=limit, **fields)
+
+
+def compose(
+    context: Context,
+    mode: str,
+    *,
+    as_of: str = "",
+    host: str = "",
+    max_characters: int = 0,
+    **fields: Any,  # noqa: ANN401 - as in `assemble`
+) -> Assembly:
+    """Assemble a prompt for a model, and notify the plugins, unless it is of the past."""
+    assembly = assemble(context, mode, as_of=as_of, **fields)
+    prompt = fit_to(context, assembly, host, max_characters)
+    if not as_of:
+        context.parts.chain().announce(prompt)
+    return prompt
+
+
+def assemble(
+    context: Context,
+    mode: str,
+    *,
+    where: Where = HERE,
+    as_of: str = "",
+    budget: Budget | None = None,
+    **fields: Any,  # noqa: ANN401 - the other fields of a request
+) -> Assembly:
+    """Assemble the prompt of an agent in a mode, from its pages now or at a time."""
+    request = build_request(context, mode, where=where, budget=budget, **fields)
+    if not as_of:
+        context.parts.generated().check(request.agent)
+        return context.parts.chain().preview(request)
+    moment = parse_moment(as_of)
+    if isinstance(moment, int):
+        raise Invalid(f"A prompt has no revisions: give a time such as 2026-04-17, not {as_of}.")
+    from looseleaf.prompt.directives.page_sources import PastSources
+
+    past = PastPages(context.pages.store_for(Shelf("shared")), context.history, moment)
+    return context.parts.chain().compose_past(
+        request, PastSources(past), min(moment, context.clock())
+    )
+
+
+def _user(context: Context, where: Where, agent: AgentRecord) -> int:
+    """Find the user whose USER.md is meant, and require that the principal may read it."""
+    user = where.user
+    if user is None:
+        user = agent.owner if where.agent is not None else context.settings.default_user
+    if context.principal.is_local:
+        return user
+    return shelf_of(context, Where(agent.id, where.user), "user").user_id
+
+
+def configured_budget(context: Context, agent: AgentRecord) -> Budget:
+    """Give the budget of an agent's configuration, or that of the settings."""
+    budget = agent.configuration.prompt_budget if agent.config else None
+    if budget is not None:
+        return budget
+    page, total = context.settings.prompt_page_bytes, context.settings.prompt_total_bytes
+    return Budget(page, total) if page or total else NO_BUDGET
+
+
+def fit_to(context: Context, assembly: Assembly, host: str, max_characters: int) -> Assembly:
+    """Give a prompt as a host takes it; the same where no host is named."""
+    if not host:
+        return assembly
+    from looseleaf.prompt.host_limit import fit_to_host
+
+    limit = host_limit(context, assembly.request.agent, host, max_characters)
+    return fit_to_host(assembly, limit)
+
+
+def host_limit(context: Context, agent: AgentRecord, host: str, characters: int = 0) -> HostLimit:
+    """Give a host's limit, and the command by which its model reads what did not fit."""
+    import shlex
+
+    from looseleaf.prompt.host_limit import HostLimit
+
+    command = "looseleaf memory read"
+    if context.principal.is_local:
+        command = f"looseleaf --root {shlex.quote(context.settings.root)} memory read"
+    return HostLimit(host, characters or context.settings.hook_characters, command, agent.slug)

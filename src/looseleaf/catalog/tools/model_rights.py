@@ -1,0 +1,122 @@
+"""The rights of a model that speaks for an agent: those of a person, confined to the agent."""
+
+from __future__ import annotations
+
+from looseleaf.access.principals import (
+    act_through,
+    capability_of_policy,
+    confine,
+    find_requirement,
+)
+from looseleaf.access.user_principals import find_user_principal
+from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.memory.scope import Shelf
+from looseleaf.values import FrozenDict, changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from looseleaf.access.principals import Principal
+    from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.context import Context
+    from looseleaf.catalog.operation import Operation
+    from looseleaf.catalog.tools.operation_tools import OperationTool
+    from looseleaf.prompt.request import Request
+
+SYSTEM = "system"  # the mode of our own tasks
+UNATTENDED = ("pipeline", SYSTEM)  # modes in which nobody reads what an agent does
+_NO_CAPABILITIES: frozenset[str] = frozenset()
+_OF_EVERYONE = ("read", "history")  # on pages that all agents share
+
+
+def for_agent(
+    context: Context, request: Request, capabilities: frozenset[str] = _NO_CAPABILITIES
+) -> Context:
+    """Let the agent of a request act: on itself alone, with no more than an operator's rights.
+
+    `capabilities` are those that its tool policy names. Where nobody is present, the agent has the
+    rights of the request's user; otherwise those of the person who is.
+    """
+    settings = context.settings
+    if context.principal.is_local:
+        settings = changed(settings, **context.parts.accounts().settings.all())
+    principal = ModelRights(context, request).principal(capabilities)
+    return changed(context, principal=principal, settings=settings)
+
+
+class ModelRights:
+    """The rights of the model in one request, looked up once for all tools."""
+
+    def __init__(self, context: Context, request: Request) -> None:
+        self._agent, self._user_id = request.agent, request.user
+        self._person = _find_person(context, request)
+        self._is_attended = not context.principal.is_agent and request.mode not in UNATTENDED
+        self._principals: dict[frozenset[str], Principal] = {}
+
+    def principal(self, capabilities: frozenset[str] = _NO_CAPABILITIES) -> Principal:
+        """Give the principal of the model, with capabilities that a tool policy names."""
+        if capabilities not in self._principals:
+            role = self._person.role_on(self._agent.id, self._agent.owner)
+            self._principals[capabilities] = changed(
+                confine(self._person, capabilities),
+                grants=FrozenDict({self._agent.id: role} if role else {}),
+                is_attended=self._is_attended,
+            )
+        return self._principals[capabilities]
+
+    def allow(
+        self, operation: Operation, fixed_arguments: Mapping[str, str], *, is_in_policy: bool
+    ) -> bool:
+        """Say whether any call of an operation is allowed."""
+        capabilities = policy_capabilities(operation) if is_in_policy else _NO_CAPABILITIES
+        principal = self.principal(capabilities)
+        return may_call(principal, operation, fixed_arguments, self._agent, self._user_id)
+
+
+def may_call(
+    principal: Principal,
+    operation: Operation,
+    fixed_arguments: Mapping[str, str],
+    agent: AgentRecord,
+    user_id: int,
+) -> bool:
+    """Say whether a principal may call an operation for an agent and a user at all.
+
+    A tool that takes a page may be allowed on the user's pages and not on the agent's. The
+    operation itself decides about each call.
+    """
+    is_append = operation.permission == "write" and fixed_arguments.get("mode") == "append"
+    permission = "append" if is_append else operation.permission
+    takes_page = "memory" in operation.categories and "file" in schema(operation)["properties"]
+    places: list[Shelf | None] = [agent.shelf]
+    if permission in _OF_EVERYONE or takes_page:
+        places += [Shelf("user", user_id), None]
+    return any(
+        find_requirement(principal, permission, place, owner=agent.owner) is None
+        for place in places
+    )
+
+
+def policy_capabilities(operation: Operation) -> frozenset[str]:
+    """Give the capabilities that an agent's own allow list gives for an operation it names."""
+    return capability_of_policy(operation.permission)
+
+
+def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
+    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
+    policy = agent.configuration.tool_policy
+    is_in_policy = tool.name in policy.tools or bool({*tool.categories} & {*policy.categories})
+    return policy.mode == "allow" and is_in_policy
+
+
+def _find_person(context: Context, request: Request) -> Principal:
+    """Find whose rights an agent has: the user's of a request that nobody attends, else one's own.
+
+    Only the worker of jobs, and the operator who looks at a prompt, ask for a user who is absent.
+    """
+    agent_id, name = request.agent.id, context.actor or request.agent.slug
+    if context.principal.is_local and request.mode in UNATTENDED:
+        accounts = context.parts.accounts()
+        return find_user_principal(accounts, request.user, agent_id=agent_id, name=name)
+    return act_through(context.principal, agent_id, user=request.user, name=name)

@@ -1,0 +1,1 @@
+"""How operations reach workflows: pipelines, flows and jobs of the agent that is meant."""

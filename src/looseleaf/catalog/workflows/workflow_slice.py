@@ -1,0 +1,56 @@
+"""The slice of memory that a pipeline and a flow select, as fields of a request for a prompt."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.resolution import agent_of
+from looseleaf.errors import InvalidArgument
+from looseleaf.values import changed, value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.memory.scope import Where
+
+
+@value
+class Workflow:
+    """The pipeline, flow and step whose prompt is meant; without any, a prompt of no workflow."""
+
+    pipeline: str | int | None = None
+    flow: str | int | None = None
+    step: str = ""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether there is a workflow; the name "" is that of none."""
+        return self.pipeline not in (None, "") or self.flow is not None
+
+
+NO_WORKFLOW = Workflow()
+
+
+def select_workflow(
+    context: Context, where: Where, workflow: Workflow
+) -> tuple[Where, dict[str, Any]]:
+    """Find a workflow; give its agent, and the fields of a request that it stands for."""
+    if not workflow.is_named:
+        return where, {}
+    from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
+    from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
+
+    flow = find_flow(context, workflow.flow) if workflow.flow is not None else None
+    if workflow.pipeline is not None and workflow.pipeline != "":
+        pipeline = find_pipeline(context, workflow.pipeline)
+    else:
+        pipeline = find_pipeline(context, flow.pipeline_id if flow is not None else 0)
+    if flow is not None and flow.pipeline_id != pipeline.id:
+        raise InvalidArgument("flow", f"it is no flow of the pipeline {pipeline.slug}")
+    if where.agent is not None and agent_of(context, where.agent).id != pipeline.agent_id:
+        raise InvalidArgument("agent", f"the pipeline {pipeline.slug} belongs to another agent")
+    context_files = read_context_files(context.parts.workflow_resources().uploads, pipeline.id)
+    fields: dict[str, Any] = {"pipeline": pipeline_part(pipeline, workflow.step, context_files)}
+    if flow is not None:
+        fields["flow"] = flow_part(flow)
+    return changed(where, agent=pipeline.agent_id), fields

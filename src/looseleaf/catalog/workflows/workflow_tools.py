@@ -1,0 +1,64 @@
+"""The tools that a workflow names: they must exist, as those in the policy of an agent must."""
+
+from __future__ import annotations
+
+from looseleaf.catalog.tools.names import unknown_tool_names
+from looseleaf.errors import InvalidWorkflow
+from looseleaf.memory.policy import ToolPolicy, tool_policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from looseleaf.catalog.operation import OperationList
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline, Step
+
+_LISTS = ("enabled_tools", "disabled_tools")
+
+
+def check_workflow_names(
+    operations: OperationList, pipeline: Pipeline, flows: Iterable[Flow]
+) -> None:
+    """Refuse a pipeline with its flows where one of them names a tool that nothing has."""
+    check_policy_names(operations, pipeline.tool_policy)
+    check_step_names(operations, pipeline.steps)
+    for flow in flows:
+        check_flow_names(operations, flow)
+
+
+def check_policy_names(operations: OperationList, policy: Mapping[str, Any]) -> None:
+    """Refuse the tool policy of a pipeline that names a tool or category that nothing has."""
+    for fault in find_policy_faults(operations, policy):
+        raise InvalidWorkflow("pipeline", fault)
+
+
+def check_step_names(operations: OperationList, steps: Iterable[Step]) -> None:
+    """Refuse steps whose settings name a tool that nothing has."""
+    for step in steps:
+        for fault in find_step_faults(operations, step.id, step.settings):
+            raise InvalidWorkflow("pipeline", fault)
+
+
+def check_flow_names(operations: OperationList, flow: Flow) -> None:
+    """Refuse a flow whose settings of steps name a tool that nothing has."""
+    for step_id, settings in flow.step_settings.items():
+        for fault in find_step_faults(operations, step_id, settings):
+            raise InvalidWorkflow("flow", fault)
+
+
+def find_policy_faults(operations: OperationList, policy: Mapping[str, Any]) -> Iterator[str]:
+    """Say of each name in the tool policy of a pipeline that nothing has."""
+    for fault in unknown_tool_names(operations, tool_policy(policy or None)):
+        yield f"in its tool_policy {fault}"
+
+
+def find_step_faults(
+    operations: OperationList, step_id: str, settings: Mapping[str, Any]
+) -> Iterator[str]:
+    """Say of each tool in the settings of a step that nothing has."""
+    for name in _LISTS:
+        tools = ToolPolicy(tools=tuple(settings.get(name) or ()))
+        for fault in unknown_tool_names(operations, tools):
+            yield f"in {name} of step {step_id} {fault.partition('. ')[0]}"

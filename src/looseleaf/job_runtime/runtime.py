@@ -1,0 +1,136 @@
+"""The jobs of a workspace at work: schedules, and the worker with its engine."""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+
+from looseleaf.extras import WORKFLOWS, require_extra
+from looseleaf.files.folders import GROUP, PRIVATE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.catalog.context import Context
+    from looseleaf.settings import Settings
+    from looseleaf.stores.database.jobs.job_store import SqlJobStore
+    from looseleaf.stores.database.jobs.jobs import SqlJobs
+    from looseleaf.stores.database.jobs.schedules import SqlScheduleStates
+    from looseleaf.stores.database.open_database import OpenDatabase
+    from looseleaf.workflows.execution.job_event import JobEvent
+    from looseleaf.workflows.execution.worker import Worker, WorkerOptions
+    from looseleaf.workflows.schedules.firing import ScheduleFiring
+
+WORKER_LOCKS = ".looseleaf/workers"
+
+
+class JobRuntime:
+    """Jobs, schedules and the worker of one workspace in this process."""
+
+    def __init__(self, context: Context, root: str, database: OpenDatabase) -> None:
+        self._context, self._root, self._database = context, root, database
+        self._firing: ScheduleFiring | None = None
+        self._worker: Worker | None = None
+        self._opening = allocate_lock()
+
+    @property
+    def store(self) -> SqlJobStore:
+        """The tables of jobs, opened when they are first needed."""
+        return self._database.job_store()
+
+    @property
+    def jobs(self) -> SqlJobs:
+        """The jobs."""
+        return self.store.jobs
+
+    @property
+    def schedule_states(self) -> SqlScheduleStates:
+        """How far each schedule is."""
+        return self.store.schedules
+
+    @property
+    def schedule_firing(self) -> ScheduleFiring:
+        """The object that starts the jobs of flows and plugins when they are due."""
+        if self._firing is None:
+            from looseleaf.upkeep.scheduled_jobs import ScheduledJobs
+            from looseleaf.workflows.schedules.firing import ScheduleFiring
+
+            parts = self._context.parts
+            scheduled_jobs = ScheduledJobs(parts, self.jobs, self._database.settings)
+            self._firing = ScheduleFiring(
+                self.schedule_states,
+                scheduled_jobs.list_entries,
+                scheduled_jobs.start_jobs,
+                clock=parts.clock,
+                report=parts.report,
+            )
+        return self._firing
+
+    def start_worker(self, log: Callable[[JobEvent], None] | None = None) -> Worker:
+        """Start the worker of this process, or return the one that runs.
+
+        `log` is given an event for each job that the worker starts, takes over or ends.
+        """
+        with self._opening:
+            if self._worker is None:
+                worker = self._open_worker(log)
+                worker.start()
+                self.store.jobs.on_work(worker.wake)
+                self._worker = worker
+            return self._worker
+
+    def close(self) -> None:
+        """Stop the worker of this process, if there is one."""
+        with self._opening:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.stop()
+
+    def has_live_worker(self) -> bool:
+        """Say whether a worker of any process runs on this machine."""
+        from looseleaf.files.lock_files import LockFiles
+
+        locks = LockFiles(self._root, WORKER_LOCKS)
+        return any(locks.is_free(name) is False for name in self.store.workers.beats())
+
+    def _open_worker(self, log: Callable[[JobEvent], None] | None) -> Worker:
+        from looseleaf.files.lock_files import LockFiles
+        from looseleaf.job_runtime.job_memory import JobMemory
+        from looseleaf.job_runtime.step_parts import JobStepParts
+        from looseleaf.workflows.execution.job_run import JobParts
+        from looseleaf.workflows.execution.worker import Worker, new_worker_id
+
+        with require_extra(WORKFLOWS, "A worker for jobs"):
+            from looseleaf.stores.engine.dbos_engine import DbosEngine
+
+        context, store, settings = self._context, self.store, self._context.settings
+        modes = GROUP if settings.group_writable else PRIVATE
+        worker_id = new_worker_id()
+        engine = DbosEngine(
+            settings.database_url,
+            self._root,
+            executor_id=worker_id,
+            report=context.parts.report,
+            file_mode=modes[0],
+        )
+        parts = JobParts(
+            store.queue,
+            engine,
+            context.parts.step_types(),
+            lambda job: JobStepParts(context, job, store.intents),
+            JobMemory(context, store.jobs),
+            context.clock,
+            context.parts.report,
+        )
+        locks = LockFiles(self._root, WORKER_LOCKS, modes=modes)
+        firing = self.schedule_firing
+        options = _read_options(settings)
+        return Worker(worker_id, parts, store.workers, locks, firing, options=options, log=log)
+
+
+def _read_options(settings: Settings) -> WorkerOptions:
+    from looseleaf.workflows.execution.queue import Limits
+    from looseleaf.workflows.execution.worker import WorkerOptions
+
+    limits = Limits(settings.jobs_per_agent, settings.jobs_per_model)
+    return WorkerOptions(jobs_at_once=max(1, settings.jobs_at_once), limits=limits)

@@ -1,0 +1,38 @@
+"""The pages of a moment in the past that a search can see."""
+
+from __future__ import annotations
+
+from looseleaf.errors import RevisionMissing
+from looseleaf.memory.history import PastPages
+from looseleaf.memory.store import Missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.memory.history import History
+    from looseleaf.memory.scope import Scope
+    from looseleaf.memory.store import Found, Store
+
+    ReadKnown = Callable[[Scope], Found | None]
+
+
+class VisiblePages(PastPages):
+    """Past pages without those whose versions of that moment are no longer kept.
+
+    `unseen_names` has the names of these, as far as they were asked for.
+    """
+
+    def __init__(
+        self, store: Store, history: History, moment: float, read_known: ReadKnown | None = None
+    ) -> None:
+        super().__init__(store, history, moment, read_known)
+        self.unseen_names: set[str] = set()
+
+    def read(self, scope: Scope) -> Found | Missing:
+        """Read what a page said then; a page that nothing tells of is noted."""
+        try:
+            return super().read(scope)
+        except RevisionMissing:
+            self.unseen_names.add(scope.filename)
+            return Missing()

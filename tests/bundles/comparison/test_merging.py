@@ -1,0 +1,57 @@
+"""Merges of JSON by key: a change of one side is kept, and both together are a conflict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf.bundles.comparison.artifacts import Artifact
+from looseleaf.bundles.comparison.merging import MergedArtifact, merge_artifact
+from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
+
+KEY = "pipeline:news"
+DOCUMENTS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
+    st.sampled_from("abc"),
+    st.recursive(
+        st.sampled_from(["x", "y", 2, None, []]),
+        lambda parts: st.dictionaries(st.sampled_from("abc"), parts, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=3,
+)
+
+
+def merge(base: Any, mine: Any, theirs: Any) -> MergedArtifact:  # noqa: ANN401 - any JSON
+    ledger = Ledger("b", "1", "", "", "", "", {KEY: InstalledArtifact("", "", base)})
+    return merge_artifact(Artifact(KEY, "", theirs), Artifact(KEY, "", mine), ledger)
+
+
+@given(base=DOCUMENTS, other=DOCUMENTS)
+def test_the_change_of_one_side_is_the_result(base: dict[str, Any], other: dict[str, Any]) -> None:
+    """Whoever made it; and the same change on both sides is no conflict."""
+    assert merge(base, base, other) == MergedArtifact(other, ())
+    assert merge(base, other, base) == MergedArtifact(other, ())
+    assert merge(base, other, other) == MergedArtifact(other, ())
+
+
+@given(base=DOCUMENTS, mine=DOCUMENTS, theirs=DOCUMENTS)
+def test_without_a_conflict_the_sides_can_change_places(
+    base: dict[str, Any], mine: dict[str, Any], theirs: dict[str, Any]
+) -> None:
+    """Both orders name the same conflicts, and agree where there are none."""
+    one, other = merge(base, mine, theirs), merge(base, theirs, mine)
+    assert one.conflicts == other.conflicts
+    if not one.conflicts:
+        assert one.payload == other.payload
+
+
+def test_changes_in_different_places_meet() -> None:
+    """Nested keys are merged one by one, a list is one value, a removed key stays removed."""
+    base = {"a": {"x": 1, "y": 1}, "list": [1], "gone": 1}
+    mine = {"a": {"x": 2, "y": 1}, "list": [1, 2]}
+    theirs = {"a": {"x": 1, "y": 2}, "list": [1, 3], "gone": 1, "new": 1}
+    merged = merge(base, mine, theirs)
+    assert merged.payload == {"a": {"x": 2, "y": 2}, "list": [1, 2], "new": 1}
+    assert merged.conflicts == ("list",)

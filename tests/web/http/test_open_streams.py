@@ -1,0 +1,20 @@
+"""Event streams are bounded, for a server and for one credential."""
+
+from __future__ import annotations
+
+import pytest
+
+from looseleaf.web.http.open_streams import MOST_OF_ONE, OpenStreams
+from looseleaf.web.http.request_errors import Problem
+
+
+def test_streams_of_one_credential_are_bounded() -> None:
+    """One that is left makes room for another."""
+    streams = OpenStreams()
+    for _ in range(MOST_OF_ONE):
+        streams.take("a")
+    with pytest.raises(Problem, match="Too many pages"):
+        streams.take("a")
+    streams.take("b")
+    streams.leave("a")
+    streams.take("a")

@@ -1,0 +1,33 @@
+"""Lines of the log about jobs: bounded, and without anything that somebody wrote."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from looseleaf.web.job_log import describe_event
+from looseleaf.workflows.execution.job_event import JobEvent, end_event, start_event
+from looseleaf.workflows.job import STATUSES, Job, StepRecord
+
+TEXT = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=3000)
+
+
+@given(TEXT, st.sampled_from(STATUSES), st.integers(0, 1))
+def test_no_line_holds_a_name_or_a_reason(text: str, status: Any, position: int) -> None:  # noqa: ANN401 - a status
+    """Whatever the job is called, however it ends, and wherever it continues."""
+    steps = (StepRecord(text, text, text),)
+    job = Job(7, text, status=status, reason=text, steps=steps, task_type=text, model=text)
+    for event in (start_event(job, position), end_event(job)):
+        line = json.dumps(describe_event(event), ensure_ascii=False)
+        assert not set(text) & set(line)
+        assert len(line) < 200
+
+
+@given(TEXT)
+def test_a_worker_that_died_is_named_in_few_characters(worker: str) -> None:
+    """Its id is that of a machine and a process."""
+    entry = describe_event(JobEvent("taken_over", 7, detail=worker))
+    assert entry == {"job": 7, "event": "taken_over", "dead_worker": worker[:80]}
