@@ -294,3 +294,21 @@ def test_only_administrators_import_and_only_from_allowed_folders(
     assert imports.preview(allowed, str(openclaw)).changed == 10
     with pytest.raises(FolderRefused):
         imports.preview(allowed, f"{openclaw}/../other")
+
+
+def test_a_source_that_was_cut_does_not_take_a_core_page_along(
+    workspace: Workspace, openclaw: Path
+) -> None:
+    """A second import of a page that nobody changed here replaces it, and loses no memory so."""
+    source = openclaw / "MEMORY.md"
+    source.write_text("# Memory\n\n" + "- a fact that took a year to learn\n" * 50)
+    imports.run(workspace.context, str(openclaw))
+    text = memory.read_memory(workspace.context, "MEMORY.md").content
+    for cut in ("# Memory\n", "# Memory\n\n- one\n\n[rest of file unchanged]\n"):
+        source.write_text(cut)
+        for act in (imports.preview, imports.run):
+            report = act(workspace.context, str(openclaw))
+            [page] = [page for page in report.pages if page.file == "MEMORY.md"]
+            assert page.action == "failed"
+            assert "write the page itself" in page.reason
+        assert memory.read_memory(workspace.context, "MEMORY.md").content == text

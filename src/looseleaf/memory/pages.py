@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Change, Entry, Store
 
     Listener = Callable[["Changed"], None]
+    TextEdit = Callable[[str], str]
 
 MAX_PAGE_BYTES = 10_000_000
 _PLAIN = bytes((9, 10, 13, *range(32, 127)))  # characters of ASCII that everyone sees
@@ -185,8 +186,7 @@ class MemoryPages:
 
         edit_change = changed(change, operation="set section")
         require_version(scope, edit_change)
-        content = _encode(scope.filename, text)
-        return self._edit(scope, self._by_text(scope, put), edit_change, replacement=content)
+        return self.edit(scope, put, change=edit_change, replacement=text)
 
     def append_to_section(
         self,
@@ -219,15 +219,16 @@ class MemoryPages:
 
         return self.edit(scope, cut, change=edit_change)
 
-    def edit(self, scope: Scope, edit: Callable[[str], str], *, change: Change) -> Saved:
-        """Change a page by a function of its present text, with no other writer in between.
+    def edit(
+        self, scope: Scope, edit: TextEdit, *, change: Change, replacement: str | None = None
+    ) -> Saved:
+        """Change a page by a function of its text ("" where there is none), under its lock."""
+        content = None if replacement is None else _encode(scope.filename, replacement)
 
-        A page that is not there yet counts as empty.
-        """
-        return self._edit(scope, self._by_text(scope, edit), change)
+        def edit_bytes(page: bytes | None) -> bytes:
+            return self._check(scope, edit(decode_text(scope.filename, page or b"")))
 
-    def _by_text(self, scope: Scope, edit: Callable[[str], str]) -> Callable[[bytes | None], bytes]:
-        return lambda page: self._check(scope, edit(decode_text(scope.filename, page or b"")))
+        return self._edit(scope, edit_bytes, change, replacement=content)
 
     def _edit(
         self,
@@ -239,7 +240,7 @@ class MemoryPages:
     ) -> Saved:
         """Change a page under its lock, where every condition of the change is checked.
 
-        `replacement` is the text that takes the place of another one, and must be all of it.
+        `replacement` is a text that takes the place of another one, and must be all of it.
         """
         self._require_editable(scope, change)
         store = self.store_for(scope)
@@ -255,13 +256,14 @@ class MemoryPages:
                 actual = content_hash(current) if current is not None else ""
                 require_condition(scope, change, actual)
             new_content = edit(current)
-            if replacement is not None and current and not change.allow_shrink:
+            # An edit that only adds loses nothing, and most edits add.
+            may_lose = replacement is not None or len(new_content) < len(current or b"")
+            if may_lose and current and not change.allow_shrink:
                 from looseleaf.memory.text.replacement import Replacement, refuse_loss
 
+                texts = (current, new_content, replacement or b"")
                 is_core = self.registry.is_protected(scope.filename)
-                refuse_loss(
-                    scope.filename, Replacement(current, new_content, replacement, is_core), change
-                )
+                refuse_loss(scope.filename, Replacement(*texts, is_core), change)
             return new_content
 
         outcome = store.edit(scope, rewrite, change=change)

@@ -38,13 +38,20 @@ class _NotEdited(Exception):
 
 
 def edit_once(
-    run: StepRun, scope: Scope, edit: Callable[[str], str], *, change: Change, part: str = ""
+    run: StepRun,
+    scope: Scope,
+    edit: Callable[[str], str],
+    *,
+    change: Change,
+    part: str = "",
+    replacement: str | None = None,
 ) -> MemoryWrite:
     """Change a page by a function of its text, once for the job, the step and the part.
 
     A step that changes the same page several times names each part, such as the number of the
     packet. Two processes that run the same step at once change the page once. A page that is not
-    there yet counts as empty.
+    there yet counts as empty. `replacement` is the text that takes the place of another one, if the
+    function puts one there.
     """
     key = f"{run.effect_key}/{part}" if part else run.effect_key
     keyed_change = changed(
@@ -56,7 +63,9 @@ def edit_once(
             _wait_for_writers(run.parts, scope, keyed_change)
         revision = _find_effect(run.parts, scope, key, intent)
         if revision is None:
-            revision = _try_edit(run.parts, scope, edit, keyed_change, intent)
+            revision = _try_edit(
+                run.parts, scope, edit, keyed_change, intent, replacement=replacement
+            )
         if revision is not None:
             return MemoryWrite(
                 scope.layer,
@@ -92,6 +101,8 @@ def _try_edit(
     edit: Callable[[str], str],
     change: Change,
     intent: Intent | None,
+    *,
+    replacement: str | None,
 ) -> int | None:
     """Edit the page and return its revision; None where another process noted an intent since."""
     key = change.provenance.activity.id
@@ -107,7 +118,9 @@ def _try_edit(
         return new_text
 
     try:
-        return parts.pages.edit(scope, edit_unless_overtaken, change=change).revision
+        return parts.pages.edit(
+            scope, edit_unless_overtaken, change=change, replacement=replacement
+        ).revision
     except _NotEdited:
         return None
 

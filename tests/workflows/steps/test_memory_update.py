@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import AssembledText, DailyMemoryOff, Forbidden, InvalidStep
+from looseleaf.errors import (
+    AssembledText,
+    DailyMemoryOff,
+    Forbidden,
+    InvalidStep,
+    LossRefused,
+)
 from tests.workflows.steps.conftest import Bench, Opener, ai_response, item
 
 LESSON = {"target": "section", "section": "Lessons Learned", "template": "- {{content}} ({{date}})"}
@@ -113,3 +119,18 @@ def test_without_a_text_nothing_is_written(bench: Bench) -> None:
     with pytest.raises(InvalidStep, match="no step before"):
         bench.run("memory_update", LESSON)
     assert bench.read("MEMORY.md") == before
+
+
+def test_a_step_does_not_lose_most_of_a_core_page(bench: Bench) -> None:
+    """A model's answer takes the place of a section, and is held to what every writer is."""
+    page = bench.agent.shelf.page("MEMORY.md")
+    text = "# Memory\n\n## State\n\n" + "- a fact that took a year to learn\n" * 50
+    change = bench.workspace.context.change("write")
+    bench.workspace.pages.write(page, text, change=change)
+    settings = {"target": "section", "section": "State", "mode": "set"}
+    for number, answer in enumerate(("short", "- one\n- two\n\n[rest of section unchanged]")):
+        with pytest.raises(LossRefused):
+            bench.run("memory_update", settings, ai_response(answer), job_id=20 + number)
+    assert bench.read("MEMORY.md") == text
+    bench.run("memory_update", settings, ai_response(text[-900:]), job_id=30)
+    assert len(bench.read("MEMORY.md")) < len(text)

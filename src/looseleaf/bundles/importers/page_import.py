@@ -6,15 +6,17 @@ from looseleaf.bundles.importers.decision import (
     CHANGES,
     FAILED,
     LEFT_OUT,
+    REPLACE,
     Decision,
     decide,
     record_import,
 )
-from looseleaf.errors import HistoryMissing, Invalid, Refused
+from looseleaf.errors import HistoryMissing, Invalid, LossRefused, Refused
 from looseleaf.files.folders import fold
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing, content_hash
-from looseleaf.values import value
+from looseleaf.memory.text.replacement import Replacement, refuse_loss
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +127,22 @@ class PageImport:
             return Decision(FAILED, str(error), ""), ""
         is_starter = former is None and self._is_starter(scope, current.hash)
         decision = decide(text, page.text, former, is_starter=is_starter)
+        if decision.action == REPLACE and not is_starter:
+            reason = self._find_loss(scope, current.content, page)
+            decision = Decision(FAILED, reason, "") if reason else decision
         return decision, current.hash if is_starter else ""
+
+    def _find_loss(self, scope: Scope, content: bytes, page: SourcePage) -> str:
+        """Say why a page is not replaced by a source that was most likely cut; "" where it is."""
+        source = page.text.encode()
+        is_core = self.pages.registry.is_protected(scope.filename)
+        try:
+            refuse_loss(
+                scope.filename, Replacement(content, source, source, is_core), self.change(page)
+            )
+        except LossRefused as loss:
+            return f"{loss.why}; write the page itself if the source is right"
+        return ""
 
     def _write(
         self, scope: Scope, page: SourcePage, preview: Decision, starter_hash: str
@@ -141,7 +158,9 @@ class PageImport:
                 decision = decide(current, page.text, former, is_starter=is_starter)
             return decision.text
 
-        self.pages.edit(scope, edit, change=self.change(page))
+        # A starter text is nobody's work; a source that shrank may have been cut by mistake.
+        change = changed(self.change(page), allow_shrink=bool(starter_hash))
+        self.pages.edit(scope, edit, change=change)
         return decision
 
     def _find_refusal(self, place: Shelf | str, page: SourcePage) -> str:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 512  # a core page below this size may be replaced by any text
 SHRINK = 10  # a replacement has at least a tenth of the bytes
-_MEANT = ("clear", "restore", COMPOSE)  # operations that name what they lose
+# Operations that name what they lose: a version, a section, or the exact text.
+_MEANT = ("clear", "restore", "delete section", "replace", "remove", COMPOSE)
 _LONGEST = 120  # characters of a line that can be a placeholder
 # The words of a line that models write in the place of text they were asked to repeat: which part
 # is meant, what is said of it, and words that add nothing. A line with another word says more.
@@ -124,7 +125,7 @@ _ENDINGS = ("]", ")", ">", "}", "…", "...", "*/")
 
 @value
 class Replacement:
-    """A page before and after a change, and the text that takes the place of another one."""
+    """A page before and after a change, and the text, if any, that takes the place of another."""
 
     before: bytes
     after: bytes

@@ -35,7 +35,8 @@ def run_memory_update(run: StepRun) -> StepOutcome:
     scope, edit = _target(run, text, mode)
     origin: Origin = FROM_AGENT if packet.type == "ai_response" else FROM_TOOL
     change = run.parts.change(run, mode, origin=origin)
-    write = edit_once(run, scope, edit, change=change)
+    replacement = text if mode == "set" else None
+    write = edit_once(run, scope, edit, change=change, replacement=replacement)
     data = {"page": scope.filename, "operation": mode, "revision": write.revision}
     if run.settings.get("section"):
         data["section"] = run.settings["section"]
