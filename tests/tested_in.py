@@ -97,10 +97,6 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "bundles/importers/test_source_folder.py",
         "Files that cannot be read are named there.",
     ),
-    "bundles/importers/page_import.py": (
-        "operations/test_imports.py",
-        "The pages of a workspace are imported there.",
-    ),
     "bundles/importers/report.py": (
         "operations/test_imports.py",
         "Every import there is seen through its report.",

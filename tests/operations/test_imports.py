@@ -180,6 +180,38 @@ def test_hostile_files_are_named_and_not_followed(workspace: Workspace, openclaw
         assert not file.is_file() or b"a secret" not in file.read_bytes()
 
 
+def test_files_that_become_one_page_are_put_together(
+    workspace: Workspace, openclaw: Path, datamachine: Path
+) -> None:
+    """Preview and run say so, no text is lost, and a second run changes nothing."""
+    write_tree(openclaw, {"operating-instructions.md": "# Instructions\n\n- Be kind\n"})
+    write_tree(datamachine, {"agent/SOUL.md": "# Soul\n\nI was the only agent.\n"})
+    text = (Path(workspace.root) / "looseleaf.toml").read_text()
+    (Path(workspace.root) / "looseleaf.toml").write_text(f'default_agent = "ada"\n{text}')
+    workspace = Workspace.open(workspace.root)
+    for source, file, lines in (
+        (openclaw, "operating-instructions.md", ("Read SOUL.md before", "- Be kind")),
+        (datamachine, "SOUL.md", ("the voice of a music paper", "I was the only agent.")),
+    ):
+        preview = imports.preview(workspace.context, str(source))
+        report = imports.run(workspace.context, str(source))
+        assert [(page.owner, page.file, page.action) for page in preview.pages] == [
+            (page.owner, page.file, page.action) for page in report.pages
+        ]
+        [page] = [page for page in report.pages if (page.owner, page.file) == ("ada", file)]
+        assert len(page.sources) == 2
+        text = (Path(workspace.root) / "agents/ada" / file).read_text()
+        assert all(line in text for line in lines)
+        assert imports.run(workspace.context, str(source)).changed == 0
+
+
+def test_new_agents_do_not_hide_the_default_one(workspace: Workspace, datamachine: Path) -> None:
+    """The only agent gets the pages of a source's unnamed agent, as the preview says."""
+    write_tree(datamachine, {"agent/old.md": "# Old\n"})
+    report = imports.run(workspace.context, str(datamachine))
+    assert [page.owner for page in report.pages if page.file == "old.md"] == ["ada"]
+
+
 def test_names_that_differ_only_in_case(workspace: Workspace, openclaw: Path) -> None:
     """The first is imported, the others are named, by the preview as by the run."""
     memory.write_page(workspace.context, "Plan.md", "ours\n")

@@ -10,7 +10,7 @@ from unicodedata import normalize
 from looseleaf.bundles.importers.decision import LEFT_OUT, Decision
 from looseleaf.bundles.importers.known_systems import IMPORTERS, detect_systems
 from looseleaf.bundles.importers.ledger import Ledger, NoRecords
-from looseleaf.bundles.importers.page_import import PageImport, PageNames
+from looseleaf.bundles.importers.page_import import PageImport, PageNames, merge_same_pages
 from looseleaf.bundles.importers.report import ImportReport, build_report, report_page
 from looseleaf.bundles.importers.selection import Selection, select_pages
 from looseleaf.bundles.importers.source_folder import SourceFolder
@@ -27,7 +27,7 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.bundles.importers.contract import SourcePage
+    from looseleaf.bundles.importers.contract import Reading, SourcePage
     from looseleaf.bundles.importers.report import PageReport, WorkflowReport
     from looseleaf.catalog.context import Context
     from looseleaf.memory.store import Change
@@ -223,11 +223,11 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
         ledger_records = NoRecords() if source.is_upload else records
         ledger = Ledger(ledger_records, source.kind, source.location)
         page_import = _page_import(context, source.title, ledger)
-        reports = []
+        pages, reports = _place_pages(targets, reading)
         next_save = _SAVE_INTERVAL
         try:
-            for number, page in enumerate(reading.pages, 1):
-                context.parts.show_progress("Importing", number, len(reading.pages))
+            for number, page in enumerate(pages, 1):
+                context.parts.show_progress("Importing", number, len(pages))
                 reports.append(_import_page(targets, page_import, page, is_preview=is_preview))
                 if number >= next_save and not is_preview:
                     ledger.save()
@@ -262,14 +262,32 @@ def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
     return PageImport(context.pages, context.history, ledger, names, start_page, change)
 
 
+def _place_pages(
+    targets: ImportTargets, reading: Reading
+) -> tuple[list[SourcePage], list[PageReport]]:
+    """Give the pages under names that pages can have, each once, and a report of the others."""
+    pages, reports = [], []
+    for source_page in reading.pages:
+        # A Mac may write a name as NFD.
+        page = changed(source_page, filename=normalize("NFC", source_page.filename))
+        try:
+            check_filename(page.filename)
+        except InvalidName as error:
+            reports.append(report_page(page, "", Decision(LEFT_OUT, str(error), "")))
+        else:
+            pages.append(page)
+    # Agents that the import creates must not make the default agent ambiguous.
+    pages_by_agent = sorted(pages, key=lambda page: page.agent != "")
+    owners = {id(page): targets.owner(page) for page in pages_by_agent}
+    placed_pages = merge_same_pages(
+        pages, lambda page: (page.layer, owners[id(page)], page.filename)
+    )
+    return placed_pages, reports
+
+
 def _import_page(
     targets: ImportTargets, page_import: PageImport, page: SourcePage, *, is_preview: bool
 ) -> PageReport:
-    page = changed(page, filename=normalize("NFC", page.filename))  # a Mac may write it as NFD
-    try:
-        check_filename(page.filename)
-    except InvalidName as error:
-        return report_page(page, "", Decision(LEFT_OUT, str(error), ""))
     shelf = targets.shelf(page)
     if shelf is None:  # of an agent that a run would create
         decision = page_import.preview_new(page.agent, page)

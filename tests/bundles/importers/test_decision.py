@@ -84,24 +84,66 @@ def test_a_page_that_was_deleted_here_stays_deleted() -> None:
     assert decide(None, CHANGED, former).action == LEFT_OUT
 
 
-LINES = st.lists(
-    st.sampled_from(["# T", "## A", "## B", "- one", "- two", "- three", "", "```", "text"]),
-    max_size=12,
-).map(lambda lines: "".join(f"{line}\n" for line in lines))
+def test_a_line_that_was_removed_here_stays_away_when_the_source_moves_it() -> None:
+    """The source sorts its lines under a new heading; a line that is here comes no second time."""
+    source = "# Memory\n\n- Row 3 is pears\n- Ines has the key\n"
+    former = record_import(source, source)
+    page = "# Memory\n\n- Row 3 is pears\n- Learned here\n"
+    sorted_source = (
+        "# Memory\n\n## Trees\n\n- Row 3 is pears\n- Row 4 is quinces\n\n"
+        "## People\n\n- Ines has the key\n"
+    )
+    text = decide(page, sorted_source, former).text
+    assert "- Ines has the key" not in text
+    assert "## People" not in text
+    assert text.count("- Row 3 is pears") == 1
+    assert text.endswith("## Trees\n\n- Row 4 is quinces\n\n")
 
 
-@settings(max_examples=200, deadline=None)
+def test_a_page_whose_code_fence_never_ends_gets_each_line_once() -> None:
+    """A section behind the fence is no section; by name it would be missing at every import."""
+    page = "# Memory\n\n```\nmake all\n"
+    source = "# Memory\n\n## Trees\n\n- Row 3 is pears\n"
+    decision = decide(page, source, None)
+    assert decision.text.count("- Row 3 is pears") == 1
+    assert decide(decision.text, source, None).action == UNCHANGED
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_signs_that_only_some_programs_take_for_line_ends_stay(sign: str) -> None:
+    """The lines around the new one keep every byte."""
+    page = f"# Memory\n\n- one{sign}two\n- ours\n"
+    assert decide(page, f"- three{sign}four\n", None).text == f"{page}- three{sign}four\n"
+
+
+SIGNS = ["# T", "## A", "## B", "- one", "- two", "- three", "", "```", "text", "a\x0cb", "\u2028"]
+LINES = st.lists(st.sampled_from(SIGNS), max_size=12).map(
+    lambda lines: "".join(f"{line}\n" for line in lines)
+)
+
+
+@settings(max_examples=400, deadline=None)
 @given(current=LINES, source=LINES, before=LINES)
 def test_a_merge_loses_no_line_and_is_repeatable(current: str, source: str, before: str) -> None:
     """Every line of the page is there afterwards, whatever the three texts are."""
     former = record_import(before, before)
     text = merge_texts(current, source, former)
-    present = {line.rstrip() for line in text.splitlines()}
-    assert {line.rstrip() for line in current.splitlines() if line.strip()} <= present
-    new_lines = set(source.splitlines()) - set(before.splitlines())
-    assert {line for line in new_lines if line.strip()} <= present
-    again = decide(text, source, record_import(source, text))
-    assert again.action == UNCHANGED
+    assert plain_lines(current) <= plain_lines(text)
+    assert facts(source) - facts(before) <= facts(text)
+    assert not (facts(before) - facts(current)) & facts(text)
+    assert decide(text, source, record_import(source, text)).action == UNCHANGED
+    upload = merge_texts(current, source, None)
+    assert merge_texts(upload, source, None) == upload
+
+
+def plain_lines(text: str) -> set[str]:
+    """Give the lines of a text that are not empty."""
+    return {line.rstrip() for line in text.split("\n") if line.strip()}
+
+
+def facts(text: str) -> set[str]:
+    """Give the lines of a text that are neither headings nor fences."""
+    return {line for line in plain_lines(text) if line[0] not in "#`"}
 
 
 @pytest.mark.parametrize(("page_end", "source_end"), [("\n", "\r\n"), ("\r\n", "\n")])

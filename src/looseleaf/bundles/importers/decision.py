@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import hashlib
 
-from looseleaf.memory.sections import list_sections
+from looseleaf.memory.sections import end_line, list_sections, newline_of
 from looseleaf.memory.store import content_hash
-from looseleaf.memory.text.section_merge import BOTH, compare_sections, merge_sections
+from looseleaf.memory.text.section_merge import (
+    BOTH,
+    compare_sections,
+    merge_sections,
+    split_at_line_feeds,
+)
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
     from looseleaf.memory.text.section_merge import SectionMerge
@@ -91,13 +95,50 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
     """
     lines = former.lines if former is not None else frozenset()
     source = _match_line_ends(source, current)
-    new_lines = _lines_by_section(source) - _lines_by_section(current)
-    if all(digest_line(line) in lines for _, line in new_lines):
+    if not _has_new_line(current, source, lines):
         return current
-    base = "".join(line for line in source.splitlines(keepends=True) if digest_line(line) in lines)
-    parts = compare_sections(base if former is not None else None, current, source)
-    text = merge_sections([_page_first(part) for part in parts], {})
-    return text if _has_every_line(text, current) else _append_new_lines(current, source, lines)
+    if _can_end_with_section(current):
+        base, merge_source = _drop_old_lines(current, source, lines)
+        parts = compare_sections(base if former is not None else None, current, merge_source)
+        text = merge_sections([_page_first(part) for part in parts], {})
+        is_repeatable = not _has_new_line(text, merge_source, lines)
+        if is_repeatable and _plain_lines(current) <= _plain_lines(text):
+            return text
+    return _append_new_lines(current, source, lines)
+
+
+def _can_end_with_section(text: str) -> bool:
+    """Say whether a section at the end of a page would be one.
+
+    Behind a code fence that never ends it would be none, and so would come at every import.
+    """
+    return len(list_sections(f"{text}\n## End\n")) > len(list_sections(text))
+
+
+def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[str, str]:
+    """Give the text that the page and its source have in common, and the source to merge.
+
+    A line of the last import that the page lacks in this section was removed or moved here, or the
+    source has moved it: it does not come again. Headings and fences stay around new lines.
+    """
+    page_lines = _lines_by_section(current)
+    common_lines, source_lines = [], []
+    for section, part in _split_sections(source):
+        part_lines, kept_lines = split_at_line_feeds(part), []
+        for line in part_lines:
+            is_common = digest_line(line) in lines and (section, line.rstrip()) in page_lines
+            if is_common or digest_line(line) not in lines or _is_structure(line):
+                kept_lines.append(line)
+                common_lines += [line] if is_common else []
+        if kept_lines == part_lines or not all(_is_structure(line) for line in kept_lines):
+            source_lines += kept_lines
+    return "".join(common_lines), "".join(source_lines)
+
+
+def _is_structure(line: str) -> bool:
+    """Say whether a line only holds others together: a heading, a fence, or no word at all."""
+    text = line.strip()
+    return text.startswith(("#", "```", "~~~")) or not any(sign.isalnum() for sign in text)
 
 
 def _match_line_ends(source: str, page: str) -> str:
@@ -115,7 +156,7 @@ def _page_first(part: SectionMerge) -> SectionMerge:
 
 def digest_lines(text: str) -> frozenset[str]:
     """Give the short hashes of the lines of a text."""
-    return frozenset(digest_line(line) for line in text.splitlines() if line.strip())
+    return frozenset(digest_line(line) for line in _plain_lines(text))
 
 
 def digest_line(line: str) -> str:
@@ -129,32 +170,39 @@ def record_import(source: str, page: str) -> ImportedPage:
     return ImportedPage(content_hash(source.encode()), page_hash, digest_lines(source))
 
 
+def _has_new_line(current: str, source: str, lines: frozenset[str]) -> bool:
+    """Say whether a section of the source has a line that is neither in the page nor in `lines`."""
+    new_lines = _lines_by_section(source) - _lines_by_section(current)
+    return any(digest_line(line) not in lines for _, line in new_lines)
+
+
 def _lines_by_section(text: str) -> set[tuple[str, str]]:
     """Give the lines of a text, each with the name of its section."""
+    return {(name, line) for name, part in _split_sections(text) for line in _plain_lines(part)}
+
+
+def _split_sections(text: str) -> list[tuple[str, str]]:
+    """Give the text above the first section, and each section with its name."""
     sections = list_sections(text)
     first = sections[0].start if sections else len(text)
-    parts = [("", text[:first])]
-    parts += [(section.name, text[section.start : section.end]) for section in sections]
-    return {(name, line) for name, part in parts for line in _plain_lines(part.splitlines())}
+    parts = [(section.name, text[section.start : section.end]) for section in sections]
+    return [("", text[:first]), *parts]
 
 
-def _has_every_line(text: str, lines_of: str) -> bool:
-    return _plain_lines(lines_of.splitlines()) <= _plain_lines(text.splitlines())
-
-
-def _plain_lines(lines: Iterable[str]) -> set[str]:
-    return {line.rstrip() for line in lines if line.strip()}
+def _plain_lines(text: str) -> set[str]:
+    return {line.rstrip() for line in text.split("\n") if line.strip()}
 
 
 def _append_new_lines(current: str, source: str, lines: frozenset[str]) -> str:
     """Add the new lines of a source to the end of a page: where sections cannot be merged."""
-    present = _plain_lines(current.splitlines())
+    present = _plain_lines(current)
     new_lines = [
         line
-        for line in source.splitlines()
+        for line in split_at_line_feeds(source)
         if line.strip() and line.rstrip() not in present and digest_line(line) not in lines
     ]
     if not new_lines:
         return current
-    head = current if current.endswith("\n") or not current else f"{current}\n"
-    return head + "\n" + "\n".join(new_lines) + "\n"
+    newline = newline_of(current)
+    head = end_line(current) if current else ""
+    return head + newline + "".join(end_line(line, newline) for line in new_lines)

@@ -9,6 +9,7 @@ from looseleaf.bundles.importers.decision import (
     REPLACE,
     Decision,
     decide,
+    merge_texts,
     record_import,
 )
 from looseleaf.errors import HistoryMissing, Invalid, LossRefused, Refused
@@ -20,7 +21,7 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable, Iterable
 
     from looseleaf.bundles.importers.contract import SourcePage
     from looseleaf.bundles.importers.ledger import Ledger
@@ -187,3 +188,28 @@ class PageImport:
         return (
             revision is not None and revision.operation == SCAFFOLD and revision.hash == page_hash
         )
+
+
+def merge_same_pages(
+    pages: Iterable[SourcePage], find_place: Callable[[SourcePage], Hashable]
+) -> list[SourcePage]:
+    """Give each page once, by its place here; the text of a later one is added to the first.
+
+    Written one after the other, the later text would replace the first one at every import.
+    """
+    places: dict[Hashable, SourcePage] = {}
+    for page in pages:
+        place = find_place(page)
+        first = places.get(place)
+        places[place] = page if first is None else _merge_pages(first, page)
+    return list(places.values())
+
+
+def _merge_pages(first: SourcePage, second: SourcePage) -> SourcePage:
+    notes = dict.fromkeys(note for note in (first.note, second.note) if note)
+    return changed(
+        first,
+        text=merge_texts(first.text, second.text, None),
+        sources=tuple(dict.fromkeys((*first.sources, *second.sources))),
+        note="; ".join(notes),
+    )

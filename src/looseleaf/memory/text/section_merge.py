@@ -66,7 +66,7 @@ def merge_sections(parts: Sequence[SectionMerge], choices: Mapping[int, str]) ->
 
 def merge_lines(base: str, mine: str, theirs: str) -> str:
     """Merge two changes line by line; where both changed the same lines, theirs come first."""
-    start, my_lines, their_lines = (text.splitlines(keepends=True) for text in (base, mine, theirs))
+    start, my_lines, their_lines = (split_at_line_feeds(text) for text in (base, mine, theirs))
     edits = sorted(
         [(a, b, 1, my_lines[c:d]) for a, b, c, d in differing_ranges(start, my_lines)]
         + [(a, b, 0, their_lines[c:d]) for a, b, c, d in differing_ranges(start, their_lines)],
@@ -82,6 +82,12 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
         end = max(end, *(edit[1] for edit in group))
     lines = [*merged_lines, *start[end:]]
     return "".join(_with_newline(line) for line in lines[:-1]) + (lines[-1] if lines else "")
+
+
+def split_at_line_feeds(text: str) -> list[str]:
+    """Give the lines of a text with their ends; a form feed or U+2028 is a sign within a line."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    return [*lines[:-1], *([lines[-1][:-1]] if lines[-1] != "\n" else [])]
 
 
 Edit = tuple[int, int, int, list[str]]

@@ -71,7 +71,7 @@ def test_the_state_folder_leads_to_its_workspace(tmp_path: Path) -> None:
     reading = openclaw.read(folder)
     assert "SOUL.md" in {page.filename for page in reading.pages}
     reasons = {entry.source: entry.reason for entry in reading.left_out}
-    assert "another profile" in reasons["workspace-work/"]
+    assert "another agent or profile" in reasons["workspace-work/"]
     assert reasons["openclaw.json"] == "it is outside the workspace"
     assert reasons["credentials/"] == "it is outside the workspace"
 

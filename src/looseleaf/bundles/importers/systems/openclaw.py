@@ -50,7 +50,7 @@ def read(folder: SourceFolder) -> Reading:
     top = _workspace(folder)
     for path in folder.folders() if top else ():
         if _name(path).startswith("workspace-"):
-            reason = f"it is the workspace of another profile; import {folder.path}/{path}"
+            reason = f"it is the workspace of another agent or profile; import {folder.path}/{path}"
             folder.refuse(f"{path}/", reason)
         elif path != top:
             folder.refuse(f"{path}/", "it is outside the workspace")
