@@ -162,8 +162,8 @@ def environment_for_git(
     variables: Mapping[str, str], *, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Give the environment of a call of git, which follows no repository but that of its folder."""
-    inherited = {name: text for name, text in environ.items() if name not in _GIT_PLACES}
-    return {**inherited, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **variables}
+    inherited_variables = {name: text for name, text in environ.items() if name not in _GIT_PLACES}
+    return {**inherited_variables, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **variables}
 
 
 def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.environ) -> str:

@@ -30,14 +30,14 @@ def test_a_name_becomes_a_slug(name: str, slug: str) -> None:
 def test_a_sibling_with_the_same_slug_adds_a_number() -> None:
     """The next free one, also where the name is as long as a slug may be."""
     taken = ["daily-ingest", "daily-ingest-2"]
-    assert make_slug("Daily ingest", fallback="flow", taken=taken) == "daily-ingest-3"
-    assert make_slug("b" * 70, fallback="flow", taken=["b" * 64]) == "b" * 62 + "-2"
+    assert make_slug("Daily ingest", fallback="flow", used_slugs=taken) == "daily-ingest-3"
+    assert make_slug("b" * 70, fallback="flow", used_slugs=["b" * 64]) == "b" * 62 + "-2"
 
 
 @given(st.text(max_size=120), st.sets(st.sampled_from(["flow", "a", "flow-2"])))
 def test_every_slug_that_is_made_is_accepted(name: str, taken: set[str]) -> None:
     """So that an exported file can be imported again."""
-    slug = make_slug(name, fallback="flow", taken=taken)
+    slug = make_slug(name, fallback="flow", used_slugs=taken)
     assert check_slug(slug, noun="flow") == slug
     assert slug not in taken
 

@@ -168,7 +168,7 @@ def list_workflows(definitions: Definitions, agent_id: int) -> AgentWorkflows:
     for pipeline in pipelines.values():
         of_pipeline, _ = definitions.flows.list(pipeline=pipeline.id)
         for flow in sorted(of_pipeline, key=lambda flow: flow.slug):
-            flows[make_slug(flow.slug, fallback="flow", taken=flows)] = flow
+            flows[make_slug(flow.slug, fallback="flow", used_slugs=flows)] = flow
     return AgentWorkflows(pipelines, flows)
 
 

@@ -10,20 +10,20 @@ _SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
 _HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
 
 
-def wait_for_writers(fd: int, *, again: bool = False) -> None:
+def wait_for_writers(fd: int, *, is_retry: bool = False) -> None:
     """Wait until no program has this file open for writing, as far as the system tells.
 
     Not for ever: a program may keep a file open for days. The descriptor is open for reading only;
-    `again` says that it was waited for before.
+    `is_retry` says that it was waited for before.
     """
-    if not has_writers(fd, again=again):
+    if not has_writers(fd, is_retry=is_retry):
         return
     deadline = time.monotonic() + WRITER_SECONDS
-    while time.monotonic() < deadline and has_writers(fd, again=True):
+    while time.monotonic() < deadline and has_writers(fd, is_retry=True):
         time.sleep(0.001)
 
 
-def has_writers(fd: int, *, again: bool = False) -> bool:
+def has_writers(fd: int, *, is_retry: bool = False) -> bool:
     """Say whether a program has this file open for writing, as far as the system tells.
 
     Linux gives a lease only on a file that nobody can be writing.
@@ -31,7 +31,7 @@ def has_writers(fd: int, *, again: bool = False) -> bool:
     if _SET_LEASE is None:
         return False
     try:
-        if not again:  # the signal of a descriptor stays
+        if not is_retry:  # the signal of a descriptor stays
             fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
         fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
     except BlockingIOError:

@@ -30,7 +30,7 @@ class OutputFile:
     def __init__(self, folder: int, name: str, *, mode: int = 0o600) -> None:
         self._fd, _ = atomic.create(folder, name, b"", mode=mode)
         self._buffer = bytearray()
-        self._written = 0
+        self._byte_count = 0
         self._digest = sha256()  # of what is written
 
     def write(self, content: bytes) -> None:
@@ -41,7 +41,7 @@ class OutputFile:
 
     def position(self) -> int:
         """Return the number of bytes so far."""
-        return self._written + len(self._buffer)
+        return self._byte_count + len(self._buffer)
 
     def hexdigest(self) -> str:
         """Return the sha256 of all bytes so far."""
@@ -51,16 +51,16 @@ class OutputFile:
 
     def mark(self) -> Mark:
         """Remember the position."""
-        return Mark(self._written, len(self._buffer), self._digest.copy())
+        return Mark(self._byte_count, len(self._buffer), self._digest.copy())
 
     def rewind(self, mark: Mark) -> None:
         """Take back everything that was added since a mark."""
-        if mark.written != self._written:
+        if mark.written != self._byte_count:
             remainder = os.pread(self._fd, mark.buffered, mark.written)
             atomic.truncate(self._fd, mark.written)
             os.lseek(self._fd, mark.written, os.SEEK_SET)
             self._buffer = bytearray(remainder)
-            self._written, self._digest = mark.written, mark.digest.copy()
+            self._byte_count, self._digest = mark.written, mark.digest.copy()
         del self._buffer[mark.buffered :]
 
     def chunks(self) -> Iterator[bytes]:
@@ -86,5 +86,5 @@ class OutputFile:
         """Write what is left; it may not survive a power cut yet."""
         atomic.write_all(self._fd, self._buffer)
         self._digest.update(self._buffer)
-        self._written += len(self._buffer)
+        self._byte_count += len(self._buffer)
         self._buffer.clear()

@@ -222,7 +222,7 @@ def show_gate(context: Context, job: int, *, step: str = "") -> GateAddress:
         step: The id of the step that waits; without it, the one that does.
     """
     record = find_job(context, job)
-    waiting_ids = [one.id for one in record.steps if one.status == "waiting"]
+    waiting_ids = [run.id for run in record.steps if run.status == "waiting"]
     step_id = step or next(iter(waiting_ids), "")
     if step_id not in waiting_ids:
         raise InvalidArgument("job", f"the job {job} does not wait for a call")

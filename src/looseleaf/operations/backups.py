@@ -114,7 +114,9 @@ def create_backup(context: Context, *, folder: str = "") -> NewBackup:
         context.settings,
         _choose_folder(context, folder),
         context.clock(),
-        show_progress=lambda done, total: context.parts.show_progress("Backing up", done, total),
+        show_progress=lambda files_done, total: context.parts.show_progress(
+            "Backing up", files_done, total
+        ),
     )
 
 
@@ -123,7 +125,7 @@ def write_backup(
     folder: str,
     now: float,
     *,
-    show_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    show_progress: Callable[[int, int], None] = lambda _bytes_done, _total: None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> NewBackup:
     """Write a backup of a workspace into a folder."""
@@ -196,7 +198,7 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
         raise InvalidArgument("name", "it is the name of a file in the folder of backups")
     path = os.path.join(_choose_folder(context, folder), name)
     with open_archive(path) as reader:
-        show = in_steps(lambda done, total: _show_bytes(context, done, total))
+        show = in_steps(lambda bytes_done, total: _show_bytes(context, bytes_done, total))
         try:
             content = reader.read_all(lambda _header, _chunks: show(reader.position, reader.size))
         except InvalidBackup as error:
@@ -205,9 +207,9 @@ def verify_backup(context: Context, name: str, *, folder: str = "") -> BackupVer
     return BackupVerdict(name, "", created, content.files, content.content_bytes, content.left_out)
 
 
-def _show_bytes(context: Context, done: int, total: int) -> None:
+def _show_bytes(context: Context, bytes_done: int, total: int) -> None:
     unit, factor = choose_unit(total)
-    context.parts.show_progress(f"Verifying, in {unit}", done // factor, total // factor)
+    context.parts.show_progress(f"Verifying, in {unit}", bytes_done // factor, total // factor)
 
 
 def find_backup_folder(settings: Settings) -> str:
@@ -268,11 +270,11 @@ def in_steps(show: Callable[[int, int], None]) -> Callable[[int, int], None]:
     """Let through only the calls at which another twentieth of the whole is done."""
     last_step = -1
 
-    def show_step(done: int, total: int) -> None:
+    def show_step(bytes_done: int, total: int) -> None:
         nonlocal last_step
-        step = done * _PROGRESS_STEPS // max(total, 1)
+        step = bytes_done * _PROGRESS_STEPS // max(total, 1)
         if step > last_step:
             last_step = step
-            show(done, total)
+            show(bytes_done, total)
 
     return show_step

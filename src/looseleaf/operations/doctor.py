@@ -229,8 +229,8 @@ def _audit(audit: Audit) -> Iterator[Finding]:
         )
         yield Finding("audit", "fault", verdict.fault, advice)
     else:
-        removed = f"; retention removed {verdict.removed} older ones" if verdict.removed else ""
-        yield Finding("audit", "ok", f"{verdict.entries} entries form one chain{removed}")
+        removal = f"; retention removed {verdict.removed} older ones" if verdict.removed else ""
+        yield Finding("audit", "ok", f"{verdict.entries} entries form one chain{removal}")
 
 
 def _pages(context: Context, root: str) -> Iterator[Finding]:

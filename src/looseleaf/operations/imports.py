@@ -27,7 +27,7 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.bundles.importers.contract import Reading, SourcePage
+    from looseleaf.bundles.importers.contract import SourceContent, SourcePage
     from looseleaf.bundles.importers.report import PageReport, WorkflowReport
     from looseleaf.catalog.context import Context
     from looseleaf.memory.store import Change
@@ -210,7 +210,7 @@ def run(
 
 def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportReport:
     source = read_source(context, request.path, request.kind, request.data)
-    reading = select_pages(source.reading, request.selection)
+    content = select_pages(source.content, request.selection)
     targets = ImportTargets(
         context,
         request.agent,
@@ -223,7 +223,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
         ledger_records = NoRecords() if source.is_upload else records
         ledger = Ledger(ledger_records, source.kind, source.location)
         page_import = _page_import(context, source.title, ledger)
-        pages, reports = _place_pages(targets, reading)
+        pages, reports = _place_pages(targets, content)
         next_save = _SAVE_INTERVAL
         try:
             for number, page in enumerate(pages, 1):
@@ -233,7 +233,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
                     ledger.save()
                     next_save += max(_SAVE_INTERVAL, number // 4)  # it is longer every time
             workflows += import_workflows(
-                context, reading, targets, (records, ledger), is_preview=is_preview
+                context, content, targets, (records, ledger), is_preview=is_preview
             )
         finally:
             if not is_preview:
@@ -241,7 +241,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
     return build_report(
         (source.kind, source.title, source.location),
         reports,
-        reading.left_out,
+        content.left_out,
         is_preview=is_preview,
         new_agents=targets.new_agents,
         workflows=workflows,
@@ -263,11 +263,11 @@ def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
 
 
 def _place_pages(
-    targets: ImportTargets, reading: Reading
+    targets: ImportTargets, content: SourceContent
 ) -> tuple[list[SourcePage], list[PageReport]]:
     """Give the pages under names that pages can have, each once, and a report of the others."""
     pages, reports = [], []
-    for source_page in reading.pages:
+    for source_page in content.pages:
         # A Mac may write a name as NFD.
         page = changed(source_page, filename=normalize("NFC", source_page.filename))
         try:

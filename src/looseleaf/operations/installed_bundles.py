@@ -47,9 +47,9 @@ def list_bundles(context: Context) -> list[InstalledBundle]:
     context.allow()
     destination = destination_of(context)
     return [
-        installed
+        bundle
         for record in visible_agents(context)
-        if (installed := _describe_installed(destination, record, with_artifacts=False)) is not None
+        if (bundle := _describe_installed(destination, record, with_artifacts=False)) is not None
     ]
 
 
@@ -61,10 +61,10 @@ def show_bundle(context: Context, agent: str | int | None = None) -> InstalledBu
         agent: The agent, by id or slug; without it, the token's or the default agent.
     """
     record = agent_of(context, agent)
-    installed = _describe_installed(destination_of(context), record, with_artifacts=True)
-    if installed is None:
+    bundle = _describe_installed(destination_of(context), record, with_artifacts=True)
+    if bundle is None:
         raise BundleMissing(record.slug)
-    return installed
+    return bundle
 
 
 def _describe_installed(
@@ -76,13 +76,13 @@ def _describe_installed(
     states = []
     if with_artifacts:
         current = destination.current_artifacts(record)
-        for key, installed in ledger.artifacts.items():
+        for key, entry in ledger.artifacts.items():
             artifact = current.get(key)
             actual = artifact.hash if artifact is not None else ""
-            status = "clean" if actual == installed.hash else "modified" if actual else "missing"
+            status = "clean" if actual == entry.hash else "modified" if actual else "missing"
             if status != "clean" and key in ledger.pending:
                 status = "waiting"
-            states.append(ArtifactState(key, installed.path, status, installed.hash, actual))
+            states.append(ArtifactState(key, entry.path, status, entry.hash, actual))
     pending_upgrade = destination.pending.read(record.id)
     return InstalledBundle(
         record.slug,

@@ -82,7 +82,7 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
     ]
     message = write_message(described_changes, len(changes))
     commit = repository.commit(tree, head, message)
-    staged = repository.update_index(changes)
+    staged_files = repository.update_index(changes)
     kinds = [change.kind for change in changes]
     return PageCommit(
         commit,
@@ -91,7 +91,7 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
         kinds.count("added"),
         kinds.count("changed"),
         kinds.count("deleted"),
-        staged,
+        staged_files,
     )
 
 
@@ -106,10 +106,10 @@ def _describe(
         revisions = history.revisions(scope) if scope is not None else []
     except LooseleafError:
         revisions = []  # a file that is no page, or of no agent
-    committed = None
+    committed_text = None
     if change.kind != "added" and revisions:
-        committed = repository.read_blob(change.old[1], _MOST_BLOB_BYTES) or b""
-    since = revisions_since(revisions, committed) if revisions else ()
+        committed_text = repository.read_blob(change.old[1], _MOST_BLOB_BYTES) or b""
+    since = revisions_since(revisions, committed_text) if revisions else ()
     return PageChange(path, change.kind, since)
 
 

@@ -75,8 +75,8 @@ def search(  # noqa: PLR0913 - one for each way to choose
     if not names:
         return results
     notice = f"{results.notice} {_describe_unseen(len(names))}".strip()
-    unseen = tuple(names[:_MOST_UNSEEN])
-    return changed(results, notice=notice, unseen=unseen, unseen_total=len(names))
+    unseen_names = tuple(names[:_MOST_UNSEEN])
+    return changed(results, notice=notice, unseen=unseen_names, unseen_total=len(names))
 
 
 @operation(

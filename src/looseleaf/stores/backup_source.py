@@ -53,7 +53,7 @@ class WorkspaceFiles:
         self._root_folder, self._has_sqlite = root_folder, has_sqlite
         self._database_url = database_url
         self.left_out: list[str] = []
-        self._done, self._total = 0, 1
+        self._files_done, self._total = 0, 1
         self._root = -1
 
     def groups(self, scratch: str) -> Iterator[FileGroup]:
@@ -77,7 +77,7 @@ class WorkspaceFiles:
                 os.close(self._root)
 
     def _copies(self) -> FolderCopies:
-        return FolderCopies(self.left_out, (self._done, self._total))
+        return FolderCopies(self.left_out, (self._files_done, self._total))
 
     def _files_of_root(self, home: int) -> Iterator[FileGroup]:
         if SETTINGS not in os.listdir(self._root):
@@ -127,7 +127,7 @@ class WorkspaceFiles:
             users = self._user_folders()
             self._total = len(agents.places) + len(users) + len(_SHELF_FOLDERS) + 1
             if agents.register is not None:
-                yield _group_of_copy(agents.register, (self._done, self._total))
+                yield _group_of_copy(agents.register, (self._files_done, self._total))
             yield from self._files_between()
             for path, shelf_name in (*((name, name) for name in _SHELF_FOLDERS), *users):
                 remaining.discard(shelf_name)
@@ -164,12 +164,12 @@ class WorkspaceFiles:
         if folder is not None and place.agent_id and not agent_places.has_record(folder):
             record = agent_places.find_moved_record(self._root, place)
             if record is not None:
-                yield _group_of_copy(record, (self._done, self._total))
+                yield _group_of_copy(record, (self._files_done, self._total))
         yield from self._shelf(-1 if folder is None else folder, path, history, shelf_name)
 
     def _shelf(self, folder: int, path: str, history: int, shelf_name: str) -> Iterator[FileGroup]:
         """Give the groups of a shelf, and close its folder."""
-        self._done += 1
+        self._files_done += 1
         own_history = -1
         try:
             if history >= 0:
@@ -206,7 +206,7 @@ class WorkspaceFiles:
                 os.close(folder)
 
     def _rest_of_home(self, home: int) -> Iterator[FileGroup]:
-        self._done = self._total
+        self._files_done = self._total
         copies = self._copies()
         for name, is_folder, _is_file in list_folder(home):
             path = f"{HOME}/{name}".encode()

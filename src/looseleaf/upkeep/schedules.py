@@ -93,8 +93,8 @@ def _build(
     except InvalidSchedule as error:
         raise InvalidSchedule(name, f"{when!r} does not say when: {error.why}") from None
     except TypeError:
-        allowed = "per_agent, enabled, setting, zone and label"
-        raise InvalidSchedule(name, f"its options are {allowed}") from None
+        option_names = "per_agent, enabled, setting, zone and label"
+        raise InvalidSchedule(name, f"its options are {option_names}") from None
     if not {type(schedule.enabled), type(schedule.per_agent)} <= {bool}:
         raise InvalidSchedule(name, "enabled and per_agent are True or False")
     return schedule

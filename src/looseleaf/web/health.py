@@ -73,7 +73,9 @@ class TaskAttention:
             tasks = workspace.system_tasks().all()
             settings = workspace.database.settings()
             conditions = list_conditions(tasks, agents, settings, workspace.clock())
-            self._types = sorted({one.task_type for one in conditions if one.needs_attention})
+            self._types = sorted(
+                {condition.task_type for condition in conditions if condition.needs_attention}
+            )
             self._time = time.monotonic()
         return self._types
 

@@ -67,25 +67,25 @@ async def upload_file(request: Request) -> Response:
         target = {"file": name, "flow_step_id": step, **place}
         work = partial(store_upload, context, target, upload.file)
         with plugin_errors(UPLOAD, target):
-            stored = await workers_of(request).run(context, operation, target, work)
+            file = await workers_of(request).run(context, operation, target, work)
     finally:
         await upload.close()
-    return answer({"files": [to_json_value(stored)]})
+    return answer({"files": [to_json_value(file)]})
 
 
 def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) -> WorkflowFile:
     """Store an upload under the permission of the operation, and record it in the audit."""
     operation = find_operation(context, UPLOAD)
-    acting = context.during(operation.permission)
+    permitted_context = context.during(operation.permission)
     place = (target.get("flow_step_id", ""), target.get("flow"), target.get("pipeline"))
     try:
-        folder = find_folder(acting, *place)
-        stored = receive_file(acting, folder, target["file"], _parts(content))
+        folder = find_folder(permitted_context, *place)
+        file = receive_file(permitted_context, folder, target["file"], _parts(content))
     except Forbidden as refusal:
-        dispatch.record(acting, operation, target, refusal)
+        dispatch.record(permitted_context, operation, target, refusal)
         raise
-    dispatch.record(acting, operation, target)
-    return stored
+    dispatch.record(permitted_context, operation, target)
+    return file
 
 
 async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:

@@ -52,10 +52,10 @@ def check_flow(flow: Flow, pipeline: Pipeline, registry: FileRegistry, types: St
         raise InvalidWorkflow(FLOW, f"queue_mode {flow.queue_mode!r} is unknown; there are {modes}")
     if len(flow.prompt_queue) > MOST_PROMPTS:
         raise InvalidWorkflow(FLOW, f"its queue has more than {MOST_PROMPTS} prompts")
-    for queued in flow.prompt_queue:
-        if not queued.prompt.strip():
+    for entry in flow.prompt_queue:
+        if not entry.prompt.strip():
             raise InvalidWorkflow(FLOW, "a prompt of its queue is empty")
-        _check_length(FLOW, "prompt", queued.prompt)
+        _check_length(FLOW, "prompt", entry.prompt)
     _check_step_settings(flow, pipeline, types)
     _check_json(FLOW, "run_artifacts", flow.run_artifacts)
     return changed(
@@ -69,10 +69,10 @@ def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) 
     """Give the names of pages back, each once; a core file is refused, however it is spelled."""
     files: dict[str, str] = {}
     for name in names:
-        registered = registry.get(check_filename(name))
-        if registered is not None and is_core(registered):
-            why = "it is a core file, which every prompt has already (choose other pages)"
-            raise InvalidWorkflow(noun, f"memory file {name}: {why}")
+        registered_file = registry.get(check_filename(name))
+        if registered_file is not None and is_core(registered_file):
+            reason = "it is a core file, which every prompt has already (choose other pages)"
+            raise InvalidWorkflow(noun, f"memory file {name}: {reason}")
         files.setdefault(fold(name), name)
     if len(files) > MOST_FILES:
         raise InvalidWorkflow(noun, f"it selects more than {MOST_FILES} memory files")
@@ -92,8 +92,8 @@ def check_steps(steps: tuple[Step, ...], types: StepTypes) -> None:
     for number, step in enumerate(steps, 1):
         place = f"step {number}"
         if not is_step_id(step.id) or ids.count(step.id) > 1:
-            why = "an id is one word of lower-case letters, digits, - and _, once in a pipeline"
-            raise InvalidWorkflow(PIPELINE, f"{place} has the id {step.id!r}: {why}")
+            reason = "an id is one word of lower-case letters, digits, - and _, once in a pipeline"
+            raise InvalidWorkflow(PIPELINE, f"{place} has the id {step.id!r}: {reason}")
         if len(step.label) > MOST_TITLE or find_invisible(step.label, allow_joiners=True):
             raise InvalidWorkflow(PIPELINE, f"{place}: its label is one line of visible characters")
         _check_settings(place, step.type, step.settings, types)
@@ -118,14 +118,14 @@ def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[
     """
     row = tuple(steps)
     step_ids = {step.id for step in (*row, *previous) if step.id}
-    numbered = []
+    numbered_steps = []
     for step in row:
         if not step.id:
-            new_id = make_slug(step.type, fallback="step", taken=step_ids)
+            new_id = make_slug(step.type, fallback="step", used_slugs=step_ids)
             step_ids.add(new_id)
             step = changed(step, id=new_id)  # noqa: PLW2901 - the same step, with its id
-        numbered.append(step)
-    return tuple(numbered)
+        numbered_steps.append(step)
+    return tuple(numbered_steps)
 
 
 def _check_step_settings(flow: Flow, pipeline: Pipeline, types: StepTypes) -> None:
@@ -133,9 +133,9 @@ def _check_step_settings(flow: Flow, pipeline: Pipeline, types: StepTypes) -> No
     for step_id, settings in flow.step_settings.items():
         step = pipeline.step(step_id)
         if step is None:
-            ids = ", ".join(one.id for one in pipeline.steps) or "none"
-            why = f"the pipeline has no step {step_id!r}; its steps are: {ids}"
-            raise InvalidWorkflow(FLOW, why)
+            ids = ", ".join(step.id for step in pipeline.steps) or "none"
+            reason = f"the pipeline has no step {step_id!r}; its steps are: {ids}"
+            raise InvalidWorkflow(FLOW, reason)
         if not isinstance(settings, dict):
             raise InvalidWorkflow(FLOW, f"the settings of step {step_id} are an object")
         _check_settings(f"step {step_id}", step.type, flow.settings_of(step), types, noun=FLOW)
@@ -158,16 +158,16 @@ def _check_settings(
 
 def _check_titles(noun: str, name: str, slug: str) -> None:
     if not name.strip() or len(name) > MOST_TITLE or find_invisible(name, allow_joiners=True):
-        why = f"its name is one line of at most {MOST_TITLE} visible characters"
-        raise InvalidWorkflow(noun, why)
+        reason = f"its name is one line of at most {MOST_TITLE} visible characters"
+        raise InvalidWorkflow(noun, reason)
     if slug:
         check_slug(slug, noun=noun)
 
 
 def _check_length(noun: str, field: str, text: str) -> None:
     if len(text) > MOST_CHARACTERS or "\0" in text:
-        why = f"{field} has at most {MOST_CHARACTERS} characters, and no NUL"
-        raise InvalidWorkflow(noun, why)
+        reason = f"{field} has at most {MOST_CHARACTERS} characters, and no NUL"
+        raise InvalidWorkflow(noun, reason)
 
 
 def _check_json(noun: str, field: str, document: object) -> None:

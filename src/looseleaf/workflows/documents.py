@@ -158,7 +158,7 @@ def describe_flow(flow: Flow, agent: str, pipeline: str) -> FlowDocument:
         flow.user_id,
         flow.memory_files,
         flow.step_settings,
-        tuple(queued.prompt for queued in flow.prompt_queue),
+        tuple(entry.prompt for entry in flow.prompt_queue),
         flow.queue_mode,
         describe_schedule(flow.schedule),
         flow.run_artifacts,
@@ -203,8 +203,8 @@ def queue_prompts(
     prompts: Iterable[str], now: float, previous: tuple[QueuedPrompt, ...] = ()
 ) -> tuple[QueuedPrompt, ...]:
     """Build a queue; a prompt that waited before keeps the time at which it was added."""
-    waiting = {queued.prompt: queued for queued in reversed(previous)}
-    return tuple(waiting.get(prompt) or QueuedPrompt(prompt, now) for prompt in prompts)
+    present_entries = {entry.prompt: entry for entry in reversed(previous)}
+    return tuple(present_entries.get(prompt) or QueuedPrompt(prompt, now) for prompt in prompts)
 
 
 def export_pipeline(pipeline: Pipeline, flows: Iterable[Flow]) -> PipelineFile:
@@ -223,7 +223,7 @@ def export_pipeline(pipeline: Pipeline, flows: Iterable[Flow]) -> PipelineFile:
                 flow.name,
                 flow.memory_files,
                 flow.step_settings,
-                tuple(queued.prompt for queued in flow.prompt_queue),
+                tuple(entry.prompt for entry in flow.prompt_queue),
                 flow.queue_mode,
                 describe_schedule(flow.schedule),
                 flow.run_artifacts,
@@ -237,8 +237,8 @@ def read_pipeline_file(document: Mapping[str, Any]) -> PipelineFile:
     """Read an exported file, or raise `InvalidWorkflow` with the field that is wrong."""
     version = document.get("schema_version")
     if version != SCHEMA_VERSION:
-        why = f"schema_version is {version!r}, and this Looseleaf reads {SCHEMA_VERSION}"
-        raise InvalidWorkflow("pipeline", why)
+        reason = f"schema_version is {version!r}, and this Looseleaf reads {SCHEMA_VERSION}"
+        raise InvalidWorkflow("pipeline", reason)
     file = read_record(PipelineFile, document, "pipeline")
     if len(file.flows) > MOST_FLOWS:
         raise InvalidWorkflow("pipeline", f"the file has more than {MOST_FLOWS} flows")

@@ -61,6 +61,8 @@ class Pipeline:
 
 def hash_definition(fields: Mapping[str, Any]) -> str:
     """Give the hash of what a definition says, whenever it was last saved."""
-    counted = {name: field for name, field in fields.items() if name not in ("created", "updated")}
-    text = json.dumps(counted, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    hashed_fields = {
+        name: field for name, field in fields.items() if name not in ("created", "updated")
+    }
+    text = json.dumps(hashed_fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -70,7 +70,7 @@ def find_position(pipeline: Pipeline, step_id: str) -> int | None:
         position = pipeline.position(step_id)
         if position is None:
             ids = ", ".join(step.id for step in pipeline.steps) or "none"
-            why = f"it has no step {step_id!r}; its steps are: {ids}"
-            raise InvalidWorkflow(f"pipeline {pipeline.slug}", why)
+            reason = f"it has no step {step_id!r}; its steps are: {ids}"
+            raise InvalidWorkflow(f"pipeline {pipeline.slug}", reason)
         return position
     return next((n for n, step in enumerate(pipeline.steps) if step.type == AI), None)

@@ -19,14 +19,14 @@ _RUN = re.compile(r"[^a-z0-9]+")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def make_slug(name: str, *, fallback: str, taken: Collection[str] = ()) -> str:
+def make_slug(name: str, *, fallback: str, used_slugs: Collection[str] = ()) -> str:
     """Make a slug from a name; a sibling that has it already makes it -2, -3 and so on."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = _RUN.sub("-", plain).strip("-")[:MAX_SLUG].strip("-") or fallback
     if slug.isdigit():
         slug = f"{fallback}-{slug}"[:MAX_SLUG]  # digits alone would be taken for an id
     candidate, number = slug, 1
-    while candidate in taken:
+    while candidate in used_slugs:
         number += 1
         suffix = f"-{number}"
         candidate = slug[: MAX_SLUG - len(suffix)].rstrip("-") + suffix
@@ -36,8 +36,10 @@ def make_slug(name: str, *, fallback: str, taken: Collection[str] = ()) -> str:
 def check_slug(slug: str, *, noun: str) -> str:
     """Give a slug back, or raise `InvalidWorkflow` where no pipeline or flow can have it."""
     if len(slug) > MAX_SLUG or not _SLUG.fullmatch(slug):
-        why = f"a slug has lower-case letters, digits and single -, at most {MAX_SLUG} characters"
-        raise InvalidWorkflow(noun, f"slug {slug!r}: {why}")
+        reason = (
+            f"a slug has lower-case letters, digits and single -, at most {MAX_SLUG} characters"
+        )
+        raise InvalidWorkflow(noun, f"slug {slug!r}: {reason}")
     if slug.isdigit():
         raise InvalidWorkflow(noun, f"slug {slug!r}: digits alone would be taken for an id")
     return slug

@@ -132,9 +132,9 @@ class FailingTree:
         """Refuse as the system does."""
         raise PermissionError(errno.EACCES, "Permission denied", folder)
 
-    def read(self, path: str, most: int) -> bytes | None:
+    def read(self, path: str, limit: int) -> bytes | None:
         """Refuse as the system does."""
-        raise PermissionError(errno.EACCES, f"Permission denied ({most})", path)
+        raise PermissionError(errno.EACCES, f"Permission denied ({limit})", path)
 
 
 def test_a_folder_without_permission_is_said_to_be_so() -> None:
@@ -150,9 +150,9 @@ class WritingTree(DiskTree):
         super().__init__(path)
         self._writes = writes
 
-    def read_open(self, fd: int, most: int) -> bytes:
+    def read_open(self, fd: int, limit: int) -> bytes:
         """Read a file, and let the other program write before the end."""
-        content = super().read_open(fd, most)
+        content = super().read_open(fd, limit)
         if self._writes:
             self._writes -= 1
             with Path(self.path, "log.md").open("a") as log:
@@ -171,7 +171,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    """The listing is older than the reading."""
+    """The listing is older than the content."""
     (tmp_path / "a.md").write_text("a\n")
     (tmp_path / "gone.md").write_text("a\n")
     folder = SourceFolder(str(tmp_path))

@@ -54,7 +54,7 @@ def create_backup(
     description: BackupDescription,
     folder_path: str,
     *,
-    show_progress: ShowProgress = lambda _done, _total: None,
+    show_progress: ShowProgress = lambda _bytes_done, _total: None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> BackupResult:
     """Copy everything that a source gives into a new archive, which is whole or not there."""

@@ -51,7 +51,7 @@ def restore_backup(
     target: str,
     database: DatabaseTarget,
     *,
-    show_progress: Callable[[int, int], None] = lambda _done, _all: None,
+    show_progress: Callable[[int, int], None] = lambda _bytes_done, _total: None,
 ) -> ArchiveContent:
     """Restore an archive to a new or an empty folder, and its database to its place.
 

@@ -53,9 +53,9 @@ def encode_header(header: Header) -> bytes:
     if header.size >= _LARGEST:
         records += _encode_record(b"size", b"%d" % header.size)
         header = header._replace(size=0)
-    extended = Header(_EXTENDED_NAME, len(records), 0o600, header.mtime, EXTENDED)
+    extended_header = Header(_EXTENDED_NAME, len(records), 0o600, header.mtime, EXTENDED)
     return (
-        _encode_block(extended, _EXTENDED_NAME, b"")
+        _encode_block(extended_header, _EXTENDED_NAME, b"")
         + records
         + padding(len(records))
         + _encode_block(header, path[:_NAME_BYTES], b"")
@@ -156,10 +156,10 @@ def _split_path(path: bytes) -> tuple[bytes, bytes] | None:
     if len(path) <= _NAME_BYTES:
         return path, b""
     start = len(path) - _NAME_BYTES - 1
-    cut = path.find(b"/", start, len(path) - 1)
-    if cut < 0 or cut > _PREFIX_BYTES:
+    slash = path.find(b"/", start, len(path) - 1)
+    if slash < 0 or slash > _PREFIX_BYTES:
         return None
-    return path[cut + 1 :], path[:cut]
+    return path[slash + 1 :], path[:slash]
 
 
 def _text_of(field: bytes) -> bytes:

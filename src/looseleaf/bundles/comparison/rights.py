@@ -47,7 +47,10 @@ def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
     if present.mode == "deny" and not any(present_lists):
         return False  # it allows everything already
     if (present.mode, new.mode) == ("deny", "deny"):
-        return not all(old <= more for old, more in zip(present_lists, new_lists, strict=True))
+        return not all(
+            old_tools <= new_tools
+            for old_tools, new_tools in zip(present_lists, new_lists, strict=True)
+        )
     if (present.mode, new.mode) == ("allow", "allow"):
         return not all(less <= old for old, less in zip(present_lists, new_lists, strict=True))
     return True

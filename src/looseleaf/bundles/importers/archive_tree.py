@@ -59,7 +59,7 @@ class ArchiveTree:
         for name, kind in self._folders.get(_join(self._top, folder), {}).items():
             yield TreeEntry(name, kind)
 
-    def read(self, path: str, most: int) -> bytes | None:
+    def read(self, path: str, limit: int) -> bytes | None:
         """Unpack a file; a larger one is not unpacked further than it may be."""
         entry = self._files.get(_join(self._top, path))
         if entry is None:
@@ -68,9 +68,9 @@ class ArchiveTree:
         for part in self._archive.stream(entry):
             parts.append(part)
             size += len(part)
-            if size > most:
+            if size > limit:
                 break
-        return b"".join(parts)[: most + 1]
+        return b"".join(parts)[: limit + 1]
 
 
 class UploadedFile:
@@ -84,11 +84,11 @@ class UploadedFile:
         if not folder:
             yield TreeEntry(self.single, FILE)
 
-    def read(self, path: str, most: int) -> bytes | None:
+    def read(self, path: str, limit: int) -> bytes | None:
         """Read the file."""
         if path != self.single:
             raise FileNotFoundError(path)
-        return self._content[: most + 1]
+        return self._content[: limit + 1]
 
 
 def open_upload(name: str, content: bytes) -> ArchiveTree | UploadedFile:

@@ -85,7 +85,7 @@ class SourceUpload:
 
 
 @value
-class Reading:
+class SourceContent:
     """A source as it was read, and everything in it that is not taken."""
 
     pages: tuple[SourcePage, ...]
@@ -110,4 +110,4 @@ class Importer:
     title: str
     example: str
     detect: Callable[[SourceFolder], str]
-    read: Callable[[SourceFolder], Reading]
+    read: Callable[[SourceFolder], SourceContent]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.agents.record import slug_problem
-from looseleaf.bundles.importers.contract import Reading
+from looseleaf.bundles.importers.contract import SourceContent
 from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.errors import InvalidImport
 from looseleaf.values import value
@@ -30,30 +30,30 @@ class Selection:
     has_target_agent: bool = False
 
 
-def select_pages(reading: Reading, selection: Selection) -> Reading:
-    """Give the part of a reading that is meant; the rest is left out with the reason."""
-    page_agents = {page.agent for page in reading.pages}
-    pipeline_agents = {pipeline.agent for pipeline in reading.pipelines}
+def select_pages(content: SourceContent, selection: Selection) -> SourceContent:
+    """Give the part of a source that is selected; the rest is left out with the reason."""
+    page_agents = {page.agent for page in content.pages}
+    pipeline_agents = {pipeline.agent for pipeline in content.pipelines}
     agents = sorted((page_agents | pipeline_agents) - {""})
-    users = sorted({page.user for page in reading.pages if page.user})
+    users = sorted({page.user for page in content.pages if page.user})
     _require_choice(agents, selection)
     user = selection.user or (users[0] if len(users) == 1 else 0)
-    pages, left_out = [], list(reading.left_out)
-    for page in reading.pages:
+    pages, left_out = [], list(content.left_out)
+    for page in content.pages:
         reason = _find_refusal(page, selection, user)
         if reason:
             left_out += [LeftOut(source, reason) for source in page.sources]
         else:
             pages.append(page)
     pipelines = []
-    for pipeline in reading.pipelines:
+    for pipeline in content.pipelines:
         reason = _find_agent_refusal(pipeline.agent, selection)
         if reason:
             left_out.append(LeftOut(f"pipeline {pipeline.id}", reason))
         else:
             pipelines.append(pipeline)
     entries = tuple(sorted(left_out, key=lambda entry: entry.source))
-    return Reading(tuple(pages), entries, tuple(pipelines), reading.uploads)
+    return SourceContent(tuple(pages), entries, tuple(pipelines), content.uploads)
 
 
 def _require_choice(agents: list[str], selection: Selection) -> None:
@@ -92,7 +92,7 @@ def _find_agent_refusal(agent: str, selection: Selection) -> str:
     return ""
 
 
-def _list(names: Iterable[str], most: int = 10) -> str:
+def _list(names: Iterable[str], limit: int = 10) -> str:
     parts = list(names)
-    rest = f" and {len(parts) - most} more" if len(parts) > most else ""
-    return ", ".join(parts[:most]) + rest
+    rest = f" and {len(parts) - limit} more" if len(parts) > limit else ""
+    return ", ".join(parts[:limit]) + rest

@@ -48,7 +48,7 @@ class SourceTree(Protocol):
     def scan(self, folder: str) -> Iterator[TreeEntry]:
         """Give the entries of a folder, or raise `OSError`."""
 
-    def read(self, path: str, most: int) -> bytes | None:
+    def read(self, path: str, limit: int) -> bytes | None:
         """Read a file up to one byte more than `most`; None where it is no ordinary file."""
 
 
@@ -72,7 +72,7 @@ class DiskTree:
             for entry in entries:
                 yield TreeEntry(entry.name, _find_kind(entry))
 
-    def read(self, path: str, most: int) -> bytes | None:
+    def read(self, path: str, limit: int) -> bytes | None:
         """Read a file; a device or pipe that took its place meanwhile is not waited for.
 
         A file that changes while it is read is read again, and raises `OSError` where it goes on.
@@ -85,7 +85,7 @@ class DiskTree:
                 before = os.fstat(fd)
                 if not stat.S_ISREG(before.st_mode):
                     return None
-                content = self.read_open(fd, most)
+                content = self.read_open(fd, limit)
                 after = os.fstat(fd)
             finally:
                 os.close(fd)
@@ -93,10 +93,10 @@ class DiskTree:
                 return content
         raise OSError(errno.EAGAIN, "it changes while it is read")
 
-    def read_open(self, fd: int, most: int) -> bytes:
+    def read_open(self, fd: int, limit: int) -> bytes:
         """Read an open file up to one byte more than `most`."""
         parts, size = [], 0
-        while size <= most and (part := os.read(fd, min(most + 1 - size, _CHUNK))):
+        while size <= limit and (part := os.read(fd, min(limit + 1 - size, _CHUNK))):
             parts.append(part)
             size += len(part)
         return b"".join(parts)

@@ -92,9 +92,11 @@ class Destination:
 
     def target_artifacts(self, bundle: Bundle) -> dict[str, Artifact]:
         """Give the artifacts of a bundle; a prompt that no task here has is kept and not used."""
-        unknown = {name for name in bundle.prompts if not self.prompts.is_known(name)}
-        extras = {place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown}
-        prompts = {name: text for name, text in bundle.prompts.items() if name not in unknown}
+        unknown_names = {name for name in bundle.prompts if not self.prompts.is_known(name)}
+        extras = {
+            place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown_names
+        }
+        prompts = {name: text for name, text in bundle.prompts.items() if name not in unknown_names}
         return list_artifacts(changed(bundle, prompts=prompts, extras={**bundle.extras, **extras}))
 
     def current_artifacts(self, record: AgentRecord) -> dict[str, Artifact]:

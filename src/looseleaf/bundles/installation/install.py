@@ -81,12 +81,12 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
         if prompts:
             destination.prompts.require_right()
         waiting_entries = list_waiting_entries(entries, approved_keys)
-        waiting = tuple(entry.key for entry in waiting_entries)
+        waiting_keys = tuple(entry.key for entry in waiting_entries)
         now = format_time(destination.clock())
-        ledger = build_ledger(bundle, LedgerUpdate(target, target.keys(), waiting, now), None)
+        ledger = build_ledger(bundle, LedgerUpdate(target, target.keys(), waiting_keys, now), None)
         header = destination.describe_pending(PENDING_INSTALL, bundle)
         pending_fields = format_pending(
-            build_pending(header, waiting_entries, target, new_keys=waiting)
+            build_pending(header, waiting_entries, target, new_keys=waiting_keys)
         )
 
         def start(record: AgentRecord) -> None:
@@ -118,8 +118,8 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
             recover(destination)
             raise
         _finish_install(destination)
-    applied = tuple(key for key in target if key not in waiting)
-    return Outcome(record, entries, applied, waiting)
+    applied_keys = tuple(key for key in target if key not in waiting_keys)
+    return Outcome(record, entries, applied_keys, waiting_keys)
 
 
 def _finish_install(destination: Destination) -> None:

@@ -99,12 +99,12 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
             key: InstalledArtifact(artifact["path"], artifact["hash"], artifact.get("payload"))
             for key, artifact in fields["artifacts"].items()
         }
-        pending = tuple(fields.get("pending", ()))
+        pending_keys = tuple(fields.get("pending", ()))
         plain = {name: fields[name] for name in Ledger.__match_args__[:6]}
         return Ledger(
             **plain,
             artifacts=artifacts,
-            pending=pending,
+            pending=pending_keys,
             included=fields.get("included", {}),
             opaque=fields.get("opaque", {}),
         )

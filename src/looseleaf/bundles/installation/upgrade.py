@@ -101,18 +101,20 @@ def upgrade_agent(
         payloads = _choose_payloads(comparison, entries, approved_keys, order.merge)
         require_rights(destination, payloads)
         waiting_entries = list_waiting_entries(entries, approved_keys)
-        waiting = tuple(entry.key for entry in waiting_entries)
+        waiting_keys = tuple(entry.key for entry in waiting_entries)
         update = LedgerUpdate(
             target,
             {key for key in target if key in payloads or _is_same(key, target, current)},
-            {key for key in waiting if _is_kept_waiting(target[key], current)},
+            {key for key in waiting_keys if _is_kept_waiting(target[key], current)},
             format_time(destination.clock()),
         )
         header = destination.describe_pending(PENDING_UPGRADE, bundle)
         pending_upgrade = build_pending(header, waiting_entries, target, new_keys=payloads)
         ledger = build_ledger(bundle, update, comparison.ledger)
         apply_changes(destination, record, (payloads, current), (ledger, pending_upgrade))
-    return Outcome(record, entries, tuple(key for key in payloads if key not in waiting), waiting)
+    return Outcome(
+        record, entries, tuple(key for key in payloads if key not in waiting_keys), waiting_keys
+    )
 
 
 def _is_same(key: str, target: Mapping[str, Artifact], current: Mapping[str, Artifact]) -> bool:

@@ -90,7 +90,7 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
         place_prompt(name): format_prompt(name, text) for name, text in bundle.prompts.items()
     }
     files |= bundle.extras
-    included = {
+    contents = {
         **{
             kind: names for kind, names in bundle.manifest.included.items() if kind not in _COMPUTED
         },
@@ -99,7 +99,7 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
         "flows": sorted(bundle.flows),
         "prompts": _list_prompts(bundle),
     }
-    manifest = changed(bundle.manifest, included=included)
+    manifest = changed(bundle.manifest, included=contents)
     return {MANIFEST: format_json(format_manifest(manifest)), **files}
 
 

@@ -69,7 +69,7 @@ class Manifest:
 def format_manifest(manifest: Manifest) -> dict[str, Any]:
     """Give the manifest as a JSON document; its lists are sorted."""
     agent = manifest.agent
-    included: dict[str, Any] = {
+    contents: dict[str, Any] = {
         kind: sorted(manifest.included.get(kind, ())) for kind in (*KINDS, *OTHER_KINDS)
     }
     capabilities = list(manifest.capabilities)
@@ -89,7 +89,7 @@ def format_manifest(manifest: Manifest) -> dict[str, Any]:
             "description": agent.description,
             "agent_config": dict(agent.agent_config),
         },
-        "included": included | {"handler_auth": manifest.handler_auth},
+        "included": contents | {"handler_auth": manifest.handler_auth},
     }
 
 
@@ -101,11 +101,11 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
     foreign = sorted(set(document) - _FIELDS)
     if foreign:
         raise _refuse(f"it has no field {foreign[0]!r}; schema_version {SCHEMA_VERSION} has none")
-    included = document.get("included")
-    if not isinstance(included, dict):
+    contents = document.get("included")
+    if not isinstance(contents, dict):
         raise _refuse("included is missing, or no object")
-    lists = {kind: _read_list(included, kind) for kind in (*KINDS, *OTHER_KINDS)}
-    handler_auth = included.get("handler_auth", "refs")
+    lists = {kind: _read_list(contents, kind) for kind in (*KINDS, *OTHER_KINDS)}
+    handler_auth = contents.get("handler_auth", "refs")
     if handler_auth not in HANDLER_AUTH:
         raise _refuse(f"included.handler_auth is one of {', '.join(HANDLER_AUTH)}")
     if document.get("subagents"):
@@ -143,11 +143,11 @@ def _read_agent(fields: object) -> BundleAgent:
     if not isinstance(fields, dict):
         raise _refuse("agent is missing, or no object")
     foreign = sorted(set(fields) - _AGENT_FIELDS)
-    unsupported = [
+    unsupported_keys = [
         name for name in _AGENT_FIELDS - set(BundleAgent.__match_args__) if fields.get(name)
     ]
-    if foreign or unsupported:
-        names = ", ".join(foreign + sorted(unsupported))
+    if foreign or unsupported_keys:
+        names = ", ".join(foreign + sorted(unsupported_keys))
         raise _refuse(f"agent has {names}, which this Looseleaf does not have")
     slug = _read_text(fields, "slug", is_required=True)
     config = fields.get("agent_config", {})
@@ -163,8 +163,8 @@ def _read_agent(fields: object) -> BundleAgent:
     return BundleAgent(slug, label, _read_text(fields, "description", limit=2_000), config)
 
 
-def _read_list(included: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    names = included.get(kind, None if kind in KINDS else [])
+def _read_list(contents: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    names = contents.get(kind, None if kind in KINDS else [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise _refuse(f"included.{kind} is missing, or no list of names")
     return tuple(sorted(names))

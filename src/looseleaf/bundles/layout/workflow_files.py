@@ -75,7 +75,7 @@ def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -
             "enabled": schedule.enabled,
         },
         "max_items": {},
-        "prompt_queue": [queued.prompt for queued in flow.prompt_queue],
+        "prompt_queue": [entry.prompt for entry in flow.prompt_queue],
         "queue_mode": flow.queue_mode,
         "steps": [
             {

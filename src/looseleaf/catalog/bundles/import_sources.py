@@ -20,7 +20,7 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from looseleaf.bundles.importers.contract import Reading
+    from looseleaf.bundles.importers.contract import SourceContent
     from looseleaf.bundles.importers.source_tree import SourceTree
     from looseleaf.catalog.context import Context
 
@@ -41,7 +41,7 @@ class ImportSource:
     kind: str
     title: str
     location: str
-    reading: Reading
+    content: SourceContent
     is_upload: bool = False
 
 
@@ -52,8 +52,8 @@ def read_source(context: Context, path: str, kind: str, data: str = "") -> Impor
     tree = open_tree(context, path, kind, data)
     importer = choose_importer(SourceFolder(tree), kind)
     folder = SourceFolder(tree)  # anew: detection looks at files that are another's
-    reading = importer.read(folder)
-    return ImportSource(importer.kind, importer.title, folder.location, reading, bool(data))
+    content = importer.read(folder)
+    return ImportSource(importer.kind, importer.title, folder.location, content, bool(data))
 
 
 def open_tree(context: Context, path: str, kind: str = "", data: str = "") -> SourceTree:
@@ -128,9 +128,9 @@ def _read_site(context: Context, address: str) -> ImportSource:
     for site in context.settings.wordpress_sites:
         if site.url.rstrip("/") == address.rstrip("/"):
             client = context.parts.workflow_resources().http_client()
-            reading = datamachine_site.read_site(client.send, site, context.pages.registry)
+            content = datamachine_site.read_site(client.send, site, context.pages.registry)
             return ImportSource(
-                datamachine_site.KIND, datamachine_site.TITLE, site.url.rstrip("/"), reading
+                datamachine_site.KIND, datamachine_site.TITLE, site.url.rstrip("/"), content
             )
     raise InvalidImport(
         f"{address} is not among the sites of the settings. The operator adds it to looseleaf.toml "

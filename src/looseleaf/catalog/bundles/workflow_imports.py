@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.importers.contract import Reading
+    from looseleaf.bundles.importers.contract import SourceContent
     from looseleaf.bundles.importers.ledger import Ledger, Records
     from looseleaf.bundles.importers.report import WorkflowReport
     from looseleaf.catalog.bundles.import_targets import ImportTargets
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def import_workflows(
     context: Context,
-    reading: Reading,
+    content: SourceContent,
     targets: ImportTargets,
     ledgers: tuple[Records, Ledger],
     *,
@@ -32,12 +32,12 @@ def import_workflows(
 
     `ledgers` are the records of all imports, and the ledger of this source.
     """
-    if not reading.pipelines and not reading.uploads:
+    if not content.pipelines and not content.uploads:
         return
     destination = destination_of(context)
     records, ledger = ledgers
     workflow_import = WorkflowImport(destination, ledger, is_preview=is_preview)
-    for pipeline in reading.pipelines:
+    for pipeline in content.pipelines:
         record, owner = targets.find_agent(pipeline.agent), targets.name_agent(pipeline.agent)
         yield from workflow_import.import_pipeline(pipeline, record, owner)
 
@@ -48,5 +48,5 @@ def import_workflows(
             return None
 
     upload_import = UploadImport(destination, records, ledger, find_agent, is_preview=is_preview)
-    for upload in reading.uploads:
+    for upload in content.uploads:
         yield upload_import.import_upload(upload)

@@ -37,8 +37,8 @@ def restore_workspace(
     folder: str,
     *,
     database: str = "",
-    show_progress: Callable[[int, int], None] = lambda _done, _total: None,
-    show_rows: Callable[[int, int], None] = lambda _done, _total: None,
+    show_progress: Callable[[int, int], None] = lambda _bytes_done, _total: None,
+    show_rows: Callable[[int, int], None] = lambda _rows_done, _total: None,
 ) -> RestoredWorkspace:
     """Restore a backup to a new or an empty folder, and its database to an empty one.
 

@@ -55,7 +55,11 @@ def expand_tool_names(operations: OperationList, policy: ToolPolicy) -> tuple[st
     tools = {tool.name: tool.categories for tool in MODEL_TOOLS.values()}
     for operation in operations.all():
         tools |= {tool.name: tool.categories for tool in tools_of(operation)}
-    names = [name for name, own in tools.items() if categories & set(map(fold, own))]
+    names = [
+        name
+        for name, tool_categories in tools.items()
+        if categories & set(map(fold, tool_categories))
+    ]
     return (*policy.tools, *policy.outside_tools, *names)
 
 

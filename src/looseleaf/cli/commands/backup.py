@@ -165,9 +165,9 @@ def restore(options: SharedOptions, archive: str, folder: str, database: str) ->
     say(f"Check it: looseleaf --root {shlex.quote(path)} doctor --verify")
 
 
-def _show_bytes(done: int, total: int) -> None:
+def _show_bytes(bytes_done: int, total: int) -> None:
     unit, factor = choose_unit(total)
-    show_progress(f"Restoring, in {unit}", done // factor, total // factor)
+    show_progress(f"Restoring, in {unit}", bytes_done // factor, total // factor)
 
 
 def format_age(seconds: int) -> str:

@@ -163,9 +163,9 @@ def _summarize(report: ImportReport) -> str:
     if report.workflows:
         count = format_count(report.workflows_changed, "part")
         parts.append(f"{count} of workflows {verb}")
-    unchanged = entries - report.changed - report.workflows_changed - report.failed
-    if unchanged:
-        parts.append(f"{unchanged:,} as before")
+    unchanged_count = entries - report.changed - report.workflows_changed - report.failed
+    if unchanged_count:
+        parts.append(f"{unchanged_count:,} as before")
     if report.left_out:
         parts.append(f"{len(report.left_out):,} left out")
     if report.failed:

@@ -75,8 +75,8 @@ def describe_end(job: JobInfo) -> str:
     tokens = job.input_tokens + job.output_tokens
     figures = f"{job.seconds:.1f} s" if job.completed_at else _elapsed(job.started_at)
     figures += f", {tokens} tokens" if tokens else ""
-    again = f", again at {job.next_attempt_at}" if job.next_attempt_at else ""
-    return f"{job.status}{_reason(job.reason)}{again}{f' ({figures})' if figures else ''}"
+    next_attempt = f", again at {job.next_attempt_at}" if job.next_attempt_at else ""
+    return f"{job.status}{_reason(job.reason)}{next_attempt}{f' ({figures})' if figures else ''}"
 
 
 def _format_step(step: StepInfo) -> str:

@@ -110,11 +110,11 @@ def _follow_here(options: SharedOptions, workspace: Workspace, job: JobInfo) -> 
             note("No worker runs, so this command runs the job.")
         runtime.start_worker()
     if options.json:
-        ended = _wait(workspace.context, job.job_id)
-        print_document(to_json_value(ended))
+        final_job = _wait(workspace.context, job.job_id)
+        print_document(to_json_value(final_job))
     else:
-        ended = watch_job(workspace.context, job.job_id)
-    _exit_by(ended)
+        final_job = watch_job(workspace.context, job.job_id)
+    _exit_by(final_job)
 
 
 def _wait(context: Context, job_id: int) -> JobInfo:

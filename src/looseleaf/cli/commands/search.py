@@ -59,7 +59,7 @@ def search(  # noqa: PLR0913 - one for each option
     if words:
         if file or section:
             raise click.UsageError("--words ranks whole pages: leave out --file and --section.")
-        ranked = operations.find(
+        ranked_pages = operations.find(
             options.open(),
             query,
             limit=10 if limit is None else limit,
@@ -67,7 +67,7 @@ def search(  # noqa: PLR0913 - one for each option
             as_of=as_of,
             copies=copies,
         )
-        _print_hits(options, query, ranked)
+        _print_hits(options, query, ranked_pages)
         return
     results = operations.search(
         options.open(), query, file=file, section=section, lines=lines,
@@ -80,15 +80,15 @@ def _place(match: Match) -> str:
     return f"{match.filename}: {match.section}" if match.section else match.filename
 
 
-def _print_hits(options: SharedOptions, query: str, ranked: RankedPages) -> None:
+def _print_hits(options: SharedOptions, query: str, ranked_pages: RankedPages) -> None:
     if options.json:
-        document = {"query": query, "hits": _hit_documents(ranked.pages)}
-        print_document({**document, **_unseen_document(ranked)})
+        document = {"query": query, "hits": _hit_documents(ranked_pages.pages)}
+        print_document({**document, **_unseen_document(ranked_pages)})
         return
-    _print_pages(ranked.pages)
-    if not ranked.pages:
+    _print_pages(ranked_pages.pages)
+    if not ranked_pages.pages:
         say(f"No page is about {query!r}.")
-    _print_unseen(ranked)
+    _print_unseen(ranked_pages)
 
 
 def _print_unseen(results: Results | RankedPages) -> None:
@@ -96,8 +96,8 @@ def _print_unseen(results: Results | RankedPages) -> None:
     if results.unseen_total:
         names = ", ".join(results.unseen[:_MOST_NAMED])
         rest = results.unseen_total - _MOST_NAMED
-        more = f" and {rest} more" if rest > 0 else ""
-        warn(f"Not searched, since versions of that time are no longer kept: {names}{more}.")
+        ending = f" and {rest} more" if rest > 0 else ""
+        warn(f"Not searched, since versions of that time are no longer kept: {names}{ending}.")
 
 
 def _unseen_document(results: Results | RankedPages) -> dict[str, object]:

@@ -167,7 +167,7 @@ class LockedPage:
         """Say whether the staged file is the one that was read, and has the same bytes."""
         if inode_of(self.staging, self.staged_name) != self._mark[0]:
             return False
-        wait_for_writers(self._file, again=True)
+        wait_for_writers(self._file, is_retry=True)
         return os.pread(self._file, len(current.content) + 1, 0) == current.content
 
     def read(self, folder: int, name: str) -> Found | None:

@@ -155,12 +155,12 @@ class DbosEngine:
             load_input=False,
             load_output=False,
         )
-        unfinished = {run.workflow_id for run in open_runs} - self._abandoned_runs
-        ended_runs = [run_id for run_id in run_ids if run_id not in unfinished]
+        unfinished_ids = {run.workflow_id for run in open_runs} - self._abandoned_runs
+        ended_runs = [run_id for run_id in run_ids if run_id not in unfinished_ids]
         if ended_runs:
             DBOS.delete_workflows(ended_runs)
         self._abandoned_runs.difference_update(ended_runs)
-        return tuple(unfinished)
+        return tuple(unfinished_ids)
 
     def close(self) -> None:
         """Take no more work, and let go of everything."""

@@ -254,11 +254,11 @@ class PastVersions:
         return [versions[name, number] for name, number, _ in keys]
 
 
-def _is_equal(timeline: Timeline | None, other: Timeline | None) -> bool:
-    if timeline is None or other is None:
-        return timeline is other
+def _is_equal(timeline: Timeline | None, other_timeline: Timeline | None) -> bool:
+    if timeline is None or other_timeline is None:
+        return timeline is other_timeline
     return (
-        timeline.times == other.times
-        and timeline.numbers == other.numbers
-        and timeline.last_hash == other.last_hash
+        timeline.times == other_timeline.times
+        and timeline.numbers == other_timeline.numbers
+        and timeline.last_hash == other_timeline.last_hash
     )

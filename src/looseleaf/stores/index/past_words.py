@@ -24,14 +24,16 @@ class PastWords:
         self._present_words = present_words
         names_then = state.present_versions
         is_there = [name in names_then for name in present_words.names]
-        self._mask = int.from_bytes(bytes(255 if there else 0 for there in is_there), "little")
+        self._mask = int.from_bytes(
+            bytes(255 if is_present else 0 for is_present in is_there), "little"
+        )
         self._present_count = len(is_there)
         self._versions = state.prior_versions
         self._name_counts: list[dict[str, int]] = []
         self.names = [name if name in names_then else "" for name in present_words.names]
         self.lengths = [
-            length if there else 0
-            for length, there in zip(present_words.lengths, is_there, strict=True)
+            length if is_present else 0
+            for length, is_present in zip(present_words.lengths, is_there, strict=True)
         ]
         for version in self._versions:
             self.names.append(version.filename)
@@ -48,12 +50,14 @@ class PastWords:
             if len(self._counts) >= _MAX_TERMS:
                 self._counts.clear()
             by_place = self._present_words.counts(term).by_place
-            masked = int.from_bytes(by_place, "little") & self._mask
+            present_counts = int.from_bytes(by_place, "little") & self._mask
             prior_counts = bytes(
                 _count_term(version, name_counts, term)
                 for version, name_counts in zip(self._versions, self._name_counts, strict=True)
             )
-            counts = sum_counts(masked.to_bytes(self._present_count, "little") + prior_counts)
+            counts = sum_counts(
+                present_counts.to_bytes(self._present_count, "little") + prior_counts
+            )
             self._counts[term] = counts
         return counts
 

@@ -117,7 +117,7 @@ class SignInQueue:
 
     def __init__(self, limit: int) -> None:
         self._free_count = limit
-        self._waiting: dict[str, list[asyncio.Future[None]]] = {}  # the next address first
+        self._waiters: dict[str, list[asyncio.Future[None]]] = {}  # the next address first
 
     @asynccontextmanager
     async def turn(self, address: str) -> AsyncIterator[None]:
@@ -132,7 +132,7 @@ class SignInQueue:
             self._pass_on()
 
     async def _wait(self, address: str) -> None:
-        futures = self._waiting.setdefault(address, [])
+        futures = self._waiters.setdefault(address, [])
         if len(futures) >= MOST_WAITING:
             raise TooBusy("Signing in")
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -146,12 +146,12 @@ class SignInQueue:
 
     def _pass_on(self) -> None:
         """Give a turn to the newest attempt of the next address, or keep it for later."""
-        while self._waiting:
-            address = next(iter(self._waiting))
-            futures = self._waiting.pop(address)
+        while self._waiters:
+            address = next(iter(self._waiters))
+            futures = self._waiters.pop(address)
             future = futures.pop()
             if futures:
-                self._waiting[address] = futures
+                self._waiters[address] = futures
             if not future.done():
                 future.set_result(None)
                 return

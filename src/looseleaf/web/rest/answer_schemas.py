@@ -159,7 +159,7 @@ def _flow_files(shape: Schema) -> Schema:
 def _run_artifacts(shape: Schema) -> Schema:
     fields = shape["properties"]
     top = {name: fields[name] for name in RUN_ARTIFACT_TOP}
-    inside = {name: one for name, one in fields.items() if name not in RUN_ARTIFACT_POLICY}
+    inside = {name: schema for name, schema in fields.items() if name not in RUN_ARTIFACT_POLICY}
     return record({**top, "artifacts": record(inside)})
 
 

@@ -257,7 +257,7 @@ def _flow_files(call: Call) -> Document:
 
 def _run_artifacts(call: Call) -> Document:
     top = {name: call.result[name] for name in RUN_ARTIFACT_TOP}
-    inside = {name: one for name, one in call.result.items() if name not in RUN_ARTIFACT_POLICY}
+    inside = {name: field for name, field in call.result.items() if name not in RUN_ARTIFACT_POLICY}
     return {**top, "artifacts": inside}
 
 

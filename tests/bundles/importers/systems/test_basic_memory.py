@@ -20,14 +20,14 @@ def test_notes_stay_as_they_are(tmp_path: Path) -> None:
     """With front matter, observations and relations, below one folder."""
     write_tree(tmp_path, BASIC_MEMORY)
     before = fingerprint(tmp_path)
-    reading = basic_memory.read(SourceFolder(str(tmp_path)))
+    content = basic_memory.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    texts = {page.filename: page.text for page in reading.pages}
+    texts = {page.filename: page.text for page in content.pages}
     assert texts == {
         "notes/Orchard.md": BASIC_MEMORY["Orchard.md"],
         "notes/garden/Pear Trees.md": BASIC_MEMORY["garden/Pear Trees.md"],
     }
-    assert {entry.source for entry in reading.left_out} == {".obsidian/", "map.canvas"}
+    assert {entry.source for entry in content.left_out} == {".obsidian/", "map.canvas"}
 
 
 def test_notes_without_permalinks(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def test_the_memory_of_a_project(tmp_path: Path) -> None:
     """The index and the topics keep their names, so that links lead on."""
     write_tree(tmp_path, CLAUDE_MEMORY)
     before = fingerprint(tmp_path)
-    reading = claude_code.read(SourceFolder(str(tmp_path)))
+    content = claude_code.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    assert {page.filename: page.text for page in reading.pages} == CLAUDE_MEMORY
+    assert {page.filename: page.text for page in content.pages} == CLAUDE_MEMORY
 
 
 def test_the_instructions_of_a_project(tmp_path: Path) -> None:
@@ -42,12 +42,12 @@ def test_the_instructions_of_a_project(tmp_path: Path) -> None:
         "docs/plan.md": "a plan\n",
     }
     folder = SourceFolder(str(write_tree(tmp_path / "orchard", files)))
-    reading = claude_code.read(folder)
-    pages = {page.filename: page.text for page in reading.pages}
+    content = claude_code.read(folder)
+    pages = {page.filename: page.text for page in content.pages}
     assert set(pages) == {"projects/orchard/CLAUDE.md", "projects/orchard/claude/rules/style.md"}
     assert "ours" not in pages["projects/orchard/CLAUDE.md"]
     assert "# Orchard\n" in pages["projects/orchard/CLAUDE.md"]
-    assert [entry.source for entry in reading.left_out] == [
+    assert [entry.source for entry in content.left_out] == [
         "CLAUDE.md: @docs/plan.md",
         "all other files",
     ]
@@ -58,8 +58,8 @@ def test_the_folder_of_a_person(tmp_path: Path) -> None:
     home = tmp_path / ".claude"
     write_tree(home / "projects/-home-ines/memory", CLAUDE_MEMORY)
     write_tree(home, {"CLAUDE.md": "Be brief.\n", "history.jsonl": "{}\n"})
-    reading = claude_code.read(SourceFolder(str(home)))
-    assert [page.filename for page in reading.pages] == ["claude/CLAUDE.md"]
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    content = claude_code.read(SourceFolder(str(home)))
+    assert [page.filename for page in content.pages] == ["claude/CLAUDE.md"]
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert set(reasons) == {"history.jsonl", "projects/-home-ines/memory/"}
     assert str(home / "projects/-home-ines/memory") in reasons["projects/-home-ines/memory/"]

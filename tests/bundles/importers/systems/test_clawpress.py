@@ -22,9 +22,9 @@ def test_days_and_pages(tmp_path: Path) -> None:
     """A day that does not exist stays a page of its name."""
     write_tree(tmp_path, CLAWPRESS)
     before = fingerprint(tmp_path)
-    reading = clawpress.read(SourceFolder(str(tmp_path)))
+    content = clawpress.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {page.filename: page for page in reading.pages}
+    pages = {page.filename: page for page in content.pages}
     assert set(pages) == {
         "MEMORY.md",
         "SOUL.md",

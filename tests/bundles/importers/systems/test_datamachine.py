@@ -24,9 +24,9 @@ def test_the_layers_stay(tmp_path: Path) -> None:
     """Agents and users are those of the source; each page keeps its name and text."""
     write_tree(tmp_path, DATAMACHINE)
     before = fingerprint(tmp_path)
-    reading = datamachine.read(SourceFolder(str(tmp_path)))
+    content = datamachine.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {(page.layer, page.agent, page.user, page.filename) for page in reading.pages}
+    pages = {(page.layer, page.agent, page.user, page.filename) for page in content.pages}
     assert pages == {
         ("shared", "", 0, "SITE.md"),
         ("shared", "", 0, "RULES.md"),
@@ -40,10 +40,10 @@ def test_the_layers_stay(tmp_path: Path) -> None:
         ("agent", "scout", 0, "SOUL.md"),
         ("user", "", 1, "USER.md"),
     }
-    for page in reading.pages:
+    for page in content.pages:
         assert page.text == DATAMACHINE[page.sources[0]]
-    assert [entry.source for entry in reading.left_out] == ["pipeline-3/flow-4/jobs/"]
-    [upload] = reading.uploads
+    assert [entry.source for entry in content.left_out] == ["pipeline-3/flow-4/jobs/"]
+    [upload] = content.uploads
     assert (upload.pipeline, upload.flow, upload.name) == (3, 0, "style.md")
     assert upload.content == b"# Style\n"
 
@@ -51,8 +51,8 @@ def test_the_layers_stay(tmp_path: Path) -> None:
 def test_the_one_agent_of_an_older_site(tmp_path: Path) -> None:
     """Its USER.md is a page about a person, and so of the user layer."""
     files = {"agent/SOUL.md": "s\n", "agent/USER.md": "u\n", "agent/brief.md": "b\n"}
-    reading = datamachine.read(SourceFolder(str(write_tree(tmp_path, files))))
-    assert {(page.layer, page.agent, page.filename) for page in reading.pages} == {
+    content = datamachine.read(SourceFolder(str(write_tree(tmp_path, files))))
+    assert {(page.layer, page.agent, page.filename) for page in content.pages} == {
         ("agent", "", "SOUL.md"),
         ("user", "", "USER.md"),
         ("agent", "", "brief.md"),
@@ -69,9 +69,9 @@ def test_other_files_are_left_out_with_the_reason(tmp_path: Path) -> None:
         "cache/x.md": "x\n",
         "notes.md": "x\n",
     }
-    reading = datamachine.read(SourceFolder(str(write_tree(tmp_path, files))))
-    assert [page.filename for page in reading.pages] == ["SOUL.md"]
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    content = datamachine.read(SourceFolder(str(write_tree(tmp_path, files))))
+    assert [page.filename for page in content.pages] == ["SOUL.md"]
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert set(reasons) == {
         "agents/ada/agent.json",
         "agents/ada/photo.png",

@@ -22,9 +22,9 @@ def test_entries_become_bullets(tmp_path: Path) -> None:
     """Each entry once; its further lines are indented; lines without text are named."""
     write_tree(tmp_path, HERMES)
     before = fingerprint(tmp_path)
-    reading = hermes.read(SourceFolder(str(tmp_path)))
+    content = hermes.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {page.filename: page for page in reading.pages}
+    pages = {page.filename: page for page in content.pages}
     assert pages["MEMORY.md"].text == (
         "# Memory\n\n- The house runs Debian 12\n- The router is in the attic\n  beside the clock\n"
     )
@@ -32,7 +32,7 @@ def test_entries_become_bullets(tmp_path: Path) -> None:
     assert pages["USER.md"].layer == "user"
     assert pages["SOUL.md"].text == HERMES["SOUL.md"]
     assert pages["memory-archive.md"].text == "# Memory archive\n\n- The old router was gray\n"
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert set(reasons) == {
         "config.yaml",
         "memories/ARCHIVE.jsonl:2",
@@ -55,8 +55,8 @@ def test_the_archive_says_when_and_why(tmp_path: Path) -> None:
     ]  # fmt: skip
     lines = "".join(json.dumps(record) + "\n" for record in records)
     files = {"memories/MEMORY.md": "A\n", "memories/ARCHIVE.jsonl": lines}
-    reading = hermes.read(SourceFolder(str(write_tree(tmp_path, files))))
-    pages = {page.filename: page for page in reading.pages}
+    content = hermes.read(SourceFolder(str(write_tree(tmp_path, files))))
+    pages = {page.filename: page for page in content.pages}
     assert pages["memory-archive.md"].text == (
         "# Memory archive\n\n- Lives in\n  Porto\n  (superseded 2026-08-03: moved house)\n"
         "- The attic is dry\n"

@@ -23,9 +23,9 @@ def test_blocks_become_core_pages(tmp_path: Path) -> None:
     """persona and human have pages of their own; every other block is a section of MEMORY.md."""
     write_tree(tmp_path, LETTA)
     before = fingerprint(tmp_path)
-    reading = letta.read(SourceFolder(str(tmp_path)))
+    content = letta.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {page.filename: page for page in reading.pages}
+    pages = {page.filename: page for page in content.pages}
     assert pages["SOUL.md"].text == "<!-- Who I am -->\n\nI am Lark, and I sing.\n"
     assert pages["USER.md"].text == (
         "<!-- The human -->\n\nInes likes mornings.\n\n"
@@ -36,7 +36,7 @@ def test_blocks_become_core_pages(tmp_path: Path) -> None:
         "# Memory\n\n## project/garden\n<!-- The garden -->\n\n- Beds face south\n"
     )
     assert pages["reference/birds.md"].text == LETTA["reference/birds.md"]
-    assert [entry.source for entry in reading.left_out] == ["skills/"]
+    assert [entry.source for entry in content.left_out] == ["skills/"]
 
 
 def test_the_folder_of_an_agent_has_more_than_memory(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_the_folder_of_an_agent_has_more_than_memory(tmp_path: Path) -> None:
     files = {f"memory/{name}": text for name, text in LETTA.items()}
     files["memory-worktrees/reflection-1/system/persona.md"] = "draft\n"
     files["settings.json"] = "{}\n"
-    reading = letta.read(SourceFolder(str(write_tree(tmp_path, files))))
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    content = letta.read(SourceFolder(str(write_tree(tmp_path, files))))
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert reasons["memory-worktrees/"] == "it is outside the memory folder"
     assert reasons["settings.json"] == "it is outside the memory folder"
-    assert "draft" not in "".join(page.text for page in reading.pages)
+    assert "draft" not in "".join(page.text for page in content.pages)

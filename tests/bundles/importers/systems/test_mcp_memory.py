@@ -23,12 +23,12 @@ def test_entities_become_sections(tmp_path: Path) -> None:
     """One page for each type; relations stand at the entity where they begin."""
     write_tree(tmp_path, MCP_MEMORY)
     before = fingerprint(tmp_path)
-    reading = mcp_memory.read(SourceFolder(str(tmp_path)))
+    content = mcp_memory.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    assert {page.filename: page.text for page in reading.pages} == {
+    assert {page.filename: page.text for page in content.pages} == {
         "knowledge/person.md": "# person\n\n## Ines\n- Runs an orchard\n- prunes: Row 3\n",
         "knowledge/tree-row.md": "# tree row\n\n## Row 3\n- Is pears\n- Is old\n",
     }
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert set(reasons) == {"memory.jsonl:4", "memory.jsonl:5", "memory.jsonl:6"}
     assert "'Nobody'" in reasons["memory.jsonl:4"]

@@ -21,9 +21,9 @@ def test_pages_and_log(tmp_path: Path) -> None:
     """Each entry of the log stands on the page of its day, with the lines below it."""
     write_tree(tmp_path, NANOBOT)
     before = fingerprint(tmp_path)
-    reading = nanobot.read(SourceFolder(str(tmp_path)))
+    content = nanobot.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {page.filename: page for page in reading.pages}
+    pages = {page.filename: page for page in content.pages}
     assert set(pages) == {
         "MEMORY.md",
         "SOUL.md",
@@ -38,15 +38,15 @@ def test_pages_and_log(tmp_path: Path) -> None:
         "# 2026-03-01\n\n[2026-03-01 09:15] Printed the labels.\n\n"
         "[2026-03-01 17:40] Ordered ink.\n\nThe shop had none.\n"
     )
-    assert {entry.source for entry in reading.left_out} == {"skills/", "sessions/"}
+    assert {entry.source for entry in content.left_out} == {"skills/", "sessions/"}
 
 
 def test_the_log_of_newer_versions(tmp_path: Path) -> None:
     """Lines that are no entry are named by their numbers."""
-    reading = nanobot.read(SourceFolder(str(write_tree(tmp_path, NANOBOT_NEW))))
-    pages = {page.filename: page.text for page in reading.pages}
+    content = nanobot.read(SourceFolder(str(write_tree(tmp_path, NANOBOT_NEW))))
+    pages = {page.filename: page.text for page in content.pages}
     assert pages["daily/2026/03/02.md"] == "# 2026-03-02\n\n[2026-03-02 08:00] Ink arrived.\n"
-    assert {entry.source for entry in reading.left_out} == {
+    assert {entry.source for entry in content.left_out} == {
         "memory/history.jsonl:3",
         "memory/history.jsonl:4",
     }
@@ -60,9 +60,9 @@ def test_entries_without_an_hour_and_the_prompts_folder(tmp_path: Path) -> None:
         "memory/.dream_cursor": "42",
         "prompts/dream.md": "Keep it short.\n",
     }
-    reading = nanobot.read(SourceFolder(str(write_tree(tmp_path, files))))
-    days = {page.filename: page.text for page in reading.pages if "daily/" in page.filename}
+    content = nanobot.read(SourceFolder(str(write_tree(tmp_path, files))))
+    days = {page.filename: page.text for page in content.pages if "daily/" in page.filename}
     assert "[2026-03-01] Printed." in days["daily/2026/03/01.md"]
     assert "Ordered." in days["daily/2026/03/02.md"]
-    assert "prompts/" in {entry.source for entry in reading.left_out}
-    assert not any(page.filename.startswith("prompts/") for page in reading.pages)
+    assert "prompts/" in {entry.source for entry in content.left_out}
+    assert not any(page.filename.startswith("prompts/") for page in content.pages)

@@ -20,9 +20,9 @@ def test_each_file_is_a_page_or_is_left_out(tmp_path: Path) -> None:
     """Nothing is forgotten, and the source stays as it was."""
     write_tree(tmp_path, OPENCLAW)
     before = fingerprint(tmp_path)
-    reading = openclaw.read(SourceFolder(str(tmp_path)))
+    content = openclaw.read(SourceFolder(str(tmp_path)))
     assert fingerprint(tmp_path) == before
-    pages = {page.filename: page for page in reading.pages}
+    pages = {page.filename: page for page in content.pages}
     assert sorted(pages) == [
         "HEARTBEAT.md",
         "IDENTITY.md",
@@ -37,22 +37,22 @@ def test_each_file_is_a_page_or_is_left_out(tmp_path: Path) -> None:
     ]
     assert pages["USER.md"].layer == "user"
     assert pages["SOUL.md"].text == OPENCLAW["SOUL.md"]
-    assert {entry.source for entry in reading.left_out} == {
+    assert {entry.source for entry in content.left_out} == {
         "BOOTSTRAP.md",
         "canvas/",
         "memory/.dreams/",
         "memory/dreaming/",
         "skills/",
     }
-    sources = {source for page in reading.pages for source in page.sources}
-    skipped = tuple(entry.source for entry in reading.left_out)
+    sources = {source for page in content.pages for source in page.sources}
+    skipped = tuple(entry.source for entry in content.left_out)
     assert {name for name in OPENCLAW if not name.startswith(skipped)} == sources
 
 
 def test_the_notes_of_a_day_become_one_page(tmp_path: Path) -> None:
     """The note of the whole day comes first; a time or a title becomes a heading."""
-    reading = openclaw.read(SourceFolder(str(write_tree(tmp_path, OPENCLAW))))
-    days = {page.filename: page for page in reading.pages if page.filename.startswith("daily/")}
+    content = openclaw.read(SourceFolder(str(write_tree(tmp_path, OPENCLAW))))
+    days = {page.filename: page for page in content.pages if page.filename.startswith("daily/")}
     assert days["daily/2026/03/01.md"].text == (
         "# 2026-03-01\n\n- Pruned row 3\n\n## 14:30\n\n- Ordered new shears\n"
     )
@@ -68,9 +68,9 @@ def test_the_state_folder_leads_to_its_workspace(tmp_path: Path) -> None:
     write_tree(tmp_path, {"openclaw.json": "{}\n", "credentials/key.json": "{}\n"})
     folder = SourceFolder(str(tmp_path))
     assert openclaw.detect(folder)
-    reading = openclaw.read(folder)
-    assert "SOUL.md" in {page.filename for page in reading.pages}
-    reasons = {entry.source: entry.reason for entry in reading.left_out}
+    content = openclaw.read(folder)
+    assert "SOUL.md" in {page.filename for page in content.pages}
+    reasons = {entry.source: entry.reason for entry in content.left_out}
     assert "another agent or profile" in reasons["workspace-work/"]
     assert reasons["openclaw.json"] == "it is outside the workspace"
     assert reasons["credentials/"] == "it is outside the workspace"

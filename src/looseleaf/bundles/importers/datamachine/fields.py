@@ -77,7 +77,9 @@ def read_name(document: Mapping[str, Any], noun: str) -> str:
 def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collection[str]) -> str:
     """Read the slug of a pipeline or flow, unlike those that are taken."""
     slug = document.get("portable_slug")
-    return make_slug(slug if isinstance(slug, str) and slug else name, fallback=noun, taken=slugs)
+    return make_slug(
+        slug if isinstance(slug, str) and slug else name, fallback=noun, used_slugs=slugs
+    )
 
 
 def make_step_id(step_id: str, position: int) -> str:

@@ -108,10 +108,10 @@ class PipelineReader:
     def _map_step(
         self, position: int, step_id: str, step: Mapping[str, Any], config: Mapping[str, Any]
     ) -> dict[str, Any]:
-        mapped = map_pipeline_step(step)
-        for problem in mapped.problems:
+        mapped_step = map_pipeline_step(step)
+        for problem in mapped_step.problems:
             self._note(_name_step(position, step), problem)
-        settings = dict(mapped.settings)
+        settings = dict(mapped_step.settings)
         step_type = map_step_type(step.get("step_type"))
         if step_type == "ai" and isinstance(config.get("persist_transcripts"), bool):
             settings["persist_transcripts"] = config["persist_transcripts"]
@@ -171,11 +171,11 @@ class PipelineReader:
             step = as_object(config.get(f"{step_id}_{flow_id}"))
             if not step:
                 continue
-            mapped = map_flow_step(step, self._site.name)
+            mapped_step = map_flow_step(step, self._site.name)
             title = _name_step(position, pipeline_step)
-            for problem in mapped.problems:
+            for problem in mapped_step.problems:
                 self._note(title, problem)
-            settings = dict(mapped.settings)
+            settings = dict(mapped_step.settings)
             if map_step_type(step.get("step_type")) == "ai":
                 queue = self._take_queue(title, step, queue, settings)
             if settings:

@@ -22,16 +22,18 @@ MOST_REQUESTS = 20_000
 class SiteConnection:
     """Asks one site, with its user and password."""
 
-    def __init__(self, send: Send, site: WordPressSite, *, most: int = MOST_REQUESTS) -> None:
-        self._send, self.site, self._most = send, site, most
+    def __init__(
+        self, send: Send, site: WordPressSite, *, request_limit: int = MOST_REQUESTS
+    ) -> None:
+        self._send, self.site, self._request_limit = send, site, request_limit
         self._count = 0
 
     def ask(self, path: str, *, method: str = "GET", body: bytes = b"") -> dict[str, Any]:
         """Ask for a document, or raise `RequestFailed` or `RequestRefused`."""
         self._count += 1
-        if self._count > self._most:
+        if self._count > self._request_limit:
             raise InvalidImport(
-                f"{self.site.url} has more than {self._most:,} pages. Import its "
+                f"{self.site.url} has more than {self._request_limit:,} pages. Import its "
                 "datamachine-files folder instead."
             )
         request = build_request(self.site, path, method=method, body=body)

@@ -89,9 +89,9 @@ def map_pipeline_step(step: Mapping[str, Any]) -> MappedSettings:
     if step_type == "ai":
         settings |= _read_tools(step)
     if step_type == "system_task":
-        mapped = _map_task(step)
-        settings |= mapped.settings
-        problems += mapped.problems
+        mapped_step = _map_task(step)
+        settings |= mapped_step.settings
+        problems += mapped_step.problems
     return MappedSettings(settings, tuple(problems))
 
 
@@ -119,12 +119,12 @@ def map_flow_step(step: Mapping[str, Any], site: str) -> MappedSettings:
         for slug in slugs[1:]
     ]
     slug, config = slugs[0], configs.get(slugs[0], {})
-    mapped = (
+    mapped_step = (
         _map_source(slug, config)
         if step_type == "input"
         else _map_target(step.get("step_type"), slug, config, site)
     )
-    return MappedSettings(mapped.settings, (*problems, *mapped.problems))
+    return MappedSettings(mapped_step.settings, (*problems, *mapped_step.problems))
 
 
 def _map_source(slug: str, config: Mapping[str, Any]) -> MappedSettings:
@@ -140,11 +140,11 @@ def _map_source(slug: str, config: Mapping[str, Any]) -> MappedSettings:
             settings["url"] = address
         else:
             problems.append(f"{address_key} holds a secret, which is not imported")
-    most = config.get("max_items")
-    if isinstance(most, int) and not isinstance(most, bool) and most > 0:
-        settings["max_items"] = min(most, _MOST_ITEMS)
-    used = {address_key, "max_items"}
-    return MappedSettings(settings, (*problems, *_name_settings(slug, config, used)))
+    max_items = config.get("max_items")
+    if isinstance(max_items, int) and not isinstance(max_items, bool) and max_items > 0:
+        settings["max_items"] = min(max_items, _MOST_ITEMS)
+    used_keys = {address_key, "max_items"}
+    return MappedSettings(settings, (*problems, *_name_settings(slug, config, used_keys)))
 
 
 def _map_target(
@@ -189,11 +189,11 @@ def _read_handlers(step: Mapping[str, Any]) -> tuple[list[str], dict[str, Mappin
         for slug, config in as_object(step.get("handler_configs")).items()
         if isinstance(config, dict)
     }
-    single, own = step.get("handler_slug"), as_object(step.get("handler_config"))
+    single, handler_config = step.get("handler_slug"), as_object(step.get("handler_config"))
     if isinstance(single, str) and single and single not in slugs:
         slugs.append(single)
-        configs.setdefault(single, own)
-    configs[""] = {**as_object(step.get("flow_step_settings")), **own}
+        configs.setdefault(single, handler_config)
+    configs[""] = {**as_object(step.get("flow_step_settings")), **handler_config}
     return slugs, configs
 
 
@@ -213,12 +213,12 @@ def _name_unknown(step: Mapping[str, Any]) -> Iterable[str]:
             yield f"{key} has no equal here"
 
 
-def _name_settings(slug: str, config: Mapping[str, Any], used: set[str]) -> tuple[str, ...]:
+def _name_settings(slug: str, config: Mapping[str, Any], used_keys: set[str]) -> tuple[str, ...]:
     """Name the settings of a handler that are not taken, without their values."""
     names = [
         key
         for key in sorted(config)
-        if key not in used and config[key] not in (None, "", False, 0, [], {})
+        if key not in used_keys and config[key] not in (None, "", False, 0, [], {})
     ]
     subject = f"of its handler {slug}" if slug else "of the step"
     return (f"settings {subject} without an equal: {', '.join(names)}",) if names else ()

@@ -6,7 +6,7 @@ below `notes/`, so that no note takes the name of a core page.
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.front_matter import split_front_matter
 from looseleaf.bundles.importers.workspace_files import NOT_IN_PROMPTS, is_page
 
@@ -30,11 +30,11 @@ def detect(folder: SourceFolder) -> str:
     return ""
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read every note, with its front matter."""
     pages = [
         SourcePage(f"{_FOLDER}/{file}", text, (file,), note=NOT_IN_PROMPTS)
         for file in folder.walk()
         if is_page(folder, file) and (text := folder.read(file)) is not None
     ]
-    return Reading(tuple(pages), tuple(folder.refusals))
+    return SourceContent(tuple(pages), tuple(folder.refusals))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.front_matter import split_front_matter
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, is_page
 from looseleaf.memory.text.managed_block import remove_block
@@ -43,7 +43,7 @@ def detect(folder: SourceFolder) -> str:
     return ", ".join(file for file in _PROJECT_FILES if folder.has_file(file))
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the memory of a project, or the instructions of a project or a person."""
     if _is_home(folder):
         pages = list(_read_home(folder))
@@ -51,7 +51,7 @@ def read(folder: SourceFolder) -> Reading:
         pages = list(_read_project(folder))
     else:
         pages = list(_read_memory(folder))
-    return Reading(tuple(pages), tuple(folder.refusals))
+    return SourceContent(tuple(pages), tuple(folder.refusals))
 
 
 def _is_home(folder: SourceFolder) -> bool:

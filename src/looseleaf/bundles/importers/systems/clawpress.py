@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import DayEntry, build_days
 from looseleaf.bundles.importers.workspace_files import is_page, map_page
 from looseleaf.memory.day import parse_date
@@ -26,7 +26,7 @@ def detect(folder: SourceFolder) -> str:
     return next((file for file in folder.files() if _day_of(file)), "")
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the long-term memory, the days, and the agent's files."""
     pages: list[SourcePage] = []
     entries: list[DayEntry] = []
@@ -40,7 +40,7 @@ def read(folder: SourceFolder) -> Reading:
             pages.append(SourcePage("MEMORY.md", text, (file,)))
         else:
             pages.append(map_page(file, file, text))
-    return Reading((*pages, *build_days(entries)), tuple(folder.refusals))
+    return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))
 
 
 def _day_of(file: str) -> Day | None:

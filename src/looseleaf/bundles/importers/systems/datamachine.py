@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage, SourceUpload
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage, SourceUpload
 from looseleaf.bundles.importers.workspace_files import is_page
 
 TYPE_CHECKING = False
@@ -40,11 +40,11 @@ def detect(folder: SourceFolder) -> str:
         return agents[0]
     if folder.has_folder("agent") and folder.has_file("agent/SOUL.md"):
         return "agent/SOUL.md"
-    shared = [name for name in ("SITE.md", "RULES.md") if folder.has_file(f"shared/{name}")]
-    return f"shared/{shared[0]}" if shared else ""
+    shared_names = [name for name in ("SITE.md", "RULES.md") if folder.has_file(f"shared/{name}")]
+    return f"shared/{shared_names[0]}" if shared_names else ""
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the pages of every layer; the names of agents and users stay those of the source."""
     pages: list[SourcePage] = []
     for layer, path in (("shared", "shared"), ("network", "network")):
@@ -61,7 +61,7 @@ def read(folder: SourceFolder) -> Reading:
         pages += _read_old_agent(folder)
     uploads = list(_read_uploads(folder))
     _note_other_files(folder)
-    return Reading(tuple(pages), tuple(folder.refusals), uploads=tuple(uploads))
+    return SourceContent(tuple(pages), tuple(folder.refusals), uploads=tuple(uploads))
 
 
 def _read_layer(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.agents.record import slug_problem
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
 from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
 from looseleaf.bundles.importers.datamachine.site_pipelines import read_pipelines
@@ -60,7 +60,7 @@ class _SourceAgent:
         return {"agent_id": self.id} if self.id else {}
 
 
-def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> Reading:
+def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> SourceContent:
     """Read the pages, journals and pipelines of all agents that the user of a site may see."""
     connection = SiteConnection(send, site)
     left_out: list[LeftOut] = []
@@ -72,7 +72,7 @@ def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> Readin
     slugs = {agent.id: agent.slug for agent in agents}
     pipelines = read_pipelines(connection, registry, slugs, left_out)
     left_out.append(LeftOut("chats", "conversations are no memory, and stay on the site"))
-    return Reading(tuple(pages.values()), tuple(left_out), tuple(pipelines))
+    return SourceContent(tuple(pages.values()), tuple(left_out), tuple(pipelines))
 
 
 def _list_agents(connection: SiteConnection, left_out: list[LeftOut]) -> list[_SourceAgent]:

@@ -7,7 +7,7 @@ store that it was in (memory or user), and mostly with a time, an action and a r
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import read_json_lines
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, SKILLS, below
 from looseleaf.memory.day import parse_date
@@ -49,7 +49,7 @@ def detect(folder: SourceFolder) -> str:
     return ", ".join(name for name, _, _ in _FILES if folder.has_file(name))
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the entries of the memory, the archive, and SOUL.md."""
     top = _FOLDER if folder.has_folder(_FOLDER) else ""
     pages = [*_read_entries(folder, top), *_read_archive(folder, top)]
@@ -61,7 +61,7 @@ def read(folder: SourceFolder) -> Reading:
     for file in folder.walk(top):
         if file not in sources:
             folder.refuse(file, NO_MEMORY)
-    return Reading(tuple(pages), tuple(folder.refusals))
+    return SourceContent(tuple(pages), tuple(folder.refusals))
 
 
 def _read_entries(folder: SourceFolder, top: str) -> Iterator[SourcePage]:

@@ -6,7 +6,7 @@ USER.md, and each other block a section of MEMORY.md. Every other file is a page
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.front_matter import split_front_matter
 from looseleaf.bundles.importers.workspace_files import (
     NOT_IN_PROMPTS,
@@ -45,7 +45,7 @@ def detect(folder: SourceFolder) -> str:
     return ""
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the blocks as sections of the core pages, and every other page as it is."""
     top = _top(folder)
     for path in (*folder.files(), *(f"{path}/" for path in folder.folders())) if top else ():
@@ -67,7 +67,7 @@ def read(folder: SourceFolder) -> Reading:
     core_pages = [
         _build_page(folder, group, blocks[group]) for group in _TARGETS if group in blocks
     ]
-    return Reading((*core_pages, *pages), tuple(folder.refusals))
+    return SourceContent((*core_pages, *pages), tuple(folder.refusals))
 
 
 def _top(folder: SourceFolder) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import read_json_lines
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS
 from looseleaf.errors import LooseleafError
@@ -34,7 +34,7 @@ def detect(folder: SourceFolder) -> str:
     return ""
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the entities of the graph, with their observations and relations."""
     file = detect(folder) or folder.single or _FILES[0]
     entities: dict[str, tuple[str, list[str]]] = {}
@@ -57,7 +57,7 @@ def read(folder: SourceFolder) -> Reading:
     for path in folder.files():
         if path != file:
             folder.refuse(path, NO_MEMORY)
-    return Reading(tuple(_build_pages(folder, file, entities)), tuple(folder.refusals))
+    return SourceContent(tuple(_build_pages(folder, file, entities)), tuple(folder.refusals))
 
 
 def _build_pages(

@@ -6,7 +6,7 @@ newer versions; every entry has a time, and becomes a part of the journal.
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import (
     DayEntry,
     build_days,
@@ -48,7 +48,7 @@ def detect(folder: SourceFolder) -> str:
     return ", ".join(below(top, name) for name in names)
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the pages of a workspace, and its log as days of the journal."""
     top = _workspace(folder)
     if top:
@@ -74,7 +74,7 @@ def read(folder: SourceFolder) -> Reading:
                 entries.append(DayEntry(str(day), text, file))
             else:
                 pages.append(_map_page(file, filename, text))
-    return Reading((*pages, *build_days(entries)), tuple(folder.refusals))
+    return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))
 
 
 def _workspace(folder: SourceFolder) -> str:

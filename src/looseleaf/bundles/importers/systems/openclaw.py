@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.importers.contract import Reading, SourcePage
+from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import DayEntry, build_days
 from looseleaf.bundles.importers.workspace_files import (
     SKILLS,
@@ -45,7 +45,7 @@ def detect(folder: SourceFolder) -> str:
     return ""
 
 
-def read(folder: SourceFolder) -> Reading:
+def read(folder: SourceFolder) -> SourceContent:
     """Read the pages and daily notes of a workspace."""
     top = _workspace(folder)
     for path in folder.folders() if top else ():
@@ -71,7 +71,7 @@ def read(folder: SourceFolder) -> Reading:
             pages.append(SourcePage("MEMORY.md", text, (file,)))
         else:
             pages.append(map_page(file, filename, text))
-    return Reading((*pages, *build_days(entries)), tuple(folder.refusals))
+    return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))
 
 
 def _workspace(folder: SourceFolder) -> str:

@@ -106,7 +106,7 @@ class WorkflowImport:
         name, current = _find_flow(flows, pipeline, source, former)
         if former is None and current is None:
             new_slugs = self._new_slugs.setdefault(owner, [])
-            name = make_slug(name, fallback=FLOW, taken=[*flows, *new_slugs])
+            name = make_slug(name, fallback=FLOW, used_slugs=[*flows, *new_slugs])
             new_slugs.append(name)
         document = {**source.document, "slug": name, "pipeline_slug": pipeline.slug}
         title = f"{pipeline.slug}/{current.slug if current is not None else name}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     ShowRows = Callable[[int, int], None]
 
 
-def _show_nothing(_done: int, _total: int) -> None:
+def _show_nothing(_rows_done: int, _total: int) -> None:
     """Show no progress."""
 
 

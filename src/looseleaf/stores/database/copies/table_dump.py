@@ -121,8 +121,8 @@ def parse_schema(content: bytes) -> Dump:
 
 def serial_name(connection: sa.Connection, table: sa.Table) -> str:
     """Return the name of the sequence that PostgreSQL takes the ids of a table from, or ""."""
-    (key, *others) = list(table.primary_key)
-    if others or connection.dialect.name != _POSTGRESQL:
+    (key, *other_keys) = list(table.primary_key)
+    if other_keys or connection.dialect.name != _POSTGRESQL:
         return ""
     query = sa.select(sa.func.pg_get_serial_sequence(table.name, key.name))
     return connection.execute(query).scalar() or ""

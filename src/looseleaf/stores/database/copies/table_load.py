@@ -51,11 +51,11 @@ def load_tables(
     for table in reversed(reflected_tables):
         connection.execute(table.delete())
     summaries = {table.name: table for table in dump.tables}
-    done, total = 0, sum(table.rows for table in dump.tables)
+    rows_done, total = 0, sum(table.rows for table in dump.tables)
     for table in reflected_tables:
         for count in _fill(connection, table, summaries[table.name], open_file):
-            done += count
-            show_rows(done, total)
+            rows_done += count
+            show_rows(rows_done, total)
     verify_tables(connection, dump)
     if dump.revision != HEAD:
         upgrade_tables(connection, HEAD)
@@ -114,7 +114,9 @@ def _reflect(connection: sa.Connection, dump: Dump) -> list[sa.Table]:
     metadata = sa.MetaData()
     metadata.reflect(connection)
     expected = {table.name: sorted(table.columns) for table in dump.tables}
-    reflected_tables = [one for one in metadata.sorted_tables if one.name != "alembic_version"]
+    reflected_tables = [
+        table for table in metadata.sorted_tables if table.name != "alembic_version"
+    ]
     actual = {table.name: sorted(table.columns.keys()) for table in reflected_tables}
     if actual != expected or len(dump.tables) != len(expected):
         raise InvalidBackup(f"its tables are not those of the migration {dump.revision}")

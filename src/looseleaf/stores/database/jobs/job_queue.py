@@ -147,9 +147,9 @@ class SqlJobQueue:
                 connection.execute(_END_STEP, {**place, **state, "result": result, "end": end})
                 _add_usage(connection, hold.job_id, outcome.usage)
             else:
-                waiting = _STEPS.update().where(_step(hold.job_id, step_id))
+                update = _STEPS.update().where(_step(hold.job_id, step_id))
                 values = {"status": outcome.status, "reason": state["why"], "gate": outcome.gate}
-                connection.execute(waiting.values(**values))
+                connection.execute(update.values(**values))
             return outcome
 
     def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
@@ -195,17 +195,17 @@ class SqlJobQueue:
 
     def list_uncleared(self) -> tuple[Job, ...]:
         """Return jobs that have ended and whose memory is still to be cleared."""
-        uncleared = _JOBS.c.status.in_(FINAL) & (_JOBS.c.not_before == UNCLEARED)
-        query = sa.select(_JOBS.c.id).where(uncleared).limit(_MOST_UNCLEARED)
+        condition = _JOBS.c.status.in_(FINAL) & (_JOBS.c.not_before == UNCLEARED)
+        query = sa.select(_JOBS.c.id).where(condition).limit(_MOST_UNCLEARED)
         with self._database.reading() as connection:
             ids = list(connection.execute(query).scalars())
             return tuple(select_job(connection, job_id) for job_id in ids)
 
     def note_cleared(self, job_id: int) -> None:
         """Note that the memory of a job that has ended is cleared."""
-        uncleared = (_JOBS.c.id == job_id) & (_JOBS.c.not_before == UNCLEARED)
+        condition = (_JOBS.c.id == job_id) & (_JOBS.c.not_before == UNCLEARED)
         with self._database.writing(is_relaxed=True) as connection:
-            connection.execute(_JOBS.update().where(uncleared).values(not_before=0))
+            connection.execute(_JOBS.update().where(condition).values(not_before=0))
 
     def count_due(self) -> int:
         """Return the number of jobs that a worker could take now, whatever the limits."""

@@ -93,9 +93,9 @@ class SqlFlows:
             flow = _lock_flow(connection, flow_id)
             if flow is None:
                 return None
-            edited = changed(edit(flow), updated=self._clock())
-            update_row(connection, flows, flow_id, flow_row(edited))
-        return edited
+            new_flow = changed(edit(flow), updated=self._clock())
+            update_row(connection, flows, flow_id, flow_row(new_flow))
+        return new_flow
 
     def delete(self, flow_id: int, check: Callable[[Flow], None]) -> bool:
         """Delete a flow and say whether there was one; `check` may refuse before."""

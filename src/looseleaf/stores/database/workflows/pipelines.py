@@ -77,9 +77,9 @@ class SqlPipelines:
                     identity = insert_row(connection, pipelines, pipeline_row(new))
                     for flow in new_flows:
                         of_pipeline = flows.c.pipeline_id == identity
-                        added = changed(flow, pipeline_id=identity, created=now, updated=now)
-                        added = choose_slug(connection, flows, of_pipeline, added)
-                        insert_row(connection, flows, flow_row(added))
+                        new_flow = changed(flow, pipeline_id=identity, created=now, updated=now)
+                        new_flow = choose_slug(connection, flows, of_pipeline, new_flow)
+                        insert_row(connection, flows, flow_row(new_flow))
                     return changed(new, id=identity)
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
@@ -92,10 +92,10 @@ class SqlPipelines:
             row = connection.execute(query).first()
             if row is None:
                 return None
-            edited = changed(edit(pipeline_of(row)), updated=self._clock())
-            update_row(connection, pipelines, pipeline_id, pipeline_row(edited))
-            _drop_step_settings(connection, edited)
-        return edited
+            new_pipeline = changed(edit(pipeline_of(row)), updated=self._clock())
+            update_row(connection, pipelines, pipeline_id, pipeline_row(new_pipeline))
+            _drop_step_settings(connection, new_pipeline)
+        return new_pipeline
 
     def delete(self, pipeline_id: int, check: Callable[[Pipeline], None]) -> Sequence[Flow] | None:
         """Delete a pipeline with its flows, and give these."""
@@ -107,12 +107,12 @@ class SqlPipelines:
             check(pipeline_of(row))
             of_pipeline = flows.c.pipeline_id == pipeline_id
             rows = connection.execute(sa.select(flows).where(of_pipeline).order_by(flows.c.id))
-            removed = [flow_of(flow) for flow in rows]
+            removed_flows = [flow_of(flow) for flow in rows]
             connection.execute(flows.delete().where(of_pipeline))
-            count_rows(connection, flows, -len(removed))
+            count_rows(connection, flows, -len(removed_flows))
             connection.execute(pipelines.delete().where(pipelines.c.id == pipeline_id))
             count_rows(connection, pipelines, -1)
-        return removed
+        return removed_flows
 
 
 def _drop_step_settings(connection: sa.Connection, pipeline: Pipeline) -> None:
@@ -120,7 +120,11 @@ def _drop_step_settings(connection: sa.Connection, pipeline: Pipeline) -> None:
     of_pipeline = sa.select(flows).where(flows.c.pipeline_id == pipeline.id).with_for_update()
     for row in connection.execute(of_pipeline).all():
         flow = flow_of(row)
-        settings = {key: one for key, one in flow.step_settings.items() if pipeline.step(key)}
+        settings = {
+            key: step_settings
+            for key, step_settings in flow.step_settings.items()
+            if pipeline.step(key)
+        }
         if len(settings) < len(flow.step_settings):
             smaller = changed(flow, step_settings=settings, updated=pipeline.updated)
             update_row(connection, flows, flow.id, flow_row(smaller))

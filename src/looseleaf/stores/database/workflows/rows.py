@@ -60,7 +60,7 @@ def choose_slug(
     slugs = set(connection.execute(sa.select(table.c.slug).where(siblings)).scalars())
     if new.slug in slugs:
         raise SlugTaken(noun, new.slug)
-    return changed(new, slug=new.slug or make_slug(new.name, fallback=noun, taken=slugs))
+    return changed(new, slug=new.slug or make_slug(new.name, fallback=noun, used_slugs=slugs))
 
 
 def insert_row(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> int:

@@ -113,8 +113,8 @@ def _apply_plan(visit: Visit) -> Redirect:
             merge=keys[MERGE],
         )
     verb = "Installed" if result.act == "install" else "Upgraded"
-    waiting = f" Waits for approval: {', '.join(result.waiting)}." if result.waiting else ""
-    notice = f"{verb} {result.agent}. Parts applied: {len(result.applied)}.{waiting}"
+    approval_notice = f" Waits for approval: {', '.join(result.waiting)}." if result.waiting else ""
+    notice = f"{verb} {result.agent}. Parts applied: {len(result.applied)}.{approval_notice}"
     return Redirect(ADDRESS, notice)
 
 

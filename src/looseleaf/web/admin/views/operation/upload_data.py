@@ -16,11 +16,11 @@ def encode_upload(visit: Visit, file: UploadedFile) -> str:
 
     In a form, the base64 of an archive is about half as long again as its bytes.
     """
-    most = visit.context.settings.max_request_bytes * 2 // 3
-    content = file.content.read(most + 1)
-    if len(content) > most:
+    limit = visit.context.settings.max_request_bytes * 2 // 3
+    content = file.content.read(limit + 1)
+    if len(content) > limit:
         raise Invalid(
-            f"The file has more than {most:,} bytes. Use the command line of the server, or ask "
+            f"The file has more than {limit:,} bytes. Use the command line of the server, or ask "
             "the operator to raise max_request_bytes."
         )
     return b64encode(content).decode()

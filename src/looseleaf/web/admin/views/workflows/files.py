@@ -45,7 +45,7 @@ def store_file(visit: Visit, kind: str, identifier: int) -> str:
     """Store the file of a form, read in parts, and give the notice about it."""
     if visit.file is None or not visit.file.name:
         raise Invalid("Choose a file first.")
-    stored = store_upload(
+    file = store_upload(
         visit.context, {"file": visit.file.name, kind: identifier}, visit.file.content
     )
-    return f"{stored.filename} is uploaded: {stored.size:,} bytes."
+    return f"{file.filename} is uploaded: {file.size:,} bytes."

@@ -86,8 +86,8 @@ def change_flow(visit: Visit) -> Document | Redirect:
         return Redirect(address, "The queue is saved.")
     if action == "steps":
         pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
-        typed = {step.id: form.get(f"settings:{step.id}", "") for step in pipeline.steps}
-        settings = {key: read_json(text, key) for key, text in typed.items() if text.strip()}
+        step_texts = {step.id: form.get(f"settings:{step.id}", "") for step in pipeline.steps}
+        settings = {key: read_json(text, key) for key, text in step_texts.items() if text.strip()}
         visit.run("looseleaf/update-flow", **update, step_settings=settings)
         return Redirect(address, "The settings are saved.")
     if action == "upload":

@@ -127,17 +127,17 @@ def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
 
 def list_artifacts(visit: Visit, job: JobInfo) -> list[ArtifactView]:
     """Describe what a job left for people and other programs."""
-    left: RunArtifacts = visit.run("datamachine/get-run-artifacts", job=job.job_id)
+    artifacts: RunArtifacts = visit.run("datamachine/get-run-artifacts", job=job.job_id)
     address = job_address(job)
     views = []
-    for file in left.artifact_files:
+    for file in artifacts.artifact_files:
         step = file.ref.rpartition("/")[2]
         link = f"{address}/artifact?{urlencode({'ref': file.ref})}"
         transcript = f"{address}/transcript?step={quote(step)}" if file.type == "transcript" else ""
         label = ARTIFACT_WORDS.get(file.type, file.type.replace("_", " "))
         views.append(ArtifactView(label, step, file.bytes, link, transcript))
-    pages = [(day.type, day.date, day.content) for day in left.daily_memory_artifacts]
-    pages += [(page.type, page.file, page.content) for page in left.agent_memory_artifacts]
+    pages = [(day.type, day.date, day.content) for day in artifacts.daily_memory_artifacts]
+    pages += [(page.type, page.file, page.content) for page in artifacts.agent_memory_artifacts]
     for kind, name, content in pages:
         ref = f"datamachine://jobs/{job.job_id}/artifacts/{kind}/{name}"
         link = f"{address}/artifact?{urlencode({'ref': ref})}"
@@ -167,7 +167,7 @@ def show_transcript(visit: Visit) -> Document | Redirect | Download:
         "looseleaf/show-job-transcript", job=job.job_id, step=step
     )
     messages, total = read_transcript(artifact.content)
-    label = next((one.label or one.type for one in job.steps if one.id == step), step)
+    label = next((run.label or run.type for run in job.steps if run.id == step), step)
     data = {
         "agent": visit.run("looseleaf/show-agent", agent=job.agent),
         "job": job,

@@ -129,11 +129,13 @@ def change_job(visit: Visit) -> Document | Redirect:
     job, action = _find(visit), visit.form.get("action", "")
     if action == "delete":
         visit.run("looseleaf/delete-job", job=job.job_id)
-        listed = f"/admin/agents/{quote(job.agent)}/jobs" if job.agent else "/admin/jobs"
-        return Redirect(listed, f"Job {job.job_id} is deleted. The pages that it changed stay.")
+        list_address = f"/admin/agents/{quote(job.agent)}/jobs" if job.agent else "/admin/jobs"
+        return Redirect(
+            list_address, f"Job {job.job_id} is deleted. The pages that it changed stay."
+        )
     if action == "run-again":
-        again = visit.run("datamachine/execute-workflow", flow=job.flow_id)
-        return Redirect(job_address(again), f"Job {again.job_id} is started.")
+        new_job = visit.run("datamachine/execute-workflow", flow=job.flow_id)
+        return Redirect(job_address(new_job), f"Job {new_job.job_id} is started.")
     if action == "open-gate":
         body = {"approved": True, "by": visit.context.principal.name}
         if note := visit.form.get("note", "").strip():

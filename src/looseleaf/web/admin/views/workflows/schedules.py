@@ -96,14 +96,14 @@ def build_row(entry: ScheduleInfo, *, is_changeable: bool) -> ScheduleRow:
     if entry.kind == "flow" and entry.agent:
         link = f"/admin/agents/{quote(entry.agent)}/flows/{quote(entry.schedule.partition(':')[2])}"
     task = entry.task_type.replace("_", " ")
-    about = entry.agent if entry.kind == "flow" else task
+    subject = entry.agent if entry.kind == "flow" else task
     if entry.per_agent:
-        about = f"{task}, for every agent"
+        subject = f"{task}, for every agent"
     return ScheduleRow(
         entry.schedule,
         entry.label,
         link,
-        about,
+        subject,
         describe_timing(entry.when, entry.zone),
         STATUS_WORDS.get(entry.status, entry.status),
         _TONES.get(entry.status, ""),
@@ -117,10 +117,10 @@ def build_row(entry: ScheduleInfo, *, is_changeable: bool) -> ScheduleRow:
     )
 
 
-def describe_timing(when: str, zone: str) -> str:
+def describe_timing(timing: str, zone: str) -> str:
     """Write the timing of a schedule for people: every_5_minutes becomes every 5 minutes."""
     words = {"qtrdaily": "every 6 hours", "twicedaily": "every 12 hours", "manual": "by hand"}
-    is_cron = " " in when or when.startswith("@")
+    is_cron = " " in timing or timing.startswith("@")
     if is_cron:
-        return f"{when} ({zone})"
-    return words.get(when, when.replace("_", " "))
+        return f"{timing} ({zone})"
+    return words.get(timing, timing.replace("_", " "))
