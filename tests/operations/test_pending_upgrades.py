@@ -209,3 +209,13 @@ def test_a_damaged_record_is_named(eve: Workspace) -> None:
     (Path(eve.root) / RECORD).write_text('{"artifacts": []}')
     with pytest.raises(Unavailable, match="pending-2"):
         run(eve, "show-pending-upgrade")
+
+
+def test_the_history_names_the_bundle(eve: Workspace) -> None:
+    """Pages that an install or an approval writes are an import, and their reason is the bundle."""
+    arguments = {"agent": "ada", "keys": ["memory:SOUL.md"]}
+    invoke(eve.context, "looseleaf/approve-upgrade", arguments)
+    scope = eve.agents.resolve("ada").shelf.page("SOUL.md")
+    revisions = [entry for entry in eve.history.revisions(scope) if entry.origin == "import"]
+    assert [entry.reason for entry in revisions] == ["bundle ada 1", "bundle ada 2"]
+    assert {entry.actor_kind for entry in revisions} == {"import"}

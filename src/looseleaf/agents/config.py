@@ -68,6 +68,12 @@ class AgentConfig:
     json: Mapping[str, Any]
 
     @property
+    def description(self) -> str:
+        """What the agent is for, in a few words; "" where nothing is said."""
+        description = self.json.get("description")
+        return description if isinstance(description, str) else ""
+
+    @property
     def memory_policy(self) -> MemoryPolicy:
         """Which pages the agent is given, or may reach."""
         return memory_policy(self.json.get("memory_policy"))

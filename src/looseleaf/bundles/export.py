@@ -72,11 +72,8 @@ def collect_bundle(
     source: AgentSource, record: AgentRecord, profile: Profile, title: BundleTitle
 ) -> Bundle:
     """Read an agent as it is now as a bundle; generated pages stay, since they are made anew."""
-    config = select_config(record.config)
-    description = config.get("description", "")
-    agent = BundleAgent(
-        record.slug, record.name, description if isinstance(description, str) else "", config
-    )
+    description = record.configuration.description
+    agent = BundleAgent(record.slug, record.name, description, select_config(record.config))
     manifest = Manifest(
         title.slug,
         title.version,

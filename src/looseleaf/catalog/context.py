@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, authorize
 from looseleaf.errors import InvalidArgument
-from looseleaf.memory.provenance import NO_ACTIVITY, Provenance, default_origin
+from looseleaf.memory.provenance import (
+    FROM_IMPORT,
+    IMPORT,
+    NO_ACTIVITY,
+    Provenance,
+    default_origin,
+)
 from looseleaf.memory.store import Change, exactly
 from looseleaf.values import changed, value
 
@@ -86,6 +92,11 @@ class Context:
             origin or self.origin or default_origin(kind),
             reason or self.reason,
         )
+
+    def import_change(self, operation: str, reason: str = "") -> Change:
+        """Say that an import is about to change a page; a reason of the caller comes first."""
+        change = self.change(operation, origin=FROM_IMPORT, reason=self.reason or reason)
+        return changed(change, provenance=changed(change.provenance, actor_kind=IMPORT))
 
     def change(
         self,

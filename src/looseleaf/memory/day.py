@@ -30,9 +30,14 @@ class Day:
         return day_start(int(self.year), int(self.month), int(self.day))
 
     @property
+    def title(self) -> str:
+        """The first line of a new page of the day: its date."""
+        return f"# {self}\n"
+
+    @property
     def heading(self) -> str:
-        """The beginning of a new page of the day: its date, and an empty line."""
-        return f"# {self}\n\n"
+        """The beginning of a new page of the day: its title, and an empty line."""
+        return f"{self.title}\n"
 
     def __str__(self) -> str:
         return f"{self.year}-{self.month}-{self.day}"

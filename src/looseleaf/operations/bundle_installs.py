@@ -160,8 +160,8 @@ def upgrade_bundle(
         agent: The agent to upgrade, by id or slug; without it, the one that has the bundle's slug.
         approve: Keys of the plan that need approval and have it, such as memory:SOUL.md; all for
             every key.
-        merge: Keys whose sections are merged: sections edited here stay, the others follow the
-            bundle; memory:SOUL.md is the only one.
+        merge: Keys that are merged: sections of SOUL.md, or keys of a configuration, pipeline or
+            flow, that were changed here stay, and the others follow the bundle.
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
         dry_run: Whether only the plan is made, and nothing is written.
     """

@@ -19,7 +19,6 @@ from looseleaf.catalog.bundles.import_targets import ImportTargets
 from looseleaf.catalog.bundles.workflow_imports import import_workflows
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidName
-from looseleaf.memory.provenance import FROM_IMPORT, IMPORT
 from looseleaf.memory.scope import check_filename
 from looseleaf.operations.agents import create_agent, starter_text
 from looseleaf.upkeep.record_files import RecordFolder
@@ -251,9 +250,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
 def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
     def change(page: SourcePage) -> Change:
         reason = f"imported from {title}: {', '.join(page.sources[:_MOST_SOURCES])}"
-        page_change = context.change("import", origin=FROM_IMPORT, reason=context.reason or reason)
-        provenance = changed(page_change.provenance, actor_kind=IMPORT)
-        return changed(page_change, provenance=provenance)
+        return context.import_change("import", reason)
 
     def start_page(filename: str, agent: str) -> str | None:
         return starter_text(context, "agent", filename, agent)

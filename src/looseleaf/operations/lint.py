@@ -11,7 +11,7 @@ from looseleaf.memory.day import Day, is_in_journal, parse_date
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.scope import HERE, Where
-from looseleaf.memory.sections import end_paragraph
+from looseleaf.memory.sections import end_line, end_paragraph
 from looseleaf.memory.store import Missing, content_hash
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.times import format_date
@@ -212,9 +212,9 @@ def _move(context: Context, where: Where, page: LintPage, move: Move) -> str:
     scope = _target_scope(context, where, target)
 
     def add(present: str) -> str:
-        head = present or (f"# {day}\n" if move.target == JOURNAL else "")
+        head = present or (day.title if move.target == JOURNAL else "")
         is_there = move.text.strip("\n") in present
-        return present if is_there and present else f"{end_paragraph(head)}{_ended(text)}"
+        return present if is_there and present else f"{end_paragraph(head)}{end_line(text)}"
 
     context.pages.edit(scope, add, change=context.change("lint", reason=f"moved from {page.file}"))
     return target
@@ -222,10 +222,6 @@ def _move(context: Context, where: Where, page: LintPage, move: Move) -> str:
 
 def _target_scope(context: Context, where: Where, file: str) -> Scope:
     return scope_of(context, file, Where(where.agent, where.user, "agent"))
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith("\n") else f"{text}\n"
 
 
 def _today(context: Context) -> Day:

@@ -9,10 +9,12 @@ from looseleaf.files.folders import fold
 from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.search.results import RankedPages, Results
-from looseleaf.values import changed
+from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranked import PageFinder
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Store
 
 _MOST_UNSEEN = 50  # names that a result lists
+
+
+@value
+class _Source:
+    """The pages that a search reads; `unseen_names` fills while it reads those of the past."""
+
+    store: Store
+    index: PageFinder | None
+    unseen_names: Collection[str] = ()
 
 
 @operation(
@@ -69,9 +80,9 @@ def search(  # noqa: PLR0913 - one for each way to choose
         limit=limit,
         keep=_filter_copies(context, copies=copies),
     )
-    store, index = _source(context, shelf, as_of, is_one_page=bool(file))
-    results = search_pages(store, shelf, question, index=index)
-    names = _list_unseen(store)
+    source = _open_source(context, shelf, as_of, is_one_page=bool(file))
+    results = search_pages(source.store, shelf, question, index=source.index)
+    names = sorted(source.unseen_names)
     if not names:
         return results
     notice = f"{results.notice} {_describe_unseen(len(names))}".strip()
@@ -105,10 +116,10 @@ def find(
     from looseleaf.memory.search.ranked import rank_pages
 
     shelf = _shelf(context, where)
-    store, index = _source(context, shelf, as_of)
+    source = _open_source(context, shelf, as_of)
     keep = _filter_copies(context, copies=copies)
-    hits = rank_pages(store, shelf, words, index=index, limit=limit, keep=keep)
-    names = _list_unseen(store)
+    hits = rank_pages(source.store, shelf, words, index=source.index, limit=limit, keep=keep)
+    names = sorted(source.unseen_names)
     return RankedPages(tuple(hits), tuple(names[:_MOST_UNSEEN]), len(names))
 
 
@@ -123,33 +134,28 @@ def _shelf(context: Context, where: Where) -> Shelf:
     return shelf_of(context, where, layer_of(where, "agent"))
 
 
-def _list_unseen(store: Store) -> list[str]:
-    from looseleaf.memory.search.visible_pages import VisiblePages
-
-    return sorted(store.unseen_names) if isinstance(store, VisiblePages) else []
-
-
 def _describe_unseen(count: int) -> str:
     pages = "1 page was" if count == 1 else f"{count} pages were"
     return f"{pages} not searched: versions of that time are no longer kept."
 
 
-def _source(
+def _open_source(
     context: Context, shelf: Shelf, as_of: str, *, is_one_page: bool = False
-) -> tuple[Store, PageFinder | None]:
+) -> _Source:
     store = context.pages.store_for(shelf)
     if not as_of:
-        return store, context.index()
+        return _Source(store, context.index())
     moment = parse_moment(as_of)
     if isinstance(moment, int):
         raise Invalid("A search as of a revision has no meaning across pages; give a time.")
     if moment >= context.clock():
-        return store, context.index()  # the pages as they are
+        return _Source(store, context.index())  # the pages as they are
     index = context.index()
     past_index = index.at(shelf, moment) if index is not None else None
     read_known = past_index.read if past_index is not None else None
     from looseleaf.memory.search.visible_pages import VisiblePages
 
-    # Without the one page that is asked for there is no answer, and its error says why.
-    past_pages = PastPages if is_one_page else VisiblePages
-    return past_pages(store, context.history, moment, read_known), past_index
+    if is_one_page:  # without this page there is no answer, and its error says why
+        return _Source(PastPages(store, context.history, moment, read_known), past_index)
+    past_pages = VisiblePages(store, context.history, moment, read_known)
+    return _Source(past_pages, past_index, past_pages.unseen_names)

@@ -14,21 +14,29 @@ from __future__ import annotations
 from contextlib import suppress
 from copy import copy
 
-from looseleaf.errors import HistoryMissing
+from looseleaf.errors import HistoryMissing, Unavailable
 from looseleaf.memory.provenance import JOB, Activity
-from looseleaf.memory.store import Missing, content_hash
+from looseleaf.memory.store import Missing, content_hash, has_paths
 from looseleaf.values import changed
 from looseleaf.workflows.job import MemoryWrite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from looseleaf.memory.history import Revision
     from looseleaf.memory.pages import MemoryPages
-    from looseleaf.memory.scope import Scope
-    from looseleaf.memory.store import Change, Store, Written
+    from looseleaf.memory.scope import Scope, Shelf
+    from looseleaf.memory.store import (
+        Capabilities,
+        Change,
+        Conflict,
+        Deleted,
+        Entry,
+        Found,
+        Store,
+        Written,
+    )
     from looseleaf.workflows.step_parts import EffectIntents, Intent
     from looseleaf.workflows.step_run import StepParts, StepRun
 
@@ -157,18 +165,50 @@ def note_changes(pages: MemoryPages, intents: EffectIntents, key: str) -> Memory
 
 
 class NotingStore:
-    """A store whose changes are noted; everything else is that of the store behind it."""
+    """A store that notes each new text of a page before the page changes."""
 
     def __init__(self, store: Store, intents: EffectIntents, key: str) -> None:
         self._store, self._intents, self._key = store, intents, key
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
-        return getattr(self._store, name)
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can do; the history of its pages is reached without it."""
+        return changed(self._store.capabilities, history=False)
 
-    def write(self, scope: Scope, content: bytes, **options: Any) -> Any:  # noqa: ANN401 - as there
+    def path(self, scope: Scope) -> str:
+        """Give the path of the file that a page is."""
+        if not has_paths(self._store):
+            raise Unavailable(scope.filename, "its store has no files")
+        return self._store.path(scope)
+
+    def read(self, scope: Scope) -> Found | Missing:
+        """Read a page."""
+        return self._store.read(scope)
+
+    def exists(self, scope: Scope) -> bool:
+        """Say whether there is such a page."""
+        return self._store.exists(scope)
+
+    def list_layer(self, shelf: Shelf) -> list[Entry]:
+        """List the pages directly on a shelf."""
+        return self._store.list_layer(shelf)
+
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+        """List the pages below a folder of a shelf."""
+        return self._store.list_subtree(shelf, prefix)
+
+    def delete(
+        self, scope: Scope, *, if_match: str | None = None, change: Change
+    ) -> Deleted | Missing | Conflict:
+        """Delete a page; there is no new text to note."""
+        return self._store.delete(scope, if_match=if_match, change=change)
+
+    def write(
+        self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
+    ) -> Written | Conflict:
         """Write a page, noted before."""
         self._intents.note(self._key, scope.key, content_hash(content))
-        return self._store.write(scope, content, **options)
+        return self._store.write(scope, content, if_match=if_match, change=change)
 
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change

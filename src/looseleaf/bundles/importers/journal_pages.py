@@ -39,7 +39,7 @@ def build_days(entries: Iterable[DayEntry]) -> list[SourcePage]:
         day = parse_date(date)
         if day is not None:
             texts = list(dict.fromkeys(entry.text.strip("\r\n") for entry in day_entries))
-            head = "" if texts[0].startswith("# ") else f"# {day}\n\n"
+            head = "" if texts[0].startswith("# ") else day.heading
             sources = tuple(dict.fromkeys(entry.source for entry in day_entries))
             pages.append(SourcePage(day.filename, head + "\n\n".join(texts) + "\n", sources))
     return pages

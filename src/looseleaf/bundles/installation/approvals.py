@@ -40,6 +40,7 @@ def approve_upgrade(
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
+        destination = destination.naming(upgrade.bundle_slug, upgrade.bundle_version)
         current = destination.current_artifacts(record)
         keys = _choose_keys(upgrade, {*approve, *merge})
         keys = _leave_unresolved(destination, keys, (upgrade, current), approve)

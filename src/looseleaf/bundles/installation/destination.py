@@ -80,6 +80,16 @@ class Destination:
         """What waits for approval."""
         return PendingUpgrades(self.ledgers.records)
 
+    def naming(self, bundle_slug: str, bundle_version: str) -> Destination:
+        """Give the same parts; pages that are written name the bundle, unless a reason is given."""
+        provenance = self.change.provenance
+        if provenance.reason:
+            return self
+        reason = f"bundle {bundle_slug} {bundle_version}"
+        return changed(
+            self, change=changed(self.change, provenance=changed(provenance, reason=reason))
+        )
+
     def describe_pending(self, kind: str, bundle: Bundle) -> PendingUpgrade:
         """Begin the record of what waits: the bundle, the time and the one who acts."""
         title = (bundle.manifest.bundle_slug, bundle.manifest.bundle_version)

@@ -72,6 +72,7 @@ def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[Pla
 def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder) -> Outcome:
     """Create the agent of a bundle with everything that the bundle has, or nothing."""
     require_installable(destination, bundle)
+    destination = destination.naming(bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
     target = destination.target_artifacts(bundle)
     with destination.ledgers.records.lock():
         recover(destination)

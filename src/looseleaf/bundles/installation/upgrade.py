@@ -91,6 +91,7 @@ def upgrade_agent(
 ) -> Outcome:
     """Apply what may be applied and what was approved, all of it or nothing."""
     require_installable(destination, bundle)
+    destination = destination.naming(bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
     with destination.ledgers.records.lock():
         recover(destination)
         comparison = compare_states(destination, bundle, record, reconcile=order.reconcile_runtime)

@@ -7,7 +7,6 @@ from looseleaf.bundles.installation.journal import is_open, recover_if_idle
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.catalog.agent_ids import highest_agent_id
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
-from looseleaf.memory.provenance import FROM_IMPORT
 from looseleaf.workflows.uploads.file_store import limits_of
 
 TYPE_CHECKING = False
@@ -35,7 +34,7 @@ def destination_of(context: Context) -> Destination:
         frozenset(site.name for site in context.settings.wordpress_sites),
         parts.step_types(),
         Ledgers(context.settings.root),
-        context.change("import bundle", origin=FROM_IMPORT),
+        context.import_change("import bundle"),
         is_starter,
         context.clock,
         lambda: highest_agent_id(context),

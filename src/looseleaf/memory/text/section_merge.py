@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.sections import list_sections
+from looseleaf.memory.sections import end_line, list_sections
 from looseleaf.memory.text.line_diff import differing_ranges
 from looseleaf.values import value
 
@@ -61,7 +61,7 @@ def merge_sections(parts: Sequence[SectionMerge], choices: Mapping[int, str]) ->
     part_texts = [part.text(choices.get(place, part.choice)) for place, part in enumerate(parts)]
     texts = [text for text in part_texts if text]
     # The last section of a version may end without a newline, and now another one follows it.
-    return "".join(_with_newline(text) for text in texts[:-1]) + (texts[-1] if texts else "")
+    return "".join(end_line(text) for text in texts[:-1] if text) + (texts[-1] if texts else "")
 
 
 def merge_lines(base: str, mine: str, theirs: str) -> str:
@@ -81,7 +81,7 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
         merged_lines += new_lines
         end = max(end, *(edit[1] for edit in group))
     lines = [*merged_lines, *start[end:]]
-    return "".join(_with_newline(line) for line in lines[:-1]) + (lines[-1] if lines else "")
+    return "".join(end_line(line) for line in lines[:-1] if line) + (lines[-1] if lines else "")
 
 
 def split_at_line_feeds(text: str) -> list[str]:
@@ -143,7 +143,3 @@ def _state(base: str | None, mine: str | None, theirs: str | None, *, has_base: 
     if has_base and plain[0] == plain[2]:
         return MINE
     return BOTH
-
-
-def _with_newline(text: str) -> str:
-    return text if text.endswith("\n") or not text else f"{text}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.memory.sections import end_line
 from looseleaf.upkeep.daily_task.lines import size_of, split_lines
 from looseleaf.upkeep.daily_task.pointer import find_pointers
 from looseleaf.upkeep.daily_task.units import NO_PARENT, find_units
@@ -82,7 +83,7 @@ def collect_removals(page: PageParts, stays: Set[int]) -> tuple[tuple[Removal, .
         else:
             parts.append(_blank_line(parts))
         context = run.context
-        parts.append(text if text.endswith("\n") else f"{text}\n")
+        parts.append(end_line(text))
     fence = _open_fence(page, stays)
     if fence:
         parts.append(f"{fence}\n")  # else what the journal says next would be part of the code

@@ -89,8 +89,7 @@ def mark_of(run: str) -> str:
 
 def archive_block(run: str, title: str, archive: str) -> str:
     """Write the lines of an archive as a section of a day."""
-    text = archive if archive.endswith("\n") else f"{archive}\n"
-    return f"\n### {title}\n{mark_of(run)}\n\n{text}"
+    return f"\n### {title}\n{mark_of(run)}\n\n{end_line(archive)}"
 
 
 class Compactions:
@@ -284,7 +283,7 @@ def new_compaction(
 
 def _first_line(day_file: str) -> str:
     day = day_of(day_file)
-    return f"# {day}\n" if day is not None else ""
+    return day.title if day is not None else ""
 
 
 def _as_json(record: Compaction) -> dict[str, Any]:
