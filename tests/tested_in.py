@@ -542,7 +542,7 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "Every migration runs, and is compared with the tables.",
     ),
     "stores/database/open_database.py": (
-        "stores/database/test_ledger.py",
+        "stores/database/test_settings_and_audit.py",
         "The light part and the whole.",
     ),
     "stores/database/sqlite_file.py": (

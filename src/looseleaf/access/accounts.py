@@ -123,7 +123,7 @@ class SiteSettings(Protocol):
         """Make settings by name, all or none; None takes one out."""
 
 
-class Ledger(Protocol):
+class SettingsAndAudit(Protocol):
     """The part of the accounts that every act of an agent needs: runtime settings, the audit."""
 
     def version(self) -> int:
@@ -139,7 +139,7 @@ class Ledger(Protocol):
         """Let go of the database."""
 
 
-class Accounts(Ledger, Protocol):
+class Accounts(SettingsAndAudit, Protocol):
     """The accounts of one database."""
 
     @property

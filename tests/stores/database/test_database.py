@@ -19,8 +19,8 @@ from alembic.script import ScriptDirectory
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
 from looseleaf.stores.database import schema_revision, tables
 from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.ledger import HEAD
 from looseleaf.stores.database.row_digests import COUNT_TABLES
+from looseleaf.stores.database.settings_and_audit import HEAD
 from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL
 

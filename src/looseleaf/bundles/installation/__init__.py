@@ -1,1 +1,1 @@
-"""Installing and upgrading: the plan, what a person approves, the changes and their journal."""
+"""Installing and upgrading: the plan, what a person approves, the changes and their undo log."""

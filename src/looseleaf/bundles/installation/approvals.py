@@ -6,8 +6,8 @@ from looseleaf.bundles.comparison.artifacts import ORDER, SCHEDULE
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
 from looseleaf.bundles.comparison.merging import merge_artifact
 from looseleaf.bundles.comparison.plan import EVERY_KEY
-from looseleaf.bundles.installation.journal import recover
 from looseleaf.bundles.installation.ledger_entries import add_decisions
+from looseleaf.bundles.installation.undo_log import recover
 from looseleaf.bundles.installation.upgrade import apply_changes, check_merge, require_rights
 from looseleaf.errors import InvalidArgument, UpgradeMissing, UpgradeOutdated
 from looseleaf.times import format_time

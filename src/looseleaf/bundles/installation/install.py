@@ -12,11 +12,11 @@ from looseleaf.bundles.comparison.plan import (
     list_waiting_entries,
 )
 from looseleaf.bundles.inspection import find_problems
-from looseleaf.bundles.installation.journal import INSTALL, Journal, begin, finish, recover
 from looseleaf.bundles.installation.ledger_entries import LedgerUpdate, build_ledger
 from looseleaf.bundles.installation.new_agent import write_agent
 from looseleaf.bundles.installation.pending import INSTALL as PENDING_INSTALL
 from looseleaf.bundles.installation.pending import build_pending, format_pending
+from looseleaf.bundles.installation.undo_log import INSTALL, UndoLog, begin, finish, recover
 from looseleaf.errors import InvalidBundle, LooseleafError
 from looseleaf.times import format_time
 from looseleaf.values import value
@@ -97,7 +97,7 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
                 (key, former[key].payload if key in former else None, prompt.hash)
                 for key, prompt in prompts.items()
             )
-            begin(destination, Journal(INSTALL, record.id, changes, **user_change))
+            begin(destination, UndoLog(INSTALL, record.id, changes, **user_change))
             write_agent(destination, bundle, record, (order, approved_keys))
             for prompt in prompts.values():
                 destination.prompts.set(prompt.name, prompt.payload)
@@ -124,8 +124,8 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
 
 
 def _finish_install(destination: Destination) -> None:
-    """Remove the journal; where that fails the agent is there, and the next process removes it."""
+    """Remove the undo log; where that fails the agent is there, and the next process removes it."""
     try:
         finish(destination)
     except (OSError, LooseleafError) as error:
-        destination.report("the journal of an install is not removed yet", error)
+        destination.report("the undo log of an install is not removed yet", error)

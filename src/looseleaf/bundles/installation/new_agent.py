@@ -46,7 +46,7 @@ class InstallOrder:
     def find_user_change(
         self, destination: Destination, bundle: Bundle, record: AgentRecord
     ) -> dict[str, Any]:
-        """Say how USER.md will change, for the journal; it stays where anyone has written it."""
+        """Say how USER.md will change, for the undo log; it stays where anyone has written it."""
         scope = Shelf("user", record.owner).page(USER_PAGE)
         if bundle.user_page is None or not _is_free(destination, scope):
             return {}

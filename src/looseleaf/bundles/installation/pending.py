@@ -82,7 +82,7 @@ class PendingUpgrades:
         return None if fields is None else _parse(agent_id, fields)
 
     def read_fields(self, agent_id: int) -> dict[str, Any] | None:
-        """Read the record of an agent as it is, for a journal."""
+        """Read the record of an agent as it is, for an undo log."""
         return self._records.read(f"{_PREFIX}{agent_id}")
 
     def write_fields(self, agent_id: int, fields: Mapping[str, Any] | None) -> None:

@@ -22,11 +22,11 @@ from looseleaf.bundles.comparison.plan import (
 )
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges
 from looseleaf.bundles.installation.install import Outcome, require_installable
-from looseleaf.bundles.installation.journal import UPGRADE, Journal, begin, finish, recover
 from looseleaf.bundles.installation.ledger import format_ledger
 from looseleaf.bundles.installation.ledger_entries import LedgerUpdate, build_ledger
 from looseleaf.bundles.installation.pending import UPGRADE as PENDING_UPGRADE
 from looseleaf.bundles.installation.pending import build_pending, format_pending
+from looseleaf.bundles.installation.undo_log import UPGRADE, UndoLog, begin, finish, recover
 from looseleaf.errors import BundleMismatch, InvalidArgument
 from looseleaf.times import format_time
 from looseleaf.values import value
@@ -181,7 +181,7 @@ def apply_changes(
     )
     former_fields = None if former_ledger is None else format_ledger(former_ledger)
     former_pending = destination.pending.read_fields(record.id)
-    begin(destination, Journal(UPGRADE, record.id, changes, former_fields, former_pending))
+    begin(destination, UndoLog(UPGRADE, record.id, changes, former_fields, former_pending))
     hashes = {key: current[key].hash if key in current else "" for key in payloads}
     artifact_changes = ArtifactChanges(destination, record, hashes)
     try:

@@ -18,8 +18,8 @@ from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_anchor import AuditAnchor
-from looseleaf.stores.database.ledger import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
 from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
+from looseleaf.stores.database.settings_and_audit import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
 from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.access.accounts import Accounts, Ledger
+    from looseleaf.access.accounts import Accounts, SettingsAndAudit
     from looseleaf.access.audit import Event
     from looseleaf.chat.session import Chats
     from looseleaf.settings import Settings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class OpenDatabase:
-    """Opens the database, or its light part (the ledger), and hands it to each group of tables."""
+    """Opens the database, whole or for settings and audit alone, for each group of tables."""
 
     def __init__(self, settings: Settings, root: str, *, clock: Callable[[], float]) -> None:
         self._settings, self._root, self._clock = settings, root, clock
@@ -37,14 +37,14 @@ class OpenDatabase:
         self._chats: Chats | None = None
         self._definitions: Definitions | None = None
         self._job_store: SqlJobStore | None = None
-        self._ledger: Ledger | None = None
+        self._settings_and_audit: SettingsAndAudit | None = None
         self._effective = (-1, settings)  # the version of the accounts, and the settings then
 
     def close(self) -> None:
         """Let go of the database; asked again, it is opened again."""
         with self._lock:
-            connections = (self._database, self._ledger)
-            self._database = self._accounts = self._chats = self._ledger = None
+            connections = (self._database, self._settings_and_audit)
+            self._database = self._accounts = self._chats = self._settings_and_audit = None
             self._definitions = self._job_store = None
         for connection in connections:
             if connection is not None:
@@ -103,31 +103,33 @@ class OpenDatabase:
 
     def settings(self) -> Settings:
         """Give the settings with what was set while running."""
-        ledger = self._open_ledger()
-        if ledger is None:
+        database = self._open_settings_and_audit()
+        if database is None:
             return self._settings  # without a database nothing was set
-        version = ledger.version()
+        version = database.version()
         if self._effective[0] != version:
-            self._effective = (version, changed(self._settings, **ledger.runtime_settings()))
+            self._effective = (version, changed(self._settings, **database.runtime_settings()))
         return self._effective[1]
 
     def add_event(self, event: Event) -> None:
         """Add an event to the audit; the database is made where there is none."""
-        (self._open_ledger() or self.accounts()).add_event(event)
+        (self._open_settings_and_audit() or self.accounts()).add_event(event)
 
-    def _open_ledger(self) -> Ledger | None:
+    def _open_settings_and_audit(self) -> SettingsAndAudit | None:
         """Give the accounts where they are open, else their light part; None without a database."""
         if self._database is not None or self._settings.database_url:
             return self.accounts()
-        if self._ledger is None and os.path.lexists(os.path.join(self._root, FILE)):
-            from looseleaf.stores.database.ledger import open_ledger
+        if self._settings_and_audit is None and os.path.lexists(os.path.join(self._root, FILE)):
+            from looseleaf.stores.database.settings_and_audit import open_settings_and_audit
 
             with self._lock:
-                if self._ledger is None:
-                    self._ledger = open_ledger(self._root, clock=self._clock)
+                if self._settings_and_audit is None:
+                    self._settings_and_audit = open_settings_and_audit(
+                        self._root, clock=self._clock
+                    )
             # A database of another version, or no plain file, is opened whole or refused.
-            return self._ledger or self.accounts()
-        return self._ledger
+            return self._settings_and_audit or self.accounts()
+        return self._settings_and_audit
 
     def _open(self) -> Database:
         """Open the database and start the accounts; the caller holds the lock."""

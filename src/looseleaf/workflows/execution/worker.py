@@ -12,7 +12,7 @@ from functools import partial
 from looseleaf.errors import JobLost
 from looseleaf.values import value
 from looseleaf.workflows.engine import RunAbandoned
-from looseleaf.workflows.execution.deaths import DeathWatch
+from looseleaf.workflows.execution.dead_workers import DeathWatch
 from looseleaf.workflows.execution.job_event import JobEvent, end_event, start_event
 from looseleaf.workflows.execution.job_run import STOP, JobRun
 from looseleaf.workflows.execution.queue import Limits
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from looseleaf.workflows.execution.deaths import HeldLock, LifeLocks
+    from looseleaf.workflows.execution.dead_workers import HeldLock, LifeLocks
     from looseleaf.workflows.execution.job_run import JobParts
     from looseleaf.workflows.execution.queue import Workers
     from looseleaf.workflows.job import Job

@@ -26,8 +26,8 @@ from looseleaf.stores.database.copies.table_dump import (
     read_lines,
 )
 from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.ledger import HEAD
 from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
+from looseleaf.stores.database.settings_and_audit import HEAD
 from tests.conftest import FULL
 from tests.stores.database.copies.dumps import change_schema, change_table, dump
 

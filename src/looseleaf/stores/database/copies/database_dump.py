@@ -7,7 +7,7 @@ from contextlib import closing
 from looseleaf.files.output_file import OutputFile
 from looseleaf.stores.database.copies.table_dump import dump_tables
 from looseleaf.stores.database.database import Database
-from looseleaf.stores.database.ledger import HEAD
+from looseleaf.stores.database.settings_and_audit import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

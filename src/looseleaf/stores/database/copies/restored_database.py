@@ -12,7 +12,7 @@ from looseleaf.errors import InvalidBackup, LooseleafError
 from looseleaf.stores.database.copies import table_load
 from looseleaf.stores.database.copies.table_dump import MOST_SCHEMA_BYTES, SCHEMA_FILE, parse_schema
 from looseleaf.stores.database.database import DatabaseErrorContext, open_engine
-from looseleaf.stores.database.ledger import HEAD
+from looseleaf.stores.database.settings_and_audit import HEAD
 from looseleaf.stores.database.sqlite_file import FILE
 
 TYPE_CHECKING = False

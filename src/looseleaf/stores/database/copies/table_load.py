@@ -14,8 +14,8 @@ from looseleaf.stores.database.copies.table_dump import (
     read_lines,
     serial_name,
 )
-from looseleaf.stores.database.ledger import HEAD
 from looseleaf.stores.database.schema_revision import is_revision, upgrade_tables
+from looseleaf.stores.database.settings_and_audit import HEAD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

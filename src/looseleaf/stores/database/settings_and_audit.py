@@ -1,7 +1,7 @@
-"""The ledger of an SQLite database: settings made while running, and the audit.
+"""Settings made while running, and the audit, in SQLite by the driver alone.
 
 `looseleaf mcp` starts with every session of a coding agent; importing SQLAlchemy would take longer
-than all else it does, and as much memory, so the ledger needs the driver alone. Accounts, tokens
+than all else it does, and as much memory, so these two need the driver alone. Accounts, tokens
 and conversations need the whole database (`stores/database/database.py`), which also makes and
 migrates it.
 """
@@ -31,8 +31,10 @@ SUBJECT = "The database"
 BUSY_SECONDS = 30
 
 
-def open_ledger(root: str, *, clock: Callable[[], float]) -> SqliteLedger | None:
-    """Open the ledger of a workspace's database.
+def open_settings_and_audit(
+    root: str, *, clock: Callable[[], float]
+) -> SqliteSettingsAndAudit | None:
+    """Open the settings and the audit of a workspace's database.
 
     None where the database is not of this version, or no plain file: opening it whole mends or
     refuses it.
@@ -44,10 +46,10 @@ def open_ledger(root: str, *, clock: Callable[[], float]) -> SqliteLedger | None
         return None
     if not stat.S_ISREG(status.st_mode) or not status.st_size:
         return None
-    ledger = SqliteLedger(file, clock=clock)
-    if ledger.revision() == HEAD:
-        return ledger
-    ledger.close()
+    database = SqliteSettingsAndAudit(file, clock=clock)
+    if database.revision() == HEAD:
+        return database
+    database.close()
     return None
 
 
@@ -80,7 +82,7 @@ class VersionWatch:
         return self._number
 
 
-class SqliteLedger:
+class SqliteSettingsAndAudit:
     """Settings and audit in an SQLite file that `stores/database/database.py` has made."""
 
     def __init__(self, file: str, *, clock: Callable[[], float]) -> None:

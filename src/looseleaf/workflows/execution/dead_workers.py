@@ -1,4 +1,4 @@
-"""Workers that died: told at once by a lock on the same machine, or by their silence."""
+"""Dead workers: known at once by a lock on the same machine, elsewhere by their silence."""
 
 from __future__ import annotations
 

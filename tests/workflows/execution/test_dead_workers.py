@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from looseleaf.files.lock_files import LockFiles
-from looseleaf.workflows.execution.deaths import DeathWatch
+from looseleaf.workflows.execution.dead_workers import DeathWatch
 
 
 class Beats:

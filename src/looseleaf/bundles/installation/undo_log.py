@@ -1,6 +1,6 @@
-"""The journal of an install or upgrade: whatever stops it, the next process takes it back.
+"""The undo log of an install or upgrade: whatever stops it, the next process takes it back.
 
-It is written before the first change and removed after the last. A journal that is left behind by a
+It is written before the first change and removed after the last. A log that is left behind by a
 killed process names every change with its former state. An install has its own last step: the new
 agent gets its folder by one rename, and without an agent of that id nothing of it may stay.
 """
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.installation.destination import Destination
 
-JOURNAL = "journal"
+RECORD = "journal"  # the name of its file, which older versions wrote, too
 INSTALL, UPGRADE = "install", "upgrade"
 USER_PAGE = "USER.md"
 
 
 @value
-class Journal:
+class UndoLog:
     """What is under way.
 
     Fields:
@@ -55,98 +55,98 @@ class Journal:
     user_hash: str = ""
 
 
-def begin(destination: Destination, journal: Journal) -> None:
-    """Write the journal; from now on, whatever is not finished is taken back."""
-    fields: dict[str, Any] = as_dict(journal)
-    destination.ledgers.records.write(JOURNAL, fields)
+def begin(destination: Destination, undo_log: UndoLog) -> None:
+    """Write the undo log; from now on, whatever is not finished is taken back."""
+    fields: dict[str, Any] = as_dict(undo_log)
+    destination.ledgers.records.write(RECORD, fields)
 
 
 def finish(destination: Destination) -> None:
-    """Remove the journal: everything is done, or everything is taken back."""
-    destination.ledgers.records.remove(JOURNAL)
+    """Remove the undo log: everything is done, or everything is taken back."""
+    destination.ledgers.records.remove(RECORD)
 
 
 def is_open(destination: Destination) -> bool:
     """Say whether an install or upgrade is under way, or was cut short."""
-    return destination.ledgers.records.read(JOURNAL) is not None
+    return destination.ledgers.records.read(RECORD) is not None
 
 
 def recover(destination: Destination) -> None:
     """Take back what a process that died has left; the caller holds the lock of the records."""
-    fields = destination.ledgers.records.read(JOURNAL)
+    fields = destination.ledgers.records.read(RECORD)
     if fields is None:
         return
     changes = tuple((key, before, new_hash) for key, before, new_hash in fields["changes"])
-    journal = Journal(**{**fields, "changes": changes})
-    if journal.kind == INSTALL:
-        _undo_install(destination, journal)
+    undo_log = UndoLog(**{**fields, "changes": changes})
+    if undo_log.kind == INSTALL:
+        _undo_install(destination, undo_log)
     else:
-        _undo_upgrade(destination, journal)
+        _undo_upgrade(destination, undo_log)
     finish(destination)
 
 
-def _undo_install(destination: Destination, journal: Journal) -> None:
+def _undo_install(destination: Destination, undo_log: UndoLog) -> None:
     try:
-        destination.agents.slug_of(journal.agent_id)
+        destination.agents.slug_of(undo_log.agent_id)
     except AgentMissing:
         pass
     else:
-        return  # it has its folder: the install was complete but for the end of its journal
+        return  # it has its folder: the install was complete but for the end of its undo log
     if destination.has_definitions():
-        pipelines, _ = destination.definitions().pipelines.list(agents=[journal.agent_id])
+        pipelines, _ = destination.definitions().pipelines.list(agents=[undo_log.agent_id])
         for pipeline in pipelines:
             remove_pipeline(destination, pipeline)
-    destination.ledgers.remove(journal.agent_id)
-    destination.pending.write_fields(journal.agent_id, None)
-    _restore_prompts(destination, journal)
-    if journal.user_id:
-        _restore_user_page(destination, journal)
+    destination.ledgers.remove(undo_log.agent_id)
+    destination.pending.write_fields(undo_log.agent_id, None)
+    _restore_prompts(destination, undo_log)
+    if undo_log.user_id:
+        _restore_user_page(destination, undo_log)
 
 
-def _restore_prompts(destination: Destination, journal: Journal) -> None:
+def _restore_prompts(destination: Destination, undo_log: UndoLog) -> None:
     """Take prompts of system tasks back, unless someone has changed them since."""
     current = destination.current_prompts()
-    for key, before, new_hash in journal.changes:
+    for key, before, new_hash in undo_log.changes:
         if key in current and current[key].hash == new_hash:
             destination.prompts.set(current[key].name, before)
 
 
-def _restore_user_page(destination: Destination, journal: Journal) -> None:
+def _restore_user_page(destination: Destination, undo_log: UndoLog) -> None:
     """Take USER.md back, unless someone has changed it since."""
-    scope = Shelf("user", journal.user_id).page(USER_PAGE)
+    scope = Shelf("user", undo_log.user_id).page(USER_PAGE)
     store = destination.pages.store_for(scope)
     page = store.read(scope)
-    if not isinstance(page, Found) or page.hash != journal.user_hash:
+    if not isinstance(page, Found) or page.hash != undo_log.user_hash:
         return
-    if journal.user_text is None:
+    if undo_log.user_text is None:
         store.delete(
             scope, if_match=page.hash, change=changed(destination.change, operation="delete")
         )
     else:
         # Only a starter text is ever replaced, so that one comes back.
-        content = journal.user_text.encode(errors="surrogateescape")
+        content = undo_log.user_text.encode(errors="surrogateescape")
         change = changed(destination.change, operation="scaffold")
         store.write(scope, content, if_match=page.hash, change=change)
 
 
-def _undo_upgrade(destination: Destination, journal: Journal) -> None:
+def _undo_upgrade(destination: Destination, undo_log: UndoLog) -> None:
     """Give every artifact that has its new state the former one; the last change comes first."""
     try:
-        record = destination.agents.resolve(journal.agent_id)
+        record = destination.agents.resolve(undo_log.agent_id)
     except AgentMissing:
         return  # it was deleted meanwhile, with all that was changed
     changes = ArtifactChanges(destination, record)
     current = destination.current_artifacts(record)
-    for key, before, new_hash in sorted(journal.changes, key=_place, reverse=True):
+    for key, before, new_hash in sorted(undo_log.changes, key=_place, reverse=True):
         artifact = current.get(key)
         is_new = artifact is not None and artifact.hash == new_hash
         if is_new and (before is None or hash_payload(before) != new_hash):
             changes.apply(key, before)
-    destination.pending.write_fields(record.id, journal.pending)
-    if journal.ledger is None:
+    destination.pending.write_fields(record.id, undo_log.pending)
+    if undo_log.ledger is None:
         destination.ledgers.remove(record.id)
     else:
-        destination.ledgers.write(record.id, parse_ledger(record.id, journal.ledger))
+        destination.ledgers.write(record.id, parse_ledger(record.id, undo_log.ledger))
 
 
 def _place(change: tuple[str, Any, str]) -> tuple[int, str]:
