@@ -33,6 +33,7 @@ class DayText:
     exists: bool
     content: str
     hash: str
+    updated: float = 0.0  # seconds since 1970; 0 where no page of the present is meant
 
 
 def journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
@@ -69,7 +70,8 @@ def read_day(
     page = daily.read(str(day))
     if isinstance(page, Missing):
         return DayText(str(day), day.filename, False, "", "")
-    return DayText(str(day), day.filename, True, decode_text(day.filename, page.content), page.hash)
+    content = decode_text(day.filename, page.content)
+    return DayText(str(day), day.filename, True, content, page.hash, page.updated)
 
 
 @operation(

@@ -44,10 +44,11 @@ async def receive_archive(request: Request, *, name: str) -> Response:
     operation = find_operation(context, name)
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
-    if media_type(request) in _RAW:
+    kind = media_type(request)
+    if kind in _RAW:
         body: dict[str, Any] = {"data": b64encode(await body_of(request)).decode()}
     else:
-        body = await parse_object(await body_of(request, operation))
+        body = await parse_object(await body_of(request, operation), kind)
     return answer(await invoke(request, context, operation, combine(query, body)))
 
 
@@ -56,8 +57,8 @@ async def export_bundle(request: Request) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, EXPORT)
     query = from_query(operation, request.query_params.multi_items())
-    media_type(request)
-    body = await parse_object(await body_of(request, operation))
+    kind = media_type(request)
+    body = await parse_object(await body_of(request, operation), kind)
     result = await invoke(request, context, operation, combine(query, body))
     headers = {"etag": etag(result["hash"])}
     if ARCHIVE not in request.headers.get("accept", ""):

@@ -47,8 +47,8 @@ async def upload_file(request: Request) -> Response:
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
     if not request.headers.get("content-type", "").lower().startswith(FORM):
-        media_type(request)
-        body = await parse_object(await body_of(request, operation))
+        kind = media_type(request)
+        body = await parse_object(await body_of(request, operation), kind)
         arguments = combine(query, body)
         with plugin_errors(UPLOAD, arguments):
             return answer({"files": [await invoke(request, context, operation, arguments)]})

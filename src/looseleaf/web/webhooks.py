@@ -26,8 +26,8 @@ _MOST_DIGITS = 9
 async def receive_call(request: Request) -> Response:
     """Wake the job that waits at an address, once; the body becomes a packet."""
     refuse_precondition(request, "Waking a job")
-    media_type(request)
-    body = await parse_object(await body_of(request, size=MOST_GATE_BYTES))
+    kind = media_type(request)
+    body = await parse_object(await body_of(request, size=MOST_GATE_BYTES), kind)
     workspace = authenticator_of(request).workspace
     job, step, secret = (request.path_params[name] for name in ("job", "step", "secret"))
     if not (job.isascii() and job.isdecimal() and len(job) <= _MOST_DIGITS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -10,10 +11,12 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import SYNONYMS, arguments, schema
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
-from looseleaf.web.rest.arguments import accepted_schema
+from looseleaf.web.rest.arguments import accepted_schema, from_query, kinds_of
+from looseleaf.web.rest.endpoints import ENDPOINTS
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def test_every_operation_is_listed_with_its_schema(site: Site, token: str) -> None:
@@ -186,3 +189,35 @@ def test_agents_users_grants_and_settings_over_rest(site: Site) -> None:
     assert do("GET", "/settings")["success"] is True
     assert do("GET", "/audit?limit=3")["total"] == 3
     assert do("GET", "/audit/verify")["data"]["fault"] == ""  # type: ignore[index]
+
+
+def test_a_form_is_415_for_every_operation(site: Site) -> None:
+    """And JSON that curl calls a form, because of `-d` alone, is read as JSON."""
+    admin = site.token(user=1)
+    for name in sorted(CATALOG):
+        address = f"{RUN}/{name}/run"
+        refused = site.ask("POST", address, admin, content=b"section=State", headers=FORM)
+        assert refused.status_code == 415, name
+        assert "application/json" in refused.json()["message"]
+        read = site.ask("POST", address, admin, content=b'{"nonsense": 1}', headers=FORM)
+        assert read.json()["code"] == "invalid_argument", name
+
+
+def test_a_form_is_415_at_every_address(site: Site) -> None:
+    """The routes of pages and files have tests of their own."""
+    admin = site.token(user=1)
+    for endpoint in ENDPOINTS:
+        address = API + re.sub(r"\{\w+(:\w+)?\}", "1", endpoint.path)
+        if endpoint.method in {"PATCH", "POST", "PUT"}:
+            answer = site.ask(endpoint.method, address, admin, content=b"content=x", headers=FORM)
+            assert answer.status_code == 415, address
+
+
+def test_a_text_of_digits_in_an_address_stays_a_text(site: Site) -> None:
+    """Also where the name of the argument ends in _id, as that of a step does."""
+    for name, operation in CATALOG.items():
+        for argument, (types, _) in kinds_of(operation).items():
+            if "string" in types and "integer" not in types:
+                assert from_query(operation, [(argument, "12")]) == {argument: "12"}, name
+    answer = site.ask("GET", f"{API}/files", site.token(user=1), params={"flow_step_id": "1"})
+    assert answer.json()["code"] == "flow_not_found", answer.text

@@ -337,3 +337,25 @@ def test_digits_of_other_scripts_are_no_numbers(site: Site, token: str, text: st
     for name in names:
         assert site.ask("GET", MEMORY, token, params={name: text}).status_code in (400, 404), name
     assert site.ask("DELETE", f"{API}/agents/{text}", token).status_code in (403, 404)
+
+
+def test_the_list_says_who_may_edit_a_page(site: Site, token: str) -> None:
+    """An operator may not rewrite the identity; what editing takes is a role or a capability."""
+    pages = {page["filename"]: page for page in site.ask("GET", PAGE, token).json()["data"]}
+    requirements = {name: page["editable_by"] for name, page in pages.items()}
+    assert requirements["SOUL.md"] == "admin"
+    assert requirements["RULES.md"] == "manage_options"
+    assert requirements["SITE.md"] == requirements["MEMORY.md"] == ""
+    for name in ("SOUL.md", "RULES.md", "SITE.md", "MEMORY.md"):
+        put = site.ask("PUT", f"{PAGE}/{name}", token, content=b"# A page of some length\n")
+        assert pages[name]["editable"] is (put.status_code == 200), name
+
+
+def test_a_day_says_when_it_was_changed(opens: Opens) -> None:
+    """As every other page does."""
+    site = opens(daily_memory_enabled=True)
+    token, day = site.token(), f"{PAGE}/daily/2026/04/17"
+    site.ask("PUT", day, token, content=b"- one\n")
+    document = site.ask("GET", day, token).json()["data"]
+    assert document["updated"] > 0
+    assert document["modified"].startswith("20")

@@ -135,9 +135,17 @@ def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-async def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a body that is a JSON object; a large one in a thread."""
-    return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
+async def parse_object(raw: bytes, kind: str) -> dict[str, Any]:
+    """Parse a body that is a JSON object; a large one in a thread.
+
+    curl calls every body of `-d` a form, so JSON under that name is read, and a real form refused.
+    """
+    try:
+        return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
+    except Problem:
+        if kind == FORM:
+            raise _form_refusal() from None
+        raise
 
 
 async def parse_page(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:

@@ -95,8 +95,8 @@ async def _arguments(operation: Operation, request: Request) -> dict[str, Any]:
             message = f"{operation.name} changes something: use POST."
             raise Problem(405, "method_not_allowed", message, headers={"allow": "POST"})
         return _query_arguments(operation, request)
-    media_type(request)
-    fields = _input(await parse_object(await body_of(request, operation)))
+    kind = media_type(request)
+    fields = _input(await parse_object(await body_of(request, operation), kind))
     return combine(fields, from_query(operation, request.query_params.multi_items()))
 
 

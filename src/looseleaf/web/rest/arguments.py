@@ -86,8 +86,9 @@ def _convert(name: str, text: str, types: frozenset[str]) -> object:
     """Convert the text of an argument; an invalid text is left for the operation to refuse."""
     is_whole = _WHOLE_NUMBER.fullmatch(text) is not None
     if "string" in types:
-        # An argument that ends in _id is a number; others may be a number or a slug.
-        return int(text) if is_whole and name.endswith("_id") else text
+        # Of arguments that take both, one that ends in _id is a number; others may be a slug.
+        is_id = name.endswith("_id") and "integer" in types
+        return int(text) if is_whole and is_id else text
     if "integer" in types and is_whole:
         return int(text)
     if "number" in types and _NUMBER.fullmatch(text):

@@ -72,8 +72,8 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     query_arguments = from_query(operation, query)
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
-        media_type(request)
-        body = await parse_object(await body_of(request, operation))
+        kind = media_type(request)
+        body = await parse_object(await body_of(request, operation), kind)
         if endpoint.whole_body:
             body = {endpoint.whole_body: body}
     path_arguments = from_query(operation, list(request.path_params.items()))

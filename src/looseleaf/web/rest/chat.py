@@ -61,8 +61,8 @@ async def _talk(request: Request, name: str) -> Response:
     operation = find_operation(context, name)
     dispatch.require_precondition_kept(context, operation)
     query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
-    media_type(request)
-    body = await parse_object(await body_of(request, operation))
+    kind = media_type(request)
+    body = await parse_object(await body_of(request, operation), kind)
     streams = _wants_stream(request, body.pop("stream", None))
     header = request.headers.get("x-request-id")
     resend = {"request": header} if header and name == SEND else {}

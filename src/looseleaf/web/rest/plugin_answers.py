@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.access.principals import CAPABILITIES
 from looseleaf.errors import PageMissing
 from looseleaf.memory.day import day_of
 from looseleaf.memory.page_text import MAIN
 from looseleaf.values import value
-from looseleaf.web.rest.representation import with_old_names
+from looseleaf.web.rest.representation import can_edit, with_old_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,16 +84,15 @@ def route_answer(name: str, call: Call) -> Document:
 def list_entry(context: Context, entry: Document) -> Document:
     """Return one page of a list with the fields of the original's list."""
     file = context.pages.registry.get(entry["file"])
-    editable = entry["editable"]
-    may_edit = context.principal.can(editable) if editable in CAPABILITIES else bool(editable)
+    requirement = entry["editable"] if isinstance(entry["editable"], str) else ""
     modes = list(file.modes) if file is not None and entry["registered"] else []
     description = file.description if file is not None else ""
     plugin_fields = {"modes": modes, "type": "core", "description": description}
     return {
         **with_old_names(entry),
         **plugin_fields,
-        "editable": may_edit,
-        "editable_by": str(editable),
+        "editable": bool(entry["editable"]) and can_edit(context.principal, requirement),
+        "editable_by": requirement,
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from looseleaf.access.principals import ROLES, has_role
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.memory.page_text import PageText
 from looseleaf.times import format_time
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from looseleaf.access.principals import Principal
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.store import Found
 
@@ -101,6 +103,13 @@ def with_old_names(info: dict[str, Any]) -> dict[str, Any]:
         "size": info["bytes"],
         "modified": wordpress_time(info.get("updated") or 0.0),
     }
+
+
+def can_edit(principal: Principal, requirement: str) -> bool:
+    """Say whether a principal can have the role or capability that editing a page takes, if any."""
+    if requirement in ROLES:
+        return has_role(principal.role, requirement)
+    return not requirement or principal.can(requirement)
 
 
 def wordpress_time(seconds: float) -> str:
