@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
+from importlib import import_module
 
 import pytest
 
 from looseleaf import errors
 from looseleaf.errors import LooseleafError
+from looseleaf.remote.error_answers import failure
+
+MODULES = [f"{errors.__name__}.{module.name}" for module in pkgutil.iter_modules(errors.__path__)]
+for name in MODULES:
+    import_module(name)
 
 
 def descendants(kind: type[LooseleafError]) -> list[type[LooseleafError]]:
-    """List the errors of the module that are of a kind, at any depth."""
-    children = [child for child in kind.__subclasses__() if child.__module__ == errors.__name__]
+    """List the errors of the package that are of a kind, at any depth."""
+    places = {errors.__name__, *MODULES}
+    children = [child for child in kind.__subclasses__() if child.__module__ in places]
     return [*children, *(error for child in children for error in descendants(child))]
 
 
@@ -40,3 +48,9 @@ def test_the_tree_names_no_other_error() -> None:
     """An error that is gone has left the tree, too."""
     names = re.findall(r"[├└]── (\w+)", errors.__doc__ or "")
     assert sorted(names) == [error.__name__ for error in ERRORS]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+def test_a_server_can_answer_with_every_error(error: type[LooseleafError]) -> None:
+    """Whoever asks a server gets the class of the error that was raised there."""
+    assert type(failure(400, error.code, "why", {})) is error

@@ -16,6 +16,13 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "prompt/test_budget.py",
         "A budget is tested by the prompts that it limits.",
     ),
+    "errors/__init__.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/access.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/bundles.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/chat.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/models.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/upkeep.py": ("test_errors.py", "Every error is looked at there."),
+    "errors/workflows.py": ("test_errors.py", "Every error is looked at there."),
     "memory/search/visible_pages.py": ("operations/test_operations.py", "Searches of the past."),
     "stores/disk/deleted_pages.py": (
         "operations/test_doctor.py",

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from looseleaf.agents.budget import Budget as Budget
     from looseleaf.errors import LooseleafError as LooseleafError
     from looseleaf.memory.daily import DailyMemory as DailyMemory
-    from looseleaf.memory.history import Retention as Retention
     from looseleaf.memory.history import Revision as Revision
     from looseleaf.memory.pages import MemoryPages as MemoryPages
     from looseleaf.memory.provenance import Activity as Activity
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.store import Conflict as Conflict
     from looseleaf.memory.store import Found as Found
     from looseleaf.memory.store import Missing as Missing
+    from looseleaf.memory.store import Retention as Retention
     from looseleaf.memory.store import Store as Store
     from looseleaf.plugins.hooks import hookimpl as hookimpl
     from looseleaf.prompt.assembly import Assembly as Assembly
@@ -57,7 +57,7 @@ _HOMES = {
     "Missing": "memory.store",
     "Pipeline": "prompt.request",
     "Provenance": "memory.provenance",
-    "Retention": "memory.history",
+    "Retention": "memory.store",
     "Revision": "memory.history",
     "Scope": "memory.scope",
     "Settings": "settings",

@@ -18,7 +18,6 @@ from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.discovery import open_hooks
 from looseleaf.plugins.registries import Registries
 from looseleaf.settings import find_root, load
-from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.open_disk import open_disk
 from looseleaf.values import changed
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from looseleaf.catalog.registry import Operations
     from looseleaf.chat.session import Chats
     from looseleaf.job_runtime.runtime import JobRuntime
-    from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.history import History
     from looseleaf.memory.provenance import Activity
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope
     from looseleaf.memory.search.ranked import Index
     from looseleaf.memory.store import Store
-    from looseleaf.memory.templates import PageStarters
     from looseleaf.models.by_name import Models
     from looseleaf.prompt.assembly import Assembly
     from looseleaf.prompt.chain import Chain
@@ -73,13 +70,14 @@ class Workspace:
         )
         for plugin, listener in self._hooks.listeners("on_memory_changed", "event"):
             self.pages.on_change(listener, owner=f"The plugin {plugin}")
-        self.history: History = DiskHistory(self.store)
+        self._history: History | None = None
         self._shelves: Shelves | None = None
         if not self._hooks.has_only_defaults("pick_store"):
             self._ask_for_stores()
         self.registries = Registries(self._hooks, self, clock=clock, report=self.report)
         self.schedules, self.step_types = self.registries.schedules, self.registries.step_types
-        self.system_tasks = self.registries.system_tasks
+        self.system_tasks, self.starters = self.registries.system_tasks, self.registries.starters
+        self.composed = self.registries.composed_sections
         self.pages.on_change(self.registries.follow_page, owner="Looseleaf")
         self.agents.on_configure(self.registries.check_config)
         self.clock = clock
@@ -91,9 +89,7 @@ class Workspace:
         self._job_runtime: JobRuntime | None = None
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
-        self.context = Context(
-            self, settings, self.pages, self.history, actor=settings.actor, surface=surface
-        )
+        self.context = Context(self, settings, self.pages, actor=settings.actor, surface=surface)
         self.agents.recover()
         self.store.recover()
         if os.path.lexists(f"{self.root}/.looseleaf/bundles/journal.json"):
@@ -192,6 +188,15 @@ class Workspace:
 
         return compose(self.context, mode, where=Where(agent, user), **fields)
 
+    @property
+    def history(self) -> History:
+        """The history of every page."""
+        if self._history is None:
+            from looseleaf.stores.disk.history.page_history import DiskHistory
+
+            self._history = DiskHistory(self.store)
+        return self._history
+
     def require_available(self) -> None:
         """Raise `Unavailable` where the folder is not there, such as on a disk not mounted."""
         self.root_folder.glance()
@@ -199,14 +204,6 @@ class Workspace:
     def chain(self) -> Chain:
         """Give the chain of directives, put together when it is first needed."""
         return self.registries.chain()
-
-    def composed(self) -> ComposedSections:
-        """Give the sections of generated pages."""
-        return self.registries.composed_sections()
-
-    def starters(self) -> PageStarters:
-        """Give the texts that new pages start with."""
-        return self.registries.starters()
 
     def generated(self) -> GeneratedPages:
         """Give the generated pages, which are kept up to date with their sources."""
@@ -224,6 +221,7 @@ class Workspace:
     def index(self) -> Index | None:
         """Give the search index, made when it is first needed."""
         if self._index is None:
+            from looseleaf.stores.disk.history.page_history import DiskHistory
             from looseleaf.stores.index.open_index import open_index
 
             history = DiskHistory(self.store)
@@ -306,7 +304,7 @@ class Workspace:
             return self._hooks.pick("pick_store", "a store", shelf=shelf)  # type: ignore[no-any-return]
 
         self._shelves = Shelves(self.store, self.history, pick)
-        self.history = HistoryByShelf(self._shelves.history_for, self.history)
+        self._history = HistoryByShelf(self._shelves.history_for, self.history)
 
     def _store_for(self, place: Scope | Shelf) -> Store:
         return self.store if self._shelves is None else self._shelves.store_for(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from looseleaf import Workspace
 from looseleaf.bundles import uploads
 from looseleaf.bundles.layout.upload_files import format_upload, parse_upload, place_upload
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import InvalidBundle, SecretsFound
+from looseleaf.errors.bundles import InvalidBundle, SecretsFound
 from tests.bundles.agents_of import create_ada, encode, export, files_of
 
 IMAGE = b"\x89PNG\r\n\x1a\n\0\xff\xfe" * 3

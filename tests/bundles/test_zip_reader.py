@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.bundles.zip_reader import ZipArchive, ZipLimits
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 from tests.bundles.zip_parts import Part, build_zip, deflate
 
 SMALL = ZipLimits(archive_bytes=10_000, files=3, file_bytes=5_000, total_bytes=8_000, depth=4)

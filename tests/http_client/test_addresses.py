@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import RequestFailed
+from looseleaf.errors.workflows import RequestFailed
 from looseleaf.http_client.addresses import explain_forbidden, resolve_within
 
 

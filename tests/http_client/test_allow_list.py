@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidSetting, RequestRefused
+from looseleaf.errors import InvalidSetting
+from looseleaf.errors.workflows import RequestRefused
 from looseleaf.http_client.allow_list import read_allow_list
 from looseleaf.settings import Settings
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from looseleaf.errors import InvalidArgument, RequestFailed, RequestRefused
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import RequestFailed, RequestRefused
 from looseleaf.http_client.allow_list import AllowList, HostRule
 from looseleaf.http_client.client import HttpClient, parse_url
 from looseleaf.http_client.message import OutgoingRequest

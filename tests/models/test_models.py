@@ -13,7 +13,8 @@ from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from looseleaf.errors import InvalidModel, InvalidSetting, ModelFailed
+from looseleaf.errors import InvalidSetting
+from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
 from looseleaf.models.model import (
     Answer,

@@ -15,17 +15,15 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import (
     AgentMissing,
-    CredentialMissing,
     DiskFull,
     Forbidden,
     Invalid,
     InvalidSetting,
-    InvalidUser,
     NotFound,
     Unauthenticated,
-    UserExists,
     UserMissing,
 )
+from looseleaf.errors.access import CredentialMissing, InvalidUser, UserExists
 from looseleaf.times import format_date
 from looseleaf.values import changed
 from tests.conftest import Clock

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import ArtifactBroken, ArtifactMissing, InvalidArgument, Refused
+from looseleaf.errors import InvalidArgument, Refused
+from looseleaf.errors.workflows import ArtifactBroken, ArtifactMissing
 from looseleaf.operations.artifacts import (
     get_run_artifacts,
     hydrate_artifact,

@@ -9,7 +9,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import BackupMissing, InvalidArgument
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import BackupMissing
 from looseleaf.operations.backups import (
     check_outside,
     create_backup,

@@ -11,7 +11,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import BundleMismatch, Invalid
+from looseleaf.errors import Invalid
+from looseleaf.errors.bundles import BundleMismatch
 from tests.bundles.agents_of import (
     SOUL,
     create_ada,

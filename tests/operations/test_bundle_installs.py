@@ -11,14 +11,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import (
-    AgentExists,
-    BundleMismatch,
-    BundleMissing,
-    Invalid,
-    InvalidArgument,
-    UserMissing,
-)
+from looseleaf.errors import AgentExists, Invalid, InvalidArgument, UserMissing
+from looseleaf.errors.bundles import BundleMismatch, BundleMissing
 from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of, tree
 
 MANIFEST = "manifest.json"

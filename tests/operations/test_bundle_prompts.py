@@ -11,7 +11,8 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import Forbidden, InvalidBundle
+from looseleaf.errors import Forbidden
+from looseleaf.errors.bundles import InvalidBundle
 from tests.bundles.agents_of import create_ada, encode, export, files_of
 
 NAME = {"task_type": "daily_memory_generation", "prompt_key": "daily_memory"}

@@ -10,7 +10,8 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import InvalidArgument, SecretsFound
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import SecretsFound
 from tests.bundles.agents_of import create_ada, export, files_of
 
 SHARE = {"manifest.json", "memory/agent/SOUL.md", "pipelines/news.json", "flows/morning.json"}

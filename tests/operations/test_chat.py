@@ -17,14 +17,12 @@ from looseleaf.chat.session import Saying
 from looseleaf.errors import (
     AssembledText,
     DailyMemoryOff,
-    EmptyMessage,
     Forbidden,
     InvalidArgument,
     LooseleafError,
-    ModelFailed,
-    ModelMissing,
-    SessionMissing,
 )
+from looseleaf.errors.chat import EmptyMessage, SessionMissing
+from looseleaf.errors.models import ModelFailed, ModelMissing
 from looseleaf.models.model import ToolCall
 from looseleaf.operations.chat import converse
 from looseleaf.values import changed

@@ -8,8 +8,8 @@ from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import (
-    Conflicted,
+from looseleaf.errors import Conflicted
+from looseleaf.errors.workflows import (
     FlowMissing,
     InvalidSchedule,
     InvalidWorkflow,

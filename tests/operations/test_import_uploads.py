@@ -9,7 +9,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import InvalidArchive, InvalidArgument, InvalidImport
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import InvalidArchive, InvalidImport
 from looseleaf.operations import imports, memory
 from looseleaf.values import changed
 from tests.bundles.importers.archives import encode_zip, zip_files

@@ -6,7 +6,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import FlowMissing, InvalidArgument, InvalidWorkflow, JobMissing, Refused
+from looseleaf.errors import InvalidArgument, Refused
+from looseleaf.errors.workflows import FlowMissing, InvalidWorkflow, JobMissing
 from looseleaf.operations import flows, jobs, pipelines
 from looseleaf.workflows.documents import StepFields
 

@@ -25,9 +25,10 @@ from looseleaf.errors import (
     RevisionMissing,
     SectionTaken,
 )
-from looseleaf.memory.history import PastPages, Retention, parse_moment
+from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import Where
 from looseleaf.memory.search import visible_pages
+from looseleaf.memory.store import Retention
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.times import format_time

@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Change, Workspace
 from looseleaf.bundles.git.repository import GitFailed, Repository
-from looseleaf.errors import RepositoryUnusable
+from looseleaf.errors.bundles import RepositoryUnusable
 from looseleaf.memory.provenance import Provenance
 from looseleaf.operations.page_commits import commit_pages
 

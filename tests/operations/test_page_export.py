@@ -8,7 +8,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import FolderRefused, Invalid, InvalidExport, SecretsFound, Unsafe
+from looseleaf.errors import Invalid, Unsafe
+from looseleaf.errors.bundles import FolderRefused, InvalidExport, SecretsFound
 from looseleaf.operations import daily, imports, memory, page_export
 from tests.bundles.importers.sources import OPENCLAW, write_tree
 

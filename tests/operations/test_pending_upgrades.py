@@ -11,7 +11,8 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.bundles.installation import pending
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import Invalid, InvalidArgument, Unavailable, UpgradeMissing, UpgradeOutdated
+from looseleaf.errors import Invalid, InvalidArgument, Unavailable
+from looseleaf.errors.bundles import UpgradeMissing, UpgradeOutdated
 from tests.bundles.agents_of import (
     SOUL,
     create_ada,

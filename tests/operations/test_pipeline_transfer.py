@@ -8,7 +8,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.operations import flows, pipelines
 from looseleaf.operations.pipeline_transfer import import_pipeline
 from looseleaf.workflows.documents import ScheduleFields

@@ -6,12 +6,11 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import (
-    Conflicted,
+from looseleaf.errors import Conflicted, VersionRequired
+from looseleaf.errors.workflows import (
     InvalidWorkflow,
     PipelineMissing,
     SlugTaken,
-    VersionRequired,
     WorkflowAmbiguous,
 )
 from looseleaf.operations import flows, pipelines, workflow_memory

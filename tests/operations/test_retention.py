@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import TaskMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.upkeep import TaskMissing
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.operations import retention
 from looseleaf.operations.jobs import delete_job

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import Refused, ScheduleMissing
+from looseleaf.errors import Refused
+from looseleaf.errors.workflows import ScheduleMissing
 from looseleaf.operations import agents, flows, pipelines, schedules, settings
 from looseleaf.times import format_time
 from looseleaf.workflows.documents import ScheduleFields

@@ -46,7 +46,9 @@ def test_a_fact_is_given_once(
     """With an index and without, now and as of a time; the total says the same."""
     context = workspace.context
     if not has_index:
-        context = changed(context, is_bound=True)  # pages of which only some may be reached
+        context = changed(
+            context, bound_history=context.history
+        )  # there is no index for some of the pages
     moment: dict[str, Any] = {}
     if is_past:
         moment["as_of"] = "2096-10-02T08:00:00Z"  # after the page, before the clock

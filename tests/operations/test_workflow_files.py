@@ -9,7 +9,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import FileMissing, FlowMissing, InvalidArgument
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import FileMissing, FlowMissing
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.operations.workflow_files import find_folder
 from looseleaf.values import changed

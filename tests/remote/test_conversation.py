@@ -12,7 +12,8 @@ import pytest
 
 from looseleaf.chat.events import Began, Event, Said
 from looseleaf.chat.session import Saying
-from looseleaf.errors import LooseleafError, ModelFailed, Unavailable
+from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors.models import ModelFailed
 from looseleaf.memory.scope import Where
 from looseleaf.operations.chat import converse
 from looseleaf.remote.address import parse_address

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from looseleaf.errors import Conflicted, InvalidName, RevisionMissing, Unavailable
-from looseleaf.memory.history import History, Retention
+from looseleaf.memory.history import History
 from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.store import (
@@ -24,6 +24,7 @@ from looseleaf.memory.store import (
     Deleted,
     Found,
     Missing,
+    Retention,
     Store,
     Written,
     content_hash,

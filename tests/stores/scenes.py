@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from looseleaf.files import atomic
-from looseleaf.memory.history import Retention
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Scope
-from looseleaf.memory.store import Change
+from looseleaf.memory.store import Change, Retention
 from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import packing
 from looseleaf.stores.disk.history.page_history import DiskHistory

@@ -14,8 +14,7 @@ import pytest
 
 from looseleaf.errors import RevisionMissing
 from looseleaf.files import atomic, file_writers
-from looseleaf.memory.history import Retention
-from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Written, content_hash
+from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, content_hash
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import Clock

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidName, InvalidSchedule, Refused
+from looseleaf.errors import InvalidName, Refused
+from looseleaf.errors.workflows import InvalidSchedule
 from looseleaf.upkeep.schedules import Schedule, Schedules
 
 TASKS = {"tidy", "acme/count"}

@@ -10,11 +10,11 @@ from looseleaf.errors import (
     InUse,
     Locked,
     LooseleafError,
-    ModelFailed,
-    RequestFailed,
     TooBusy,
     Unavailable,
 )
+from looseleaf.errors.models import ModelFailed
+from looseleaf.errors.workflows import RequestFailed
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
 from looseleaf.web.health import RecentFaults
 from tests.chat.conftest import Script

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.errors import InvalidSchedule, InvalidWorkflow
+from looseleaf.errors.workflows import InvalidSchedule, InvalidWorkflow
 from looseleaf.workflows.documents import (
     ScheduleFields,
     describe_schedule,

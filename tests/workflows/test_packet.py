@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from looseleaf.errors import InvalidName, InvalidPacket, Refused
+from looseleaf.errors import InvalidName, Refused
+from looseleaf.errors.workflows import InvalidPacket
 from looseleaf.workflows.packet import (
     Packet,
     PacketTypes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.prompt import request
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.pipeline import Pipeline, Step

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.workflows.slug import MAX_SLUG, check_slug, make_slug
 
 

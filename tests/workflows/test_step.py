@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidStep, Refused
+from looseleaf.errors import Refused
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.workflows.packet import register_core_packets
 from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
 from looseleaf.workflows.step_run import effect_key

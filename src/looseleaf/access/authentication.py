@@ -6,7 +6,8 @@ import time
 
 from looseleaf.access import credentials, principals
 from looseleaf.access.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
-from looseleaf.errors import AgentMissing, LoginLinkInvalid, Unauthenticated, Unavailable
+from looseleaf.errors import AgentMissing, Unauthenticated, Unavailable
+from looseleaf.errors.access import LoginLinkInvalid
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

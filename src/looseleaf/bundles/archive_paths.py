@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidArchive, InvalidName
+from looseleaf.errors import InvalidName
+from looseleaf.errors.bundles import InvalidArchive
 from looseleaf.files.folders import fold
 from looseleaf.memory.scope import check_folder
 from looseleaf.values import value

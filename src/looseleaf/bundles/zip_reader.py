@@ -13,7 +13,7 @@ import struct
 import zlib
 
 from looseleaf.bundles.archive_paths import BUNDLE_PATHS, ArchiveNames
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 from looseleaf.values import value
 
 TYPE_CHECKING = False

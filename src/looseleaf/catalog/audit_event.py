@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from looseleaf.access.audit import Event
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.access.audit import Event
     from looseleaf.catalog.context import Context
 
 
 def event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
     """Build the entry of the audit for an act of the principal."""
+    from looseleaf.access.audit import Event
+
     principal, provenance = context.principal, context.provenance()
     return Event(
         action,

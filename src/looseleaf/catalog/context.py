@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.provenance import Activity, Origin
+    from looseleaf.memory.scope import Scope
     from looseleaf.memory.search.ranked import Index
     from looseleaf.memory.store import Precondition
     from looseleaf.settings import Settings
@@ -47,7 +48,6 @@ class Context:
     parts: Parts
     settings: Settings  # with those that were made while running
     pages: MemoryPages  # as the one who acts may reach them
-    history: History  # of these pages
     principal: Principal = LOCAL_ADMINISTRATOR
     actor: str = ""
     surface: str = "library"
@@ -57,12 +57,28 @@ class Context:
     permission: str = ""  # of the operation that runs
     precondition: Precondition | None = None  # of the page that a request changes, by its headers
     is_current: Callable[[], bool] = always  # whether the credential still counts
-    is_bound: bool = False  # whether a memory policy leaves only some of the pages
+    bound_history: History | None = None  # of the pages that a memory policy leaves
 
     @property
     def is_remote(self) -> Literal[False]:
         """Whether operations are to be run on a server instead."""
         return False
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether a memory policy leaves only some of the pages."""
+        return self.bound_history is not None
+
+    @property
+    def history(self) -> History:
+        """The history of the pages; loaded when it is first asked for."""
+        return self.parts.history if self.bound_history is None else self.bound_history
+
+    def read_past(self, scope: Scope, as_of: str) -> bytes:
+        """Read what a page said at a time or revision."""
+        from looseleaf.memory.history import at
+
+        return at(self.history, scope, as_of)
 
     def clock(self) -> float:
         """Give the time, in seconds since 1970."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.history import History, PackedVersions, PageVerdict, Retention, Revision
+    from looseleaf.memory.history import History, PackedVersions, PageVerdict, Revision
     from looseleaf.memory.policy import Decision, MemoryPolicy
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Entry,
         Found,
         Missing,
+        Retention,
         Store,
         Written,
     )
@@ -53,7 +54,7 @@ def bind_pages(context: Context) -> Context:
     pages = copy(context.pages)
     pages.store_for = lambda place: ReachableStore(context.pages.store_for(place), decide_page)
     history = ReachableHistory(context.history, decide_page)
-    return changed(context, pages=pages, history=history, is_bound=True)
+    return changed(context, pages=pages, bound_history=history)
 
 
 def _policy_of(context: Context, agent_id: int) -> MemoryPolicy | None:

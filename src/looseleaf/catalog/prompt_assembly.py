@@ -6,7 +6,6 @@ from looseleaf.agents.budget import NO_BUDGET, Budget
 from looseleaf.agents.config import merge_config
 from looseleaf.catalog.resolution import agent_meant, shelf_of
 from looseleaf.errors import Invalid
-from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import HERE, Shelf, Where
 from looseleaf.values import changed
 
@@ -76,6 +75,8 @@ def assemble(
     if not as_of:
         context.parts.generated().check(request.agent)
         return context.parts.chain().preview(request)
+    from looseleaf.memory.history import PastPages, parse_moment
+
     moment = parse_moment(as_of)
     if isinstance(moment, int):
         raise Invalid(f"A prompt has no revisions: give a time such as 2026-04-17, not {as_of}.")

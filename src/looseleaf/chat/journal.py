@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Message, Question, answer
 
 TYPE_CHECKING = False

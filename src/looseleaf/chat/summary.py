@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.chat.transcript import as_text
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Message, Question, answer
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import ipaddress
 import socket
 import threading
 
-from looseleaf.errors import RequestFailed
+from looseleaf.errors.workflows import RequestFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidSetting, RequestRefused
+from looseleaf.errors import InvalidSetting
+from looseleaf.errors.workflows import RequestRefused
 from looseleaf.values import value
 
 TYPE_CHECKING = False

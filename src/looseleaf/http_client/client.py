@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import httpcore2
 import httpx2
 
-from looseleaf.errors import InvalidArgument, RequestFailed, RequestRefused
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import RequestFailed, RequestRefused
 from looseleaf.http_client.addresses import explain_forbidden, resolve_host, resolve_within
 from looseleaf.http_client.allow_list import HOST_CHARACTERS
 from looseleaf.http_client.connection import Deadline, JudgedBackend

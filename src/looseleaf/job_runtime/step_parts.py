@@ -9,7 +9,8 @@ from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.tools.model_rights import for_agent
-from looseleaf.errors import InvalidStep, JobForbidden, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.workflows import InvalidStep, JobForbidden
 from looseleaf.job_runtime.pipeline_turn import run_pipeline_turn
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Where

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Protocol, TypeGuard
 
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.store import Change, Deleted, Written
+    from looseleaf.memory.store import Change, Deleted, Retention, Written
 
     ReadKnown = Callable[[Scope], Found | None]
 else:
@@ -60,21 +60,6 @@ class Revision:
             self.origin,  # type: ignore[arg-type]
             self.reason,
         )
-
-
-@value
-class Retention:
-    """How long prior versions stay, counted from the moment they were replaced.
-
-    A version goes when it was replaced more than `days` ago, or when more than `versions` newer
-    ones exist and it was replaced more than `grace_days` ago: a burst of writes cannot push
-    yesterday's text out of reach. The newest always stays. Time counts as far as changes show that
-    it has passed (see `ShownTime`), so that a clock set wrong makes no version old.
-    """
-
-    days: float = 90.0
-    versions: int = 200
-    grace_days: float = 1.0
 
 
 @value

@@ -10,11 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from looseleaf.memory.history import History, Retention, Revision
+    from looseleaf.memory.history import History, Revision
     from looseleaf.memory.scope import Shelf
     from looseleaf.memory.search.ranked import Counts, Index, PastFinder
     from looseleaf.memory.search.ranking import Filter, RankedPage
-    from looseleaf.memory.store import Change, Store
+    from looseleaf.memory.store import Change, Retention, Store
 
 
 class Shelves:

@@ -155,6 +155,21 @@ class Capabilities:
     preconditions: bool = False  # `edit` itself refuses what a change's precondition forbids
 
 
+@value
+class Retention:
+    """How long prior versions stay, counted from the moment they were replaced.
+
+    A version goes when it was replaced more than `days` ago, or when more than `versions` newer
+    ones exist and it was replaced more than `grace_days` ago: a burst of writes cannot push
+    yesterday's text out of reach. The newest always stays. Time counts as far as changes show that
+    it has passed (see `history.ShownTime`), so that a clock set wrong makes no version old.
+    """
+
+    days: float = 90.0
+    versions: int = 200
+    grace_days: float = 1.0
+
+
 class Store(Protocol):
     """Where pages lie. Every method raises `Unavailable` when the store cannot answer."""
 

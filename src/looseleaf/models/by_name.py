@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from looseleaf.errors import InvalidModel
+from looseleaf.errors.models import InvalidModel
 from looseleaf.extras import MODELS, require_extra
 from looseleaf.models.echo import EchoModel
 from looseleaf.models.pydantic_ai.event_loop import Bridge

@@ -6,7 +6,7 @@ import asyncio
 import random
 import re
 
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Retry
 
 TYPE_CHECKING = False

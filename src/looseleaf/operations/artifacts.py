@@ -8,7 +8,8 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import allow_page
 from looseleaf.catalog.workflows.job_documents import JobInfo, describe_job
 from looseleaf.catalog.workflows.workflow_access import find_job
-from looseleaf.errors import ArtifactMissing, InvalidArgument, LooseleafError
+from looseleaf.errors import InvalidArgument, LooseleafError
+from looseleaf.errors.workflows import ArtifactMissing
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
 from looseleaf.times import DAY_SECONDS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import InvalidArgument, InvalidBackup
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.files.file_size import choose_unit
 from looseleaf.files.root_folder import RootFolder, read_identity
 from looseleaf.times import format_time

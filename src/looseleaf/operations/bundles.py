@@ -20,7 +20,7 @@ from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import SecretsFound
+from looseleaf.errors.bundles import SecretsFound
 from looseleaf.memory.store import content_hash
 from looseleaf.values import changed, value
 

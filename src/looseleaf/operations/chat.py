@@ -13,7 +13,9 @@ from looseleaf.chat.events import Called, Ended, Titled
 from looseleaf.chat.journal import title_for
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, first_words
 from looseleaf.chat.turn import Party, Result, TurnTaker
-from looseleaf.errors import EmptyMessage, InvalidArgument, LooseleafError, ModelMissing
+from looseleaf.errors import InvalidArgument, LooseleafError
+from looseleaf.errors.chat import EmptyMessage
+from looseleaf.errors.models import ModelMissing
 from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.models.model import Attachment, Message, Offer, Usage

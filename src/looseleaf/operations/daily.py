@@ -6,7 +6,6 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import allow_page, require_outcome, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import Day
-from looseleaf.memory.history import at
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.search.results import Results
@@ -65,7 +64,7 @@ def read_day(
     daily = journal(context, where)
     day = daily.day(date)
     if as_of:
-        raw = at(context.history, daily.shelf.page(day.filename), as_of)
+        raw = context.read_past(daily.shelf.page(day.filename), as_of)
         return DayText(str(day), day.filename, True, decode_text(day.filename, raw), "")
     page = daily.read(str(day))
     if isinstance(page, Missing):

@@ -11,7 +11,7 @@ from looseleaf.catalog.workflows.workflow_access import (
     require_version,
 )
 from looseleaf.catalog.workflows.workflow_tools import check_flow_names
-from looseleaf.errors import FlowMissing, PipelineMissing
+from looseleaf.errors.workflows import FlowMissing, PipelineMissing
 from looseleaf.values import changed, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow

@@ -5,9 +5,10 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import PageMissing
-from looseleaf.memory.history import Retention, Revision, parse_moment, pick
+from looseleaf.memory.history import Revision, parse_moment, pick
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.store import Retention
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.upkeep.history_packing import PackReport, pack_histories
 from looseleaf.upkeep.retention.versions import drop_versions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import BundleMissing
+from looseleaf.errors.bundles import BundleMissing
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -20,7 +20,8 @@ from looseleaf.catalog.workflows.workflow_access import (
     parent_job,
 )
 from looseleaf.catalog.workflows.workflow_tools import check_step_names
-from looseleaf.errors import InvalidArgument, PipelineMissing, Refused
+from looseleaf.errors import InvalidArgument, Refused
+from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.times import parse_time
 from looseleaf.upkeep.retention.removal import delete_jobs
 from looseleaf.values import changed, value

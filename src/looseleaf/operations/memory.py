@@ -6,7 +6,6 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors import Invalid
 from looseleaf.memory import sections
-from looseleaf.memory.history import at
 from looseleaf.memory.page_text import MAIN, PageText
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
@@ -46,7 +45,7 @@ def read_memory(
             without it, what it says now.
     """
     scope = scope_of(context, file, where)
-    page = Found(at(context.history, scope, as_of), 0) if as_of else context.pages.require(scope)
+    page = Found(context.read_past(scope, as_of), 0) if as_of else context.pages.require(scope)
     if section is None and position is None:
         return PageText(file, page, scope.layer)
     text = sections.read_section(decode_text(file, page.content), section, position=position)

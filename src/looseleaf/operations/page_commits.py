@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import LooseleafError, RepositoryUnusable
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.bundles import RepositoryUnusable
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import value
 

@@ -8,7 +8,7 @@ from looseleaf.bundles.importers.folder_export import KEPT, WRITTEN, write_files
 from looseleaf.bundles.secret_scan import scan_files
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import FolderRefused, InvalidExport, SecretsFound
+from looseleaf.errors.bundles import FolderRefused, InvalidExport, SecretsFound
 from looseleaf.memory.composed import is_generated
 from looseleaf.memory.scope import PAGE_SUFFIXES, Shelf
 from looseleaf.operations.composed import sources_of

@@ -15,7 +15,7 @@ from looseleaf.catalog.workflows.workflow_tools import (
     check_step_names,
     check_workflow_names,
 )
-from looseleaf.errors import PipelineMissing
+from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.values import changed, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_pipeline, number_steps

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.errors import TaskMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.upkeep import TaskMissing
 from looseleaf.memory.provenance import JOB
 from looseleaf.operations.system_tasks import run_once
 from looseleaf.times import format_time

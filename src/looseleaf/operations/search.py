@@ -6,7 +6,6 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.files.folders import fold
-from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.search.results import RankedPages, Results
 from looseleaf.values import changed, value
@@ -145,6 +144,8 @@ def _open_source(
     store = context.pages.store_for(shelf)
     if not as_of:
         return _Source(store, context.index())
+    from looseleaf.memory.history import PastPages, parse_moment
+
     moment = parse_moment(as_of)
     if isinstance(moment, int):
         raise Invalid("A search as of a revision has no meaning across pages; give a time.")

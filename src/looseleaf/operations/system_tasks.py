@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import InvalidTaskParameters, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.upkeep import InvalidTaskParameters
 from looseleaf.memory.provenance import JOB
 from looseleaf.models.model import never
 from looseleaf.times import format_time

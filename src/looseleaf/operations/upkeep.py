@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import TaskRunMissing
+from looseleaf.errors.upkeep import TaskRunMissing
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.models.model import never

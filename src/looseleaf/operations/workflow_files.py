@@ -5,7 +5,8 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
-from looseleaf.errors import FlowMissing, InvalidArgument
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import FlowMissing
 from looseleaf.times import format_time
 from looseleaf.values import value
 from looseleaf.workflows.flow import parse_flow_step

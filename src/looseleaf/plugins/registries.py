@@ -31,8 +31,11 @@ class OpenWorkspace(Protocol):
     """The parts of a workspace that the registries need; the context exists once it is open."""
 
     pages: MemoryPages
-    history: History
     context: Context
+
+    @property
+    def history(self) -> History:
+        """The history of every page."""
 
 
 class Registries:
@@ -47,7 +50,7 @@ class Registries:
         report: Callable[[str, Exception], None],
     ) -> None:
         self.hooks, self.workspace = hooks, workspace
-        self.pages, self.history = workspace.pages, workspace.history
+        self.pages = workspace.pages
         self.clock, self.report = clock, report
         self._generated_pages: GeneratedPages | None = None
         # Without such a page, a write to an agent's pages need not import the composer.
@@ -88,7 +91,7 @@ class Registries:
             chain = open_chain(
                 self.hooks.settings,
                 self.pages.registry,
-                PresentSources(self.pages, lambda _scope: self.history),
+                PresentSources(self.pages, lambda _scope: self.workspace.history),
                 fill=self.hooks.fill,
                 clock=self.clock,
             )

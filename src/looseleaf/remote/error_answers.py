@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from looseleaf import errors
 from looseleaf.errors import (
     Conflicted,
     Invalid,
@@ -11,6 +12,12 @@ from looseleaf.errors import (
     NotFound,
     Refused,
     Unavailable,
+    access,
+    bundles,
+    chat,
+    models,
+    upkeep,
+    workflows,
 )
 
 if TYPE_CHECKING:
@@ -26,14 +33,17 @@ _BY_STATUS: dict[int, type[LooseleafError]] = {
 }
 
 
-def _kinds(kind: type[LooseleafError]) -> Iterator[tuple[str, type[LooseleafError]]]:
-    if "code" in vars(kind):
-        yield kind.code, kind
-    for below in kind.__subclasses__():
-        yield from _kinds(below)
+_MODULES = (errors, access, bundles, chat, models, upkeep, workflows)
 
 
-_KINDS = dict(_kinds(LooseleafError))
+def _kinds() -> Iterator[tuple[str, type[LooseleafError]]]:
+    for module in _MODULES:
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, LooseleafError) and "code" in vars(kind):
+                yield kind.code, kind
+
+
+_KINDS = dict(_kinds())
 
 
 def failure(status: int, code: str, message: str, data: Mapping[str, object]) -> LooseleafError:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import InvalidArgument, InvalidBackup
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.files import atomic
 from looseleaf.stores.disk.settings_file import set_database_url
 

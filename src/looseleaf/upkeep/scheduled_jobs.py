@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.agents.agent_list import readable_agents
-from looseleaf.errors import FlowMissing, InvalidSchedule
+from looseleaf.errors.workflows import FlowMissing, InvalidSchedule
 from looseleaf.workflows.execution.plan import Plan, plan_flow_job, plan_task_job
 from looseleaf.workflows.schedules.schedule import FLOW, TASK, ScheduleEntry
 from looseleaf.workflows.schedules.timing import read_timing, stagger_seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidSchedule
+from looseleaf.errors.workflows import InvalidSchedule
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.values import FrozenDict, value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
-from looseleaf.errors import JobMissing
+from looseleaf.errors.workflows import JobMissing
 from looseleaf.web.http.bodies import media_type, parse_object
 from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.responses import answer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.errors import Invalid, InvalidWorkflow
+from looseleaf.errors import Invalid
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.files.folders import fold
 from looseleaf.memory.policy import tool_policy
 from looseleaf.memory.scope import check_filename

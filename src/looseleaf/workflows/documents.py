@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.times import format_time, parse_time
 from looseleaf.values import FrozenDict, changed, value
 from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, Flow, QueuedPrompt, Schedule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidPacket
+from looseleaf.errors.workflows import InvalidPacket
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.times import format_time

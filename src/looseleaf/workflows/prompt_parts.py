@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.prompt import request
 from looseleaf.workflows.uploads.file_store import FileFolder, media_type_of
 

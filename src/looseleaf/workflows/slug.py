@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.models.model import Usage

@@ -14,7 +14,7 @@ import pytest
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.tar_format import END, FOLDER
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
-from looseleaf.errors import BackupMissing, InvalidBackup
+from looseleaf.errors.bundles import BackupMissing, InvalidBackup
 from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, close, member, write
 
 SOUND = build(SETTINGS, ("shared/RULES.md", b"Be kind.\n"))

@@ -12,7 +12,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.backup_list import list_backups
-from looseleaf.errors import FolderTaken
+from looseleaf.errors.bundles import FolderTaken
 from tests.bundles.backup.copies import tree_of
 from tests.bundles.backup.scenes import SCENES, perform, prepare
 from tests.conftest import FULL

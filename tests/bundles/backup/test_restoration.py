@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
-from looseleaf.errors import FolderTaken, InvalidBackup
+from looseleaf.errors.bundles import FolderTaken, InvalidBackup
 from tests.bundles.backup.archives import SETTINGS, build, write
 from tests.bundles.backup.copies import back_up, faults_of, fill, restore, tree_of
 

@@ -21,7 +21,7 @@ from looseleaf.bundles.backup.tar_format import (
     padding,
     parse_header,
 )
-from looseleaf.errors import InvalidBackup
+from looseleaf.errors.bundles import InvalidBackup
 
 SEGMENT = st.text(
     st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=80

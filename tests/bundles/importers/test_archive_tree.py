@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf.bundles.importers.archive_tree import ArchiveTree, open_upload
 from looseleaf.bundles.importers.source_folder import SourceFolder
-from looseleaf.errors import InvalidArchive, InvalidImport
+from looseleaf.errors.bundles import InvalidArchive, InvalidImport
 from tests.bundles.importers.archives import zip_files
 
 

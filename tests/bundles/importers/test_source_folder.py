@@ -12,7 +12,7 @@ import pytest
 from looseleaf.bundles.importers.known_systems import choose_importer
 from looseleaf.bundles.importers.source_folder import Limits, SourceFolder
 from looseleaf.bundles.importers.source_tree import DiskTree, TreeEntry
-from looseleaf.errors import ImportSourceMissing, InvalidImport
+from looseleaf.errors.bundles import ImportSourceMissing, InvalidImport
 from tests.bundles.importers.sources import write_tree
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import AgentExists, UpgradeMissing
+from looseleaf.errors import AgentExists
+from looseleaf.errors.bundles import UpgradeMissing
 from looseleaf.operations.installed_bundles import list_bundles
 from looseleaf.operations.pending_upgrades import list_pending_upgrades
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts

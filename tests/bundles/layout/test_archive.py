@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.bundles.layout.archive import pack_files, unpack_files
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 
 NAMES = st.from_regex(r"[a-z]{4,8}(/[a-z]{4,8}){0,3}\.(md|json)", fullmatch=True)
 

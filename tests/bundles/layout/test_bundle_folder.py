@@ -9,7 +9,8 @@ import pytest
 
 from looseleaf.bundles.layout.bundle_folder import read_archive, read_folder, write_folder
 from looseleaf.bundles.zip_reader import ZipLimits
-from looseleaf.errors import Invalid, InvalidArchive, LooseleafError
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.errors.bundles import InvalidArchive
 
 FILES = {"manifest.json": b"{}", "memory/agent/SOUL.md": b"# Soul\n"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.bundles.layout.bundle_json import format_json, hash_payload, parse_json
-from looseleaf.errors import InvalidBundle
+from looseleaf.errors.bundles import InvalidBundle
 
 
 def test_the_order_of_keys_changes_nothing() -> None:

@@ -15,7 +15,8 @@ import pytest
 from looseleaf import Workspace, settings
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
-from looseleaf.errors import DatabaseTaken, InvalidArgument, InvalidSetting, Unavailable
+from looseleaf.errors import InvalidArgument, InvalidSetting, Unavailable
+from looseleaf.errors.bundles import DatabaseTaken
 from looseleaf.operations.backups import write_backup
 from looseleaf.operations.jobs import list_jobs
 from looseleaf.operations.pipelines import create_pipeline, delete_pipeline

@@ -6,7 +6,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import InvalidArgument, InvalidWorkflow
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.memory.scope import Where
 from looseleaf.operations import flows, pipelines
 from looseleaf.operations.prompt import explain_prompt

@@ -9,7 +9,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.tools.model_tools import tools_for
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.job_runtime.pipeline_turn import pipeline_request
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.values import changed

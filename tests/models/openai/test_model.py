@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.providers import infer_provider_class
 
-from looseleaf.errors import InvalidModel, ModelFailed
+from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import OWN_PROTOCOL, Models
 from looseleaf.models.model import (
     Answer,

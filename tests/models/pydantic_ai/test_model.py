@@ -19,7 +19,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.chat.events import Ended, Event, Returned, Said
 from looseleaf.chat.session import Saying
-from looseleaf.errors import InvalidModel, ModelFailed
+from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
 from looseleaf.models.model import (
     Answer,

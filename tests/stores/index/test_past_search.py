@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from looseleaf.errors import LooseleafError, PageMissing
-from looseleaf.memory.history import PastPages, Retention, Revision
+from looseleaf.memory.history import PastPages, Revision
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.ranked import rank_pages
 from looseleaf.memory.search.results import Hit
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.memory.search.visible_pages import VisiblePages
-from looseleaf.memory.store import Change, Found
+from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index import past_versions

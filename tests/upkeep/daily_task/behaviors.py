@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable
 
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.upkeep.daily_task.gates import Thresholds, acceptable_size, minimum_size
 
 LIMITS = Thresholds()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import Conflicted, Refused, TaskRunMissing, Unavailable
+from looseleaf.errors import Conflicted, Refused, Unavailable
+from looseleaf.errors.upkeep import TaskRunMissing
 from looseleaf.upkeep.daily_task import compaction
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.compaction import Compaction, Compactions, new_compaction

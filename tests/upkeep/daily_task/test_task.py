@@ -9,7 +9,7 @@ import time
 import pytest
 
 from looseleaf.chat.session import Opening, Outcome
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Message, Question, Usage
 from looseleaf.times import format_date
 from looseleaf.upkeep.daily_task.outcome import STATUSES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import InvalidPrompt, TaskPromptMissing
+from looseleaf.errors.upkeep import InvalidPrompt, TaskPromptMissing
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.task import SystemTask
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import InvalidTaskParameters, TaskNotRunnable, TaskRunMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.upkeep import InvalidTaskParameters, TaskNotRunnable, TaskRunMissing
 from looseleaf.upkeep.system_tasks import runs
 from looseleaf.upkeep.system_tasks.runs import (
     RunLog,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import InvalidTask, TaskMissing
+from looseleaf.errors.upkeep import InvalidTask, TaskMissing
 from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskPrompt, TaskResult
 from looseleaf.values import changed
 

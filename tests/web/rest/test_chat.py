@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import ToolCall
 from looseleaf.setting_tables import Provider
 from tests.chat.conftest import Reply, Script

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from looseleaf.errors import ArtifactBroken, ArtifactMissing
+from looseleaf.errors.workflows import ArtifactBroken, ArtifactMissing
 from looseleaf.memory.scope import Scope
 from looseleaf.values import as_dict
 from looseleaf.workflows.artifacts.artifact import ArtifactFile

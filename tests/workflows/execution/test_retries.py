@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import Invalid, Locked, LooseleafError, ModelFailed, Unavailable
+from looseleaf.errors import Invalid, Locked, LooseleafError, Unavailable
+from looseleaf.errors.models import ModelFailed
 from looseleaf.workflows.execution.retries import describe_error, is_transient, wait_seconds
 
 

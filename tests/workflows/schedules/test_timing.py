@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidSchedule
+from looseleaf.errors.workflows import InvalidSchedule
 from looseleaf.times import day_start, format_time
 from looseleaf.workflows.schedules.timing import (
     INTERVALS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidSource
+from looseleaf.errors.workflows import InvalidSource
 from looseleaf.workflows.sources.feed import parse_feed, read_time
 
 RSS = b"""<?xml version="1.0" encoding="UTF-8"?>

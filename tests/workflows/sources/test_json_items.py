@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidSource
+from looseleaf.errors.workflows import InvalidSource
 from looseleaf.workflows.sources.json_items import find_value, parse_json_items
 
 WORDPRESS = [

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from looseleaf.chat.session import Opening
-from looseleaf.errors import InvalidStep, ModelMissing
+from looseleaf.errors.models import ModelMissing
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.store import Change
 from looseleaf.models.model import Message, ToolCall
 from looseleaf.values import changed

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from looseleaf.errors import InvalidSource, InvalidStep, RequestFailed, RequestRefused
+from looseleaf.errors.workflows import InvalidSource, InvalidStep, RequestFailed, RequestRefused
 from tests.http_client.servers import answer, running
 from tests.workflows.steps.conftest import Bench, Opener, item
 

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from looseleaf.errors import InvalidArgument, InvalidStep, RequestFailed, RequestRefused
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.workflows import InvalidStep, RequestFailed, RequestRefused
 from tests.http_client.servers import Handler, answer, running
 from tests.workflows.steps.conftest import Bench, Opener, ai_response
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import InvalidStep, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.job_runtime.step_parts import JobStepParts
 from looseleaf.values import changed
 from tests.workflows.steps.conftest import Bench, Opener

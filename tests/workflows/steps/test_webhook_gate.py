@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.workflows.steps.webhook_gate import digest_secret, format_address
 from tests.workflows.steps.conftest import Bench
 

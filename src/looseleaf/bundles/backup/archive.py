@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from looseleaf.bundles.backup import tar_format
 from looseleaf.bundles.backup.tar_format import Header, encode_header, padding
-from looseleaf.errors import InvalidBackup
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.values import as_dict, value
 
 TYPE_CHECKING = False

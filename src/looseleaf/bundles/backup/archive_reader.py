@@ -26,7 +26,7 @@ from looseleaf.bundles.backup.tar_format import (
     check_path,
     parse_header,
 )
-from looseleaf.errors import BackupMissing, InvalidBackup
+from looseleaf.errors.bundles import BackupMissing, InvalidBackup
 from looseleaf.files.folders import OsErrorContext
 from looseleaf.values import value
 

@@ -10,7 +10,8 @@ from typing import Protocol
 from looseleaf.bundles.backup import tar_format
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.folder_lock import open_locked_folder
-from looseleaf.errors import DiskFull, FolderTaken, InvalidBackup
+from looseleaf.errors import DiskFull
+from looseleaf.errors.bundles import FolderTaken, InvalidBackup
 from looseleaf.files import atomic
 from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext, open_folder
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from looseleaf.errors import InvalidBackup
+from looseleaf.errors.bundles import InvalidBackup
 
 BLOCK = 512
 END = bytes(2 * BLOCK)

@@ -11,7 +11,7 @@ import subprocess
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from looseleaf.errors import RepositoryUnusable
+from looseleaf.errors.bundles import RepositoryUnusable
 from looseleaf.files import atomic
 from looseleaf.settings import environment_for_git
 

@@ -10,7 +10,7 @@ import io
 from looseleaf.bundles.archive_paths import SOURCE_PATHS
 from looseleaf.bundles.importers.source_tree import FILE, SUBFOLDER, TreeEntry
 from looseleaf.bundles.zip_reader import ZipArchive, ZipLimits
-from looseleaf.errors import InvalidImport
+from looseleaf.errors.bundles import InvalidImport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

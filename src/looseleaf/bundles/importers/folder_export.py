@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import InvalidExport
+from looseleaf.errors.bundles import InvalidExport
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
 

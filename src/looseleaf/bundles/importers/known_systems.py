@@ -14,7 +14,7 @@ from looseleaf.bundles.importers.systems import (
     nanobot,
     openclaw,
 )
-from looseleaf.errors import InvalidImport
+from looseleaf.errors.bundles import InvalidImport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.agents.record import slug_problem
 from looseleaf.bundles.importers.contract import SourceContent
 from looseleaf.bundles.importers.left_out import LeftOut
-from looseleaf.errors import InvalidImport
+from looseleaf.errors.bundles import InvalidImport
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ import os
 
 from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.bundles.importers.source_tree import FILE, LINK, SUBFOLDER, DiskTree
-from looseleaf.errors import InvalidImport
+from looseleaf.errors.bundles import InvalidImport
 from looseleaf.memory.scope import MAX_DEPTH
 from looseleaf.values import value
 

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from looseleaf.errors import ImportSourceMissing
+from looseleaf.errors.bundles import ImportSourceMissing
 from looseleaf.files.atomic import FOLDER
 from looseleaf.files.folders import READ, open_folder
 from looseleaf.values import value

@@ -9,7 +9,8 @@ from looseleaf.bundles.comparison.plan import EVERY_KEY
 from looseleaf.bundles.installation.ledger_entries import add_decisions
 from looseleaf.bundles.installation.undo_log import recover
 from looseleaf.bundles.installation.upgrade import apply_changes, check_merge, require_rights
-from looseleaf.errors import InvalidArgument, UpgradeMissing, UpgradeOutdated
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import UpgradeMissing, UpgradeOutdated
 from looseleaf.times import format_time
 
 TYPE_CHECKING = False

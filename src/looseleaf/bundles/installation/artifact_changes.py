@@ -15,7 +15,8 @@ from looseleaf.bundles.comparison.artifacts import (
 )
 from looseleaf.bundles.export import list_workflows
 from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline, pause
-from looseleaf.errors import Conflicted, FlowMissing, PipelineMissing
+from looseleaf.errors import Conflicted
+from looseleaf.errors.workflows import FlowMissing, PipelineMissing
 from looseleaf.memory.store import ABSENT, Conflict
 from looseleaf.values import changed
 from looseleaf.workflows.documents import ScheduleFields, queue_prompts, read_record, read_schedule

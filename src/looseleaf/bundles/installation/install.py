@@ -17,7 +17,8 @@ from looseleaf.bundles.installation.new_agent import write_agent
 from looseleaf.bundles.installation.pending import INSTALL as PENDING_INSTALL
 from looseleaf.bundles.installation.pending import build_pending, format_pending
 from looseleaf.bundles.installation.undo_log import INSTALL, UndoLog, begin, finish, recover
-from looseleaf.errors import InvalidBundle, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.times import format_time
 from looseleaf.values import value
 

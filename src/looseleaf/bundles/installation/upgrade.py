@@ -27,7 +27,8 @@ from looseleaf.bundles.installation.ledger_entries import LedgerUpdate, build_le
 from looseleaf.bundles.installation.pending import UPGRADE as PENDING_UPGRADE
 from looseleaf.bundles.installation.pending import build_pending, format_pending
 from looseleaf.bundles.installation.undo_log import UPGRADE, UndoLog, begin, finish, recover
-from looseleaf.errors import BundleMismatch, InvalidArgument
+from looseleaf.errors import InvalidArgument
+from looseleaf.errors.bundles import BundleMismatch
 from looseleaf.times import format_time
 from looseleaf.values import value
 

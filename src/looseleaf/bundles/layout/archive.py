@@ -10,7 +10,7 @@ import struct
 import zlib
 
 from looseleaf.bundles.zip_reader import ZipArchive
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from looseleaf.bundles.layout.upload_files import (
     place_upload,
 )
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
-from looseleaf.errors import InvalidBundle, InvalidName
+from looseleaf.errors import InvalidName
+from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.scope import check_filename, check_folder
 from looseleaf.values import FrozenDict, changed, value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.bundles.archive_paths import check_archive_path
 from looseleaf.bundles.layout.bundle_json import parse_json
 from looseleaf.bundles.zip_reader import ZipLimits
-from looseleaf.errors import InvalidArchive
+from looseleaf.errors.bundles import InvalidArchive
 
 _DOCUMENT = "the document"
 

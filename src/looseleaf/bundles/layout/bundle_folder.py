@@ -9,7 +9,8 @@ import time
 from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
 from looseleaf.bundles.layout.archive import MANIFEST
 from looseleaf.bundles.zip_reader import ZipLimits
-from looseleaf.errors import Invalid, InvalidArchive
+from looseleaf.errors import Invalid
+from looseleaf.errors.bundles import InvalidArchive
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from looseleaf.errors import InvalidBundle
+from looseleaf.errors.bundles import InvalidBundle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

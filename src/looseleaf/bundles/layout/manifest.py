@@ -5,7 +5,8 @@ from __future__ import annotations
 from looseleaf.agents.config import check_config
 from looseleaf.agents.record import check_name, check_slug
 from looseleaf.bundles.layout.archive import MANIFEST
-from looseleaf.errors import Invalid, InvalidBundle
+from looseleaf.errors import Invalid
+from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False

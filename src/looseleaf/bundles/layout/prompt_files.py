@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.bundles.layout.bundle_json import format_json, parse_json
-from looseleaf.errors import InvalidBundle
+from looseleaf.errors.bundles import InvalidBundle
 
 PROMPTS = "prompts/"
 TASK_PROMPTS = f"{PROMPTS}system-tasks/"

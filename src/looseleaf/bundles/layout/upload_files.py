@@ -9,7 +9,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 
 from looseleaf.bundles.layout.bundle_json import format_json, parse_json
-from looseleaf.errors import InvalidBundle
+from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.store import content_hash
 
 MEMORY, UPLOADS = "memory/", "uploads/"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Invalid, InvalidBundle, InvalidWorkflow
+from looseleaf.errors import Invalid
+from looseleaf.errors.bundles import InvalidBundle
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.values import changed, value
 from looseleaf.workflows.documents import (
     FlowFile,

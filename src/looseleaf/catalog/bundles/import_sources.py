@@ -15,7 +15,7 @@ from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.source_tree import DiskTree
 from looseleaf.bundles.importers.systems import datamachine_site
 from looseleaf.catalog.encoded_data import decode_data
-from looseleaf.errors import FolderRefused, ImportSourceMissing, InvalidImport
+from looseleaf.errors.bundles import FolderRefused, ImportSourceMissing, InvalidImport
 from looseleaf.values import value
 
 TYPE_CHECKING = False

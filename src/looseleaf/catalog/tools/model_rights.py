@@ -8,7 +8,6 @@ from looseleaf.access.principals import (
     confine,
     find_requirement,
 )
-from looseleaf.access.user_principals import find_user_principal
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import FrozenDict, changed
@@ -117,6 +116,8 @@ def _find_person(context: Context, request: Request) -> Principal:
     """
     agent_id, name = request.agent.id, context.actor or request.agent.slug
     if context.principal.is_local and request.mode in UNATTENDED:
+        from looseleaf.access.user_principals import find_user_principal
+
         accounts = context.parts.accounts()
         return find_user_principal(accounts, request.user, agent_id=agent_id, name=name)
     return act_through(context.principal, agent_id, user=request.user, name=name)

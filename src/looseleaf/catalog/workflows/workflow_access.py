@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import (
-    AgentMissing,
-    Conflicted,
-    FlowMissing,
-    JobMissing,
-    PipelineMissing,
-    VersionRequired,
-    WorkflowAmbiguous,
-)
+from looseleaf.errors import AgentMissing, Conflicted, VersionRequired
+from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, WorkflowAmbiguous
 from looseleaf.memory.provenance import JOB
 
 TYPE_CHECKING = False

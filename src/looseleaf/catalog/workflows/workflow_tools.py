@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.tools.names import unknown_tool_names
-from looseleaf.errors import InvalidWorkflow
+from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.memory.policy import ToolPolicy, tool_policy
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ from looseleaf.cli.arguments import SharedOptions, shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
-from looseleaf.errors import InvalidImport
+from looseleaf.errors.bundles import InvalidImport
 from looseleaf.operations import imports as operations
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from looseleaf.errors import InvalidModel
+from looseleaf.errors.models import InvalidModel
 from looseleaf.models.model import Delta
 from looseleaf.models.openai.completions import AnswerBuilder, request_of
 from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, message_in

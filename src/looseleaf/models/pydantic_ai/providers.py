@@ -10,7 +10,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import infer_model
 from pydantic_ai.providers import infer_provider_class
 
-from looseleaf.errors import InvalidModel
+from looseleaf.errors.models import InvalidModel
 from looseleaf.models.pydantic_ai.model import ProvidedLine, note
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.files.folders import GROUP, PRIVATE
-from looseleaf.memory.history import Retention
+from looseleaf.memory.store import Retention
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from looseleaf.stores.disk.store import DiskStore
 

@@ -18,16 +18,18 @@ from looseleaf.files.folders import (
     read_all,
 )
 from looseleaf.files.root_folder import RootFolder
-from looseleaf.memory.history import Retention
 from looseleaf.memory.scope import check_folder
-from looseleaf.memory.store import ABSENT, Capabilities, Conflict, Found, Missing, require_condition
-from looseleaf.stores.disk.cache import PageCache
-from looseleaf.stores.disk.history_names import (
-    MAKING,
-    STAGING,
-    history_folder,
-    scope_of_staged,
+from looseleaf.memory.store import (
+    ABSENT,
+    Capabilities,
+    Conflict,
+    Found,
+    Missing,
+    Retention,
+    require_condition,
 )
+from looseleaf.stores.disk.cache import PageCache
+from looseleaf.stores.disk.history_names import MAKING, STAGING, history_folder, scope_of_staged
 from looseleaf.stores.disk.listing import pages_below
 from looseleaf.stores.disk.recent_writes import RecentWrites
 from looseleaf.stores.disk.shelf_folders import OpenShelves
@@ -268,10 +270,7 @@ class DiskStore:
         path = f"{self._relative(scope)}/{scope.filename}"
         if absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
             return absent()
-        with (
-            OsErrorContext(scope.filename),
-            LockedPage(self, path, scope, patience) as page,
-        ):
+        with OsErrorContext(scope.filename), LockedPage(self, path, scope, patience) as page:
             if not patience or page.is_left_over():  # a caller that does not wait comes to clear up
                 tidy(page)
             for _ in range(_ATTEMPTS):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from looseleaf.files.root_folder import RootFolder
-    from looseleaf.memory.history import Retention
+    from looseleaf.memory.store import Retention
     from looseleaf.stores.disk.recent_writes import RecentWrites
 else:
     Protocol = object

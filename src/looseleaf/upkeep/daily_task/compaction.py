@@ -7,7 +7,8 @@ the next run finds the record and finishes it.
 
 from __future__ import annotations
 
-from looseleaf.errors import Conflicted, Refused, TaskRunMissing
+from looseleaf.errors import Conflicted, Refused
+from looseleaf.errors.upkeep import TaskRunMissing
 from looseleaf.memory.day import day_of
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Provenance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import ModelFailed
+from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.upkeep.daily_task.gates import Refusal, Sizes
 from looseleaf.upkeep.daily_task.lines import size_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import LooseleafError, ModelFailed
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.models import ModelFailed
 from looseleaf.memory.day import FOLDER, day_named
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing

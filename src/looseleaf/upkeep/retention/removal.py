@@ -6,8 +6,8 @@ No function here touches a page: neither an agent's files nor the journal are ev
 from __future__ import annotations
 
 from looseleaf.access.audit import Event
-from looseleaf.memory.history import Retention
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK
+from looseleaf.memory.store import Retention
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention.versions import drop_versions
 from looseleaf.upkeep.system_tasks.runs import RunLog

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from looseleaf.agents.agent_list import AgentList
-    from looseleaf.memory.history import History, Retention
+    from looseleaf.memory.history import History
+    from looseleaf.memory.store import Retention
     from looseleaf.settings import Settings
 else:
     Protocol = object

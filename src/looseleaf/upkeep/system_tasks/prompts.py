@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidPrompt, TaskPromptMissing
+from looseleaf.errors.upkeep import InvalidPrompt, TaskPromptMissing
 from looseleaf.memory.store import content_hash
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import value

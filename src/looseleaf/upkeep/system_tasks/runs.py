@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from looseleaf.errors import InvalidTaskParameters, LooseleafError, TaskNotRunnable, TaskRunMissing
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.upkeep import InvalidTaskParameters, TaskNotRunnable, TaskRunMissing
 from looseleaf.memory.day import parse_date
 from looseleaf.times import format_microseconds
 from looseleaf.upkeep.record_files import RecordFolder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidTask, TaskMissing
+from looseleaf.errors.upkeep import InvalidTask, TaskMissing
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.values import FrozenDict, changed, value

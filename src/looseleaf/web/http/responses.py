@@ -17,23 +17,22 @@ from looseleaf.errors import (
     Invalid,
     Locked,
     LooseleafError,
-    ModelFailed,
     NameTaken,
     NotFound,
     Refused,
-    RepositoryUnusable,
     SessionBusy,
-    SlugTaken,
     TooBusy,
     TookTooLong,
     TooLarge,
     TurnLost,
     Unauthenticated,
     Unavailable,
-    UpgradeOutdated,
-    UserExists,
     VersionRequired,
 )
+from looseleaf.errors.access import UserExists
+from looseleaf.errors.bundles import RepositoryUnusable, UpgradeOutdated
+from looseleaf.errors.models import ModelFailed
+from looseleaf.errors.workflows import SlugTaken
 from looseleaf.web.http.preconditions import is_conditional
 from looseleaf.web.http.request_errors import Problem, precondition_failed
 
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 JSON = "application/json"
 MOST_BYTES = 64_000_000  # of a response; a page of the largest size fits
 
-# The first match counts; a test covers every class of errors.py.
+# The first match counts; a test covers every error.
 STATUSES: tuple[tuple[type[LooseleafError], int], ...] = (
     (TooLarge, 413),
     (VersionRequired, 428),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from looseleaf.errors import ArtifactBroken, ArtifactMissing
+from looseleaf.errors.workflows import ArtifactBroken, ArtifactMissing
 from looseleaf.memory.day import day_of
 from looseleaf.memory.scope import Scope
 from looseleaf.values import value

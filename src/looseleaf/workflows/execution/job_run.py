@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from looseleaf.errors import JobLost, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.workflows import JobLost
 from looseleaf.values import changed, value
 from looseleaf.workflows.execution.plan import read_plan
 from looseleaf.workflows.execution.queue import CANCEL, PAUSE, Release

@@ -9,7 +9,7 @@ import threading
 import time
 from functools import partial
 
-from looseleaf.errors import JobLost
+from looseleaf.errors.workflows import JobLost
 from looseleaf.values import value
 from looseleaf.workflows.engine import RunAbandoned
 from looseleaf.workflows.execution.dead_workers import DeathWatch

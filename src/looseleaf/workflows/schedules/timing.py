@@ -10,7 +10,7 @@ from zlib import crc32
 
 from cronsim import CronSim, CronSimError
 
-from looseleaf.errors import InvalidSchedule
+from looseleaf.errors.workflows import InvalidSchedule
 from looseleaf.times import DAY_SECONDS, local_time, parse_duration, parse_time
 from looseleaf.values import value
 

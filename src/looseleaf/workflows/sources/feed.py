@@ -10,7 +10,7 @@ import email.utils
 import html
 from xml.parsers import expat
 
-from looseleaf.errors import InvalidSource
+from looseleaf.errors.workflows import InvalidSource
 from looseleaf.times import format_time, parse_time
 from looseleaf.workflows.sources.item import MOST_ITEMS, create_item
 

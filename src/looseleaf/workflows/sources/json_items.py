@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.errors import InvalidSource
+from looseleaf.errors.workflows import InvalidSource
 from looseleaf.values import FrozenDict
 from looseleaf.workflows.sources.feed import read_time
 from looseleaf.workflows.sources.item import MOST_ITEMS, create_item

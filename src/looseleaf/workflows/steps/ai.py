@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.models.model import Message
 from looseleaf.values import as_dict
 from looseleaf.workflows.packet import create_packet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from looseleaf.errors import InvalidStep, RequestFailed
+from looseleaf.errors.workflows import InvalidStep, RequestFailed
 from looseleaf.http_client.message import OutgoingRequest
 from looseleaf.values import FrozenDict
 from looseleaf.workflows.packet import create_packet

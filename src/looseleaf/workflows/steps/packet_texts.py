@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.times import format_date, format_time
 from looseleaf.workflows.steps.template import fill_template
 

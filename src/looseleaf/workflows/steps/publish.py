@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.sections import end_line
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.sources.item import cut_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.errors import InvalidStep
+from looseleaf.errors.workflows import InvalidStep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

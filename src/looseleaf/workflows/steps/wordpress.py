@@ -13,7 +13,7 @@ import re
 import unicodedata
 from urllib.parse import quote, urlsplit
 
-from looseleaf.errors import RequestFailed, RequestRefused
+from looseleaf.errors.workflows import RequestFailed, RequestRefused
 from looseleaf.http_client.message import OutgoingRequest
 from looseleaf.values import FrozenDict, Secret, value
 

@@ -6,7 +6,8 @@ input for its runs. Neither is a page: they have no history, and may be of any a
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidName, InvalidUpload
+from looseleaf.errors import InvalidName
+from looseleaf.errors.workflows import InvalidUpload
 from looseleaf.memory.scope import check_folder
 from looseleaf.values import value
 

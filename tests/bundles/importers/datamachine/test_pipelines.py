@@ -11,7 +11,7 @@ from looseleaf.bundles.importers.datamachine.fields import read_id
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
 from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
-from looseleaf.errors import InvalidBundle
+from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.registry import FileRegistry
 from tests.bundles.importers.datamachine.site import STEPS, flow, pipeline
 

@@ -10,7 +10,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.bundles.importers.systems.datamachine_site import read_site
-from looseleaf.errors import InvalidImport, RequestFailed, RequestRefused
+from looseleaf.errors.bundles import InvalidImport
+from looseleaf.errors.workflows import RequestFailed, RequestRefused
 from looseleaf.http_client.allow_list import AllowList, HostRule
 from looseleaf.http_client.client import HttpClient
 from looseleaf.memory.registry import FileRegistry

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidBackup
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.copies.database_dump import dump_database
 from looseleaf.stores.database.copies.restored_database import fill_sqlite

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from looseleaf.errors import JobLost
+from looseleaf.errors.workflows import JobLost
 from looseleaf.models.model import Usage
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.workflows.execution.queue import Hold, Limits, Release

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from looseleaf.errors import JobMissing, Refused
+from looseleaf.errors import Refused
+from looseleaf.errors.workflows import JobMissing
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.queue import Hold, Limits, Release

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from looseleaf.errors import PipelineMissing, SlugTaken
+from looseleaf.errors.workflows import PipelineMissing, SlugTaken
 from looseleaf.stores.database.workflows.definitions import SqlDefinitions
 from looseleaf.values import changed
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule

@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sa
 
-from looseleaf.errors import Forbidden, SlugTaken
+from looseleaf.errors import Forbidden
+from looseleaf.errors.workflows import SlugTaken
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.row_digests import verify_rows

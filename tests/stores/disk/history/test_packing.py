@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf.errors import RevisionMissing, Unavailable
-from looseleaf.memory.history import PackedVersions, PageVerdict, Retention
-from looseleaf.memory.store import Found
+from looseleaf.memory.history import PackedVersions, PageVerdict
+from looseleaf.memory.store import Found, Retention
 from looseleaf.stores.disk.history import packing
 from looseleaf.stores.disk.history.pack_file import PackFile, open_pack
 from looseleaf.stores.disk.history.pack_group import MOST_VERSIONS, encode_groups

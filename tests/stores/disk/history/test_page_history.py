@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import RevisionMissing, Unavailable
 from looseleaf.files import atomic
-from looseleaf.memory.history import Retention, Revision, outlived_revisions, pick
+from looseleaf.memory.history import Revision, outlived_revisions, pick
 from looseleaf.memory.provenance import Provenance
-from looseleaf.memory.store import Change, content_hash
+from looseleaf.memory.store import Change, Retention, content_hash
 from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory

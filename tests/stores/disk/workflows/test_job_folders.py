@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import FileMissing, InvalidArgument, InvalidName, Unsafe
+from looseleaf.errors import InvalidArgument, InvalidName, Unsafe
+from looseleaf.errors.workflows import FileMissing
 from looseleaf.files.root_folder import RootFolder
 from looseleaf.stores.disk.workflows.job_folders import JobFolders
 from looseleaf.workflows.artifacts.reference import parse_reference

@@ -9,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import (
-    FileMissing,
-    InvalidName,
-    InvalidUpload,
-    NameTaken,
-    TooLarge,
-    Unsafe,
-)
+from looseleaf.errors import InvalidName, NameTaken, TooLarge, Unsafe
+from looseleaf.errors.workflows import FileMissing, InvalidUpload
 from looseleaf.files.folders import PRIVATE
 from looseleaf.files.root_folder import RootFolder
 from looseleaf.stores.disk.workflows.upload_folders import PART_BYTES, UploadFolders

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.errors import InvalidImport, RequestFailed
+from looseleaf.errors.bundles import InvalidImport
+from looseleaf.errors.workflows import RequestFailed
 from looseleaf.workflows.steps.wordpress import build_request, read_answer
 
 if TYPE_CHECKING:

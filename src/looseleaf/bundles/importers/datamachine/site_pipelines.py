@@ -9,7 +9,8 @@ from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, r
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
 from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
-from looseleaf.errors import Invalid, RequestRefused
+from looseleaf.errors import Invalid
+from looseleaf.errors.workflows import RequestRefused
 from looseleaf.values import changed
 from looseleaf.workflows.documents import (
     queue_prompts,

@@ -16,7 +16,7 @@ from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, r
 from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
 from looseleaf.bundles.importers.datamachine.site_pipelines import read_pipelines
 from looseleaf.bundles.importers.left_out import LeftOut
-from looseleaf.errors import RequestRefused
+from looseleaf.errors.workflows import RequestRefused
 from looseleaf.memory.day import FOLDER, parse_date
 from looseleaf.memory.scope import LAYERS
 from looseleaf.values import value

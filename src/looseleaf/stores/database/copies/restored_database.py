@@ -8,7 +8,8 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from looseleaf.errors import InvalidBackup, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.stores.database.copies import table_load
 from looseleaf.stores.database.copies.table_dump import MOST_SCHEMA_BYTES, SCHEMA_FILE, parse_schema
 from looseleaf.stores.database.database import DatabaseErrorContext, open_engine

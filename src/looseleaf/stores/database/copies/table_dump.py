@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from looseleaf.errors import InvalidBackup
+from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.stores.database import tables
 from looseleaf.values import as_dict, value
 

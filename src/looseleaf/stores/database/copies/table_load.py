@@ -6,7 +6,7 @@ import json
 
 import sqlalchemy as sa
 
-from looseleaf.errors import DatabaseTaken, InvalidBackup
+from looseleaf.errors.bundles import DatabaseTaken, InvalidBackup
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.copies.table_dump import (
     RESTORE_MARK,

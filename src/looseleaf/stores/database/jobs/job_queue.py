@@ -6,7 +6,7 @@ import json
 
 import sqlalchemy as sa
 
-from looseleaf.errors import JobLost
+from looseleaf.errors.workflows import JobLost
 from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (

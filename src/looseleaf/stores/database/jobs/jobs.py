@@ -7,7 +7,8 @@ from hmac import compare_digest
 
 import sqlalchemy as sa
 
-from looseleaf.errors import JobMissing, Refused
+from looseleaf.errors import Refused
+from looseleaf.errors.workflows import JobMissing
 from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (

@@ -6,7 +6,8 @@ import time
 
 import sqlalchemy as sa
 
-from looseleaf.errors import PipelineMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.stores.database.row_digests import count_rows
 from looseleaf.stores.database.tables import flow_prompts, flows, pipelines
 from looseleaf.stores.database.workflows.rows import (

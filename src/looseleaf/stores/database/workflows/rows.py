@@ -6,7 +6,7 @@ import json
 
 import sqlalchemy as sa
 
-from looseleaf.errors import SlugTaken
+from looseleaf.errors.workflows import SlugTaken
 from looseleaf.stores.database.row_digests import count_rows, digest_of
 from looseleaf.values import as_dict, changed
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule

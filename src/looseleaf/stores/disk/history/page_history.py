@@ -7,15 +7,9 @@ import os
 from looseleaf.errors import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext
-from looseleaf.memory.history import (
-    PackedVersions,
-    Retention,
-    Revision,
-    ShownTime,
-    outlived_revisions,
-)
+from looseleaf.memory.history import PackedVersions, Revision, ShownTime, outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
-from looseleaf.memory.store import Change, Found
+from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields, revision_of
 from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
 from looseleaf.times import format_microseconds

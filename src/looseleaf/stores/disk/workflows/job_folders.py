@@ -11,7 +11,8 @@ import json
 import os
 from contextlib import contextmanager
 
-from looseleaf.errors import FileMissing, TooLarge
+from looseleaf.errors import TooLarge
+from looseleaf.errors.workflows import FileMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, check_regular, open_folder, read_all
 from looseleaf.memory.scope import check_folder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import FileMissing, InvalidUpload, UploadTooLarge
+from looseleaf.errors.workflows import FileMissing, InvalidUpload, UploadTooLarge
 from looseleaf.files import atomic
 from looseleaf.files.folders import (
     READ,

@@ -6,7 +6,7 @@ from base64 import b64decode
 from typing import TYPE_CHECKING
 
 from looseleaf.bundles.profiles import PROFILES
-from looseleaf.errors import BundleMissing
+from looseleaf.errors.bundles import BundleMissing
 from looseleaf.plugins.admin_pages import Document, Download, Redirect
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from looseleaf.errors import FlowMissing, Invalid, InvalidArgument, PipelineMissing
+from looseleaf.errors import Invalid, InvalidArgument
+from looseleaf.errors.workflows import FlowMissing, PipelineMissing
 from looseleaf.plugins.admin_pages import Document, Download
 from looseleaf.times import parse_time
 from looseleaf.values import value

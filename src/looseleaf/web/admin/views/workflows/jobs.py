@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
 
-from looseleaf.errors import Invalid, JobMissing
+from looseleaf.errors import Invalid
+from looseleaf.errors.workflows import JobMissing
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import parse_time
 from looseleaf.values import value

@@ -1,0 +1,36 @@
+"""Errors of conversations."""
+
+from __future__ import annotations
+
+from looseleaf.errors import Ambiguous, Invalid, NotFound
+
+
+class EmptyMessage(Invalid):
+    """A message that says nothing."""
+
+    code = "empty_message"
+
+    def __init__(self) -> None:
+        super().__init__("The message is empty. Say something.")
+
+
+class SessionMissing(NotFound):
+    """No conversation has that id, or it is not one's own."""
+
+    code = "session_not_found"
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"There is no chat session {session}.")
+
+
+class SessionAmbiguous(Ambiguous):
+    """Several conversations have an id that begins so; give more of it."""
+
+    code = "session_ambiguous"
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        super().__init__(
+            f"Several chat sessions have an id that begins with {prefix!r}. Give more of the id."
+        )
