@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import Unavailable
+from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.files.record_folder import RecordFolder
 
 
@@ -59,3 +59,22 @@ def test_the_lock_keeps_others_out(records: RecordFolder) -> None:
         order.append("first")
     thread.join()
     assert order == ["first", "second"]
+
+
+def test_errors_of_the_disk_say_which_record(records: RecordFolder, tmp_path: Path) -> None:
+    """Whatever is done, the error is one of ours, so that every surface can say it."""
+    records.write("two", {})
+    folder = tmp_path / ".looseleaf/upkeep/runs/agent-1"
+    (folder / "one.json").mkdir()
+    with pytest.raises(Unavailable, match=r"agent-1/one\.json"):
+        records.write("one", {})
+    with pytest.raises(Unavailable, match=r"agent-1/one\.json"):
+        records.read("one")
+    folder.rename(folder.with_name("moved"))
+    folder.write_text("a file")
+    with pytest.raises(Unsafe, match=r"runs/agent-1"):
+        records.names()
+    with pytest.raises(Unsafe, match=r"runs/agent-1"):
+        records.folders()
+    with pytest.raises(Unsafe, match=r"runs/agent-1"):
+        records.remove("two")

@@ -14,6 +14,7 @@ from looseleaf.files.folders import READ, OsErrorContext, open_folder, open_root
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import TracebackType
     from typing import Any
 
 HOME = ".looseleaf"
@@ -32,13 +33,13 @@ class RecordFolder:
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         """Write a record; on return it survives a power cut."""
         content = json.dumps(record, ensure_ascii=False, indent=1).encode()
-        with self._open(create=True) as (folder, mode):
+        with _RecordErrors(self._path(name)), self._open(create=True) as (folder, mode):
             atomic.replace(folder, f"{name}{SUFFIX}", content, mode=mode)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Read a record; None where there is none of that name."""
         try:
-            with self._open() as (folder, _mode):
+            with _RecordErrors(self._path(name)), self._open() as (folder, _mode):
                 fd = os.open(f"{name}{SUFFIX}", READ, dir_fd=folder)
                 try:
                     content = read_all(fd)
@@ -49,15 +50,13 @@ class RecordFolder:
         try:
             record = json.loads(content)
         except ValueError as error:
-            raise Unavailable(
-                f"{self.label}/{name}{SUFFIX}", f"it is not JSON ({error})"
-            ) from error
+            raise Unavailable(self._path(name), f"it is not JSON ({error})") from error
         return record if isinstance(record, dict) else None
 
     def names(self) -> list[str]:
         """List the names of all records, in order."""
         try:
-            with self._open() as (folder, _mode):
+            with _RecordErrors(self.label), self._open() as (folder, _mode):
                 files = os.listdir(folder)
         except FileNotFoundError:
             return []
@@ -70,7 +69,11 @@ class RecordFolder:
     def folders(self) -> list[str]:
         """List the names of the folders in this one, in order."""
         try:
-            with self._open() as (folder, _mode), os.scandir(folder) as entries:
+            with (
+                _RecordErrors(self.label),
+                self._open() as (folder, _mode),
+                os.scandir(folder) as entries,
+            ):
                 return sorted(
                     entry.name for entry in entries if entry.is_dir(follow_symlinks=False)
                 )
@@ -80,7 +83,7 @@ class RecordFolder:
     def remove(self, name: str) -> None:
         """Remove a record, if it is there."""
         try:
-            with self._open() as (folder, _mode):
+            with _RecordErrors(self._path(name)), self._open() as (folder, _mode):
                 atomic.remove(folder, f"{name}{SUFFIX}")
         except FileNotFoundError:
             return
@@ -89,12 +92,16 @@ class RecordFolder:
     def lock(self, *, seconds: float = atomic.LOCK_SECONDS) -> Iterator[None]:
         """Keep every other process out, for as long as the block runs."""
         with self._open(create=True) as (folder, mode):
-            fd = atomic.open_log(folder, _LOCK, mode=mode)
+            with OsErrorContext(f"{self.label}/{_LOCK}"):
+                fd = atomic.open_log(folder, _LOCK, mode=mode)
             try:
                 atomic.lock(fd, self.label, seconds=seconds)
                 yield
             finally:
                 os.close(fd)
+
+    def _path(self, name: str) -> str:
+        return f"{self.label}/{name}{SUFFIX}"
 
     @contextmanager
     def _open(self, *, create: bool = False) -> Iterator[tuple[int, int]]:
@@ -102,7 +109,7 @@ class RecordFolder:
         root = open_root(self.root)
         try:
             folder_mode = stat.S_IMODE(os.stat(HOME, dir_fd=root).st_mode)
-            with OsErrorContext(self.label) if create else _Plain():
+            with OsErrorContext(self.label) if create else _RecordErrors(self.label):
                 folder = open_folder(root, self.segments, create=folder_mode if create else 0)
         finally:
             os.close(root)
@@ -112,11 +119,14 @@ class RecordFolder:
             os.close(folder)
 
 
-class _Plain:
-    """A block in which errors stay as they are."""
+class _RecordErrors(OsErrorContext):
+    """Errors of the operating system about a record; a missing file stays what it is."""
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_outcome: object) -> None:
-        return None
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not isinstance(error, FileNotFoundError):
+            super().__exit__(kind, error, trace)

@@ -74,13 +74,16 @@ def read_json_lines(folder: SourceFolder, file: str) -> Iterator[tuple[int, dict
         if isinstance(record, dict):
             yield number, record
         else:
-            folder.refuse(f"{file}:{number}", "the line is no JSON object")
+            folder.refuse(f"{file}:{number}", "the line is no JSON object with texts in UTF-8")
 
 
 def _parse_line(line: str) -> object:
     if len(line) > _LONGEST_LINE:
         return None
     try:
-        return json.loads(line)
+        record = json.loads(line)
+        if "\\u" in line:  # half of a surrogate pair is no text, and no page can hold it
+            json.dumps(record, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
+    return record

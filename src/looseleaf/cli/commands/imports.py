@@ -20,10 +20,12 @@ from looseleaf.errors.bundles import InvalidImport
 from looseleaf.operations import imports as operations
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from looseleaf.bundles.importers.report import ImportReport, PageReport, WorkflowReport
     from looseleaf.operations.imports import DetectedSystem, ImportSources
 
-_MOST_SOURCES = 2
+_SOURCES_IN_LINE = 2
 
 
 @command(
@@ -126,7 +128,7 @@ def _print_report(report: ImportReport) -> None:
     for slug in report.new_agents:
         say(f"New agent: {slug}")
     if report.pages:
-        rows = [_format_row(page) for page in report.pages]
+        rows = [row for page in report.pages for row in _format_rows(page)]
         print_table(("ACTION", "PAGE", "SOURCE", "REMARK"), rows, shrink="REMARK")
     if report.workflows:
         if report.pages:
@@ -141,14 +143,17 @@ def _print_report(report: ImportReport) -> None:
     say(_summarize(report))
 
 
-def _format_row(page: PageReport) -> tuple[str, str, str, str]:
+def _format_rows(page: PageReport) -> Iterator[tuple[str, str, str, str]]:
+    """Give the row of a page; further files of the source stand below the first ones."""
     place = f"{page.owner}: {page.file}" if page.layer == "agent" else f"{page.layer}: {page.file}"
-    sources = ", ".join(page.sources[:_MOST_SOURCES])
-    if len(page.sources) > _MOST_SOURCES:
-        sources += f" and {len(page.sources) - _MOST_SOURCES} more"
     note = page.note if page.action in CHANGES else ""
     remark = "; ".join(text for text in (page.reason, note) if text)
-    return page.action, place, sources, remark
+    lines = [
+        ", ".join(page.sources[start : start + _SOURCES_IN_LINE])
+        for start in range(0, len(page.sources), _SOURCES_IN_LINE)
+    ]
+    yield page.action, place, lines[0], remark
+    yield from (("", "", line, "") for line in lines[1:])
 
 
 def _format_workflow(workflow: WorkflowReport) -> tuple[str, str, str, str]:

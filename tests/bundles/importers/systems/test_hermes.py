@@ -65,3 +65,18 @@ def test_the_archive_says_when_and_why(tmp_path: Path) -> None:
         "# User archive\n\n- Drinks tea\n  (removed 2026-08-03)\n"
     )
     assert pages["user-archive.md"].layer == "user"
+
+
+def test_times_and_texts_that_no_page_can_have(tmp_path: Path) -> None:
+    """A time beyond the calendar is left away; half of a surrogate pair leaves its line out."""
+    times = ["1e300", "NaN", "Infinity", "-5", "9" * 400, "true"]
+    lines = [f'{{"entry": "fact {time[:9]}", "ts": {time}}}' for time in times]
+    lines += ['{"entry": "half \\ud800"}', '{"entry": "a pair \\ud83d\\ude00"}']
+    write_tree(tmp_path, {"memories/MEMORY.md": "x", "memories/ARCHIVE.jsonl": "\n".join(lines)})
+    content = hermes.read(SourceFolder(str(tmp_path)))
+    [text] = [page.text for page in content.pages if page.filename == "memory-archive.md"]
+    assert text.splitlines()[2:] == [
+        *(f"- fact {time[:9]}" for time in times),
+        "- a pair \U0001f600",
+    ]
+    assert [entry.source for entry in content.left_out] == ["memories/ARCHIVE.jsonl:7"]

@@ -49,3 +49,30 @@ def test_the_folder_of_an_agent_has_more_than_memory(tmp_path: Path) -> None:
     assert reasons["memory-worktrees/"] == "it is outside the memory folder"
     assert reasons["settings.json"] == "it is outside the memory folder"
     assert "draft" not in "".join(page.text for page in content.pages)
+
+
+def test_blocks_in_folders_alone_are_recognized(tmp_path: Path) -> None:
+    """An agent that sorts its memory may leave no block directly in `system`."""
+    write_tree(tmp_path, {"system/human/prefs/code.md": "Short functions.\n"})
+    folder = SourceFolder(str(tmp_path))
+    assert letta.detect(folder) == "system/human/prefs/code.md"
+    [page] = letta.read(folder).pages
+    assert (page.layer, page.text) == ("user", "# User\n\n## human/prefs/code\nShort functions.\n")
+
+
+def test_a_block_that_cannot_be_a_section_has_a_page_of_its_own(tmp_path: Path) -> None:
+    """A comment that never ends would swallow it; the other blocks come all the same."""
+    blocks = {
+        "system/human.md": "<!-- a note\n",
+        "system/human/deep.md": "Ines sings.\n",
+        "system/project.md": "- Beds face south\n",
+    }
+    pages = {
+        page.filename: page
+        for page in letta.read(SourceFolder(str(write_tree(tmp_path, blocks)))).pages
+    }
+    assert pages["system/human/deep.md"].text == "Ines sings.\n"
+    assert pages["system/human/deep.md"].layer == "user"
+    assert pages["system/human/deep.md"].note.startswith("it is no section of USER.md: ")
+    assert pages["USER.md"].text == "<!-- a note\n"
+    assert pages["MEMORY.md"].text.endswith("## project\n- Beds face south\n")

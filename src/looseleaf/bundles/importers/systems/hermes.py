@@ -28,6 +28,7 @@ _DIVIDER = "§"
 _TEXT_FIELDS = ("entry", "content", "text")
 _STORE_FIELDS = ("store", "target")
 _TIME_FIELDS = ("ts", "timestamp", "time", "archived_at", "evicted_at")
+_LAST_TIME = 253_402_300_800  # the year 10,000, in seconds
 _ARCHIVES: dict[Layer, tuple[str, str]] = {
     "agent": ("memory-archive.md", "# Memory archive"),
     "user": ("user-archive.md", "# User archive"),  # about a person, so with the pages of the user
@@ -105,9 +106,10 @@ def _format_remark(record: Mapping[str, Any]) -> str:
 
 def _read_date(record: Mapping[str, Any]) -> str:
     for field in _TIME_FIELDS:
-        time = record.get(field)
-        if isinstance(time, int | float) and not isinstance(time, bool):
-            return format_time(float(time))[:10]
+        time: Any = record.get(field)
+        is_number = isinstance(time, int | float) and not isinstance(time, bool)
+        if is_number and 0 < time < _LAST_TIME:
+            return format_time(time)[:10]
         if isinstance(time, str) and parse_date(time[:10]) is not None:
             return time[:10]
     return ""

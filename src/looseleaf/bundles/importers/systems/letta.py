@@ -6,6 +6,8 @@ USER.md, and each other block a section of MEMORY.md. Every other file is a page
 
 from __future__ import annotations
 
+from itertools import islice
+
 from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.front_matter import split_front_matter
 from looseleaf.bundles.importers.workspace_files import (
@@ -15,15 +17,19 @@ from looseleaf.bundles.importers.workspace_files import (
     is_page,
     note_folders,
 )
+from looseleaf.errors import LooseleafError
 from looseleaf.memory.sections import end_line, set_section
 from looseleaf.memory.templates import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from looseleaf.bundles.importers.source_folder import SourceFolder
     from looseleaf.memory.scope import Layer
 
 _SYSTEM = "system"
+_MOST_SAMPLES = 20
 _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name of a block
     "persona": ("SOUL.md", "agent", "# Soul\n"),
     "human": ("USER.md", "user", "# User\n"),
@@ -34,11 +40,11 @@ _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a memory folder of Letta is recognized."""
     system = below(_top(folder), _SYSTEM)
-    files = [file for file in folder.files(system) if file.endswith(".md")]
-    names = {file.rpartition("/")[2] for file in files}
-    if names & {"persona.md", "human.md"}:
-        return ", ".join(sorted(f"{system}/{name}" for name in names & {"persona.md", "human.md"}))
-    for file in files[:20]:
+    blocks = [file for file in islice(folder.walk(system), _MOST_SAMPLES) if file.endswith(".md")]
+    signs = [file for file in blocks if _group_of(file[len(system) + 1 :])]
+    if signs:
+        return ", ".join(signs[:2])
+    for file in blocks:
         text = folder.read(file)
         if text is not None and "description" in split_front_matter(text)[0]:
             return file
@@ -60,29 +66,53 @@ def read(folder: SourceFolder) -> SourceContent:
             continue
         if filename.startswith(f"{_SYSTEM}/"):
             label = filename[len(_SYSTEM) + 1 :].rpartition(".")[0]
-            group = label.partition("/")[0]
-            blocks.setdefault(group if group in _TARGETS else "", []).append((label, file))
+            blocks.setdefault(_group_of(label), []).append((label, file))
         else:
             pages.append(SourcePage(filename, text, (file,), note=NOT_IN_PROMPTS))
     core_pages = [
-        _build_page(folder, group, blocks[group]) for group in _TARGETS if group in blocks
+        page
+        for group in _TARGETS
+        if group in blocks
+        for page in _build_pages(folder, group, blocks[group])
     ]
     return SourceContent((*core_pages, *pages), tuple(folder.refusals))
+
+
+def _group_of(label: str) -> str:
+    """Give the group that a block belongs to by the first part of its name, such as human."""
+    group = label.partition("/")[0].removesuffix(".md")
+    return group if group in _TARGETS else ""
 
 
 def _top(folder: SourceFolder) -> str:
     return "memory" if folder.has_folder("memory") and not folder.has_folder(_SYSTEM) else ""
 
 
-def _build_page(folder: SourceFolder, group: str, blocks: list[tuple[str, str]]) -> SourcePage:
-    """Put the blocks of a group on one page: the main one above, each other in a section."""
+def _build_pages(
+    folder: SourceFolder, group: str, blocks: list[tuple[str, str]]
+) -> Iterator[SourcePage]:
+    """Put the blocks of a group on one page: the main one above, each other in a section.
+
+    A block that cannot be a section, such as one below a comment that never ends, has a page of its
+    own.
+    """
     filename, layer, title = _TARGETS[group]
     texts = {label: _read_block(folder, file) for label, file in blocks}
     page = end_line(texts.pop(group, title)) if group else title
-    for label, text in sorted(texts.items()):
-        if text.strip():
+    files = [file for label, file in blocks if label == group]
+    for label, file in sorted(blocks):
+        text = texts.get(label, "")
+        if not text.strip():
+            files += [file] if label in texts else []
+            continue
+        try:
             page = set_section(page, label, text.strip("\n"))
-    return SourcePage(filename, page, tuple(file for _, file in blocks), layer)
+        except LooseleafError as error:
+            note = f"it is no section of {filename}: {error}"
+            yield SourcePage(f"{_SYSTEM}/{label}.md", end_line(text), (file,), layer, note=note)
+        else:
+            files.append(file)
+    yield SourcePage(filename, page, tuple(files), layer)
 
 
 def _read_block(folder: SourceFolder, file: str) -> str:
