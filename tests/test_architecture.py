@@ -747,6 +747,30 @@ def test_the_page_of_the_plan_names_modules_that_exist() -> None:
     assert not missing - planned
 
 
+def _plan_rows() -> dict[str, str]:
+    """Give the rows of the table of packages, each by every name in its first column."""
+    rows = [line.split("|") for line in PLAN.read_text().splitlines() if line.startswith("| `")]
+    return {name: row[2] for row in rows for name in re.findall(r"`([^`]+)`", row[1])}
+
+
+def test_the_page_of_the_plan_names_every_package() -> None:
+    """Every package and top-level module has a row in docs/architecture.md, or is in its parent's.
+
+    Whoever adds a package adds its row, with one line that says what the package holds.
+    """
+    rows = _plan_rows()
+    packages = {path.parent.relative_to(PACKAGE) for path in PACKAGE.glob("*/**/__init__.py")}
+    unnamed_packages = [
+        f"{path.as_posix()}/"
+        for path in sorted(packages)
+        if f"{path.as_posix()}/" not in rows
+        and f"`{path.name}/`" not in rows.get(f"{path.parent.as_posix()}/", "")
+    ]
+    modules = {path.name for path in PACKAGE.glob("*.py")}
+    assert not [*unnamed_packages, *sorted(modules - rows.keys())]
+    assert all(len(text.split()) > 2 for text in rows.values())
+
+
 def test_the_page_of_the_plan_has_the_direction_of_imports() -> None:
     """The order in docs/architecture.md is the order that the rules hold."""
     block = re.search(r"```text\n(.*?)```", PLAN.read_text(), re.DOTALL)

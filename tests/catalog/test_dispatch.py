@@ -9,7 +9,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.dispatch import invoke, perform
+from looseleaf.catalog.dispatch import invoke, run_operation
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.schemas.arguments import schema
@@ -197,7 +197,9 @@ def test_a_layer_cannot_be_invented(mine: Context) -> None:
 
 def test_results_are_values_for_callers_in_python(mine: Context) -> None:
     """As the function gives them."""
-    assert isinstance(perform(mine, "datamachine/get-agent-memory", {"file": "RULES.md"}), PageText)
+    assert isinstance(
+        run_operation(mine, "datamachine/get-agent-memory", {"file": "RULES.md"}), PageText
+    )
 
 
 def test_a_limit_of_any_size_is_no_failure(workspace: Workspace) -> None:

@@ -39,10 +39,10 @@ def invoke(
     context: Context, operation: Operation | str, json_arguments: Mapping[str, Any] | None = None
 ) -> Any:  # noqa: ANN401 - any JSON
     """Run an operation with JSON arguments as the principal; give its result as JSON."""
-    return to_json_value(perform(context, operation, json_arguments))
+    return to_json_value(run_operation(context, operation, json_arguments))
 
 
-def perform(
+def run_operation(
     context: Context, operation: Operation | str, json_arguments: Mapping[str, Any] | None = None
 ) -> object:
     """Run an operation with JSON arguments as the principal; changes go into the audit.
@@ -51,7 +51,7 @@ def perform(
     """
     if isinstance(operation, str):
         operation = find_operation(context, operation)
-    return act(
+    return run_parsed(
         context, operation, arguments(operation, _merge_agent_names(context, json_arguments or {}))
     )
 
@@ -75,7 +75,9 @@ def _merge_agent_names(context: Context, json_arguments: Mapping[str, Any]) -> M
     return {name: argument for name, argument in json_arguments.items() if name not in repeats}
 
 
-def act(context: Context, operation: Operation, operation_arguments: Mapping[str, Any]) -> object:
+def run_parsed(
+    context: Context, operation: Operation, operation_arguments: Mapping[str, Any]
+) -> object:
     """Run an operation with arguments as its function takes them; changes go into the audit."""
     require_precondition_kept(context, operation)
     if context.principal.agent_id and PAGES in operation.categories:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.dispatch import perform
+from looseleaf.catalog.dispatch import run_operation
 from looseleaf.catalog.resolution import scope_of, visible_agents
 from looseleaf.mcp_server.page_uris import SCHEME, address, media_type, parse_address
 from looseleaf.memory.day import Day
@@ -79,7 +79,9 @@ def _shared_pages(context: Context) -> list[dict[str, Any]]:
 def _pages(
     context: Context, layer: str, owner: str | int = "", **selection: str | int
 ) -> list[dict[str, Any]]:
-    entries: Any = perform(context, "datamachine/list-agent-files", {"layer": layer, **selection})
+    entries: Any = run_operation(
+        context, "datamachine/list-agent-files", {"layer": layer, **selection}
+    )
     return [_resource(entry, owner) for entry in entries]
 
 
@@ -98,7 +100,7 @@ def _resource(page: PageInfo, owner: str | int) -> dict[str, Any]:
 
 
 def _days(context: Context, slug: str) -> list[dict[str, Any]]:
-    months: Any = perform(context, "datamachine/daily-memory-list", {"agent": slug})
+    months: Any = run_operation(context, "datamachine/daily-memory-list", {"agent": slug})
     days = [
         Day(month[:4], month[5:], number)
         for month, numbers in months.items()
@@ -119,7 +121,7 @@ def read_resource(context: Context, uri: str) -> dict[str, Any]:
     """Read the page at an address."""
     file, page_owner = parse_address(uri)
     selection = {name: part for name, part in as_dict(page_owner).items() if part is not None}
-    page: Any = perform(context, "datamachine/get-agent-memory", {"file": file, **selection})
+    page: Any = run_operation(context, "datamachine/get-agent-memory", {"file": file, **selection})
     return {"uri": uri, "mimeType": media_type(file), "text": page.content}
 
 

@@ -51,7 +51,7 @@ class Visit:
         json_arguments = {
             name: argument for name, argument in arguments.items() if argument is not None
         }
-        return dispatch.perform(self.context, operation, json_arguments)
+        return dispatch.run_operation(self.context, operation, json_arguments)
 
 
 @value

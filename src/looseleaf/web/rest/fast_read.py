@@ -99,7 +99,7 @@ class FastPageReads:
         if context is None:
             return None
         file = path[len(PREFIX) :]
-        dispatch.act(context, find_operation(context, READ), {"file": file})
+        dispatch.run_parsed(context, find_operation(context, READ), {"file": file})
         if len(self._decisions) >= _MAX_DECISIONS:
             self._decisions.clear()
         page_scope = scope_of(context, file, HERE)

@@ -53,15 +53,15 @@ async def read_page(request: Request) -> Response:
     with plugin_errors(FILE, path_arguments):
         if not request.scope["query_string"]:
             # Most requests: a page of the caller, without a query.
-            return _page(request, dispatch.act(context, operation, path_arguments))
+            return _page(request, dispatch.run_parsed(context, operation, path_arguments))
         query = from_query(operation, request.query_params.multi_items())
         arguments = combine(request.path_params, query)
         if "as_of" in arguments:
-            work = partial(dispatch.perform, context, operation, arguments)
+            work = partial(dispatch.run_operation, context, operation, arguments)
             return _page(
                 request, await workers_of(request).read(context.principal.credential, work)
             )
-        return _page(request, dispatch.perform(context, operation, arguments))
+        return _page(request, dispatch.run_operation(context, operation, arguments))
 
 
 def _page(request: Request, result: object) -> Response:

@@ -69,7 +69,7 @@ async def _watch(
 
 
 async def _version(request: Request, context: Context, place: dict[str, str]) -> str:
-    work = partial(dispatch.perform, context, "datamachine/get-agent-file", place)
+    work = partial(dispatch.run_operation, context, "datamachine/get-agent-file", place)
     try:
         page = await workers_of(request).read(context.principal.credential, work)
     except PageMissing:
@@ -80,7 +80,7 @@ async def _version(request: Request, context: Context, place: dict[str, str]) ->
 async def _last_change(
     request: Request, context: Context, place: dict[str, str]
 ) -> Revision | None:
-    work = partial(dispatch.perform, context, "looseleaf/page-history", place)
+    work = partial(dispatch.run_operation, context, "looseleaf/page-history", place)
     try:
         revisions = await workers_of(request).read(context.principal.credential, work)
     except LooseleafError:
