@@ -32,7 +32,7 @@ _CORE = (
 )
 
 
-def core_text(_desk: DirectiveView) -> Iterable[Text]:
+def core_text(_view: DirectiveView) -> Iterable[Text]:
     """Say how to read the pages that follow."""
     yield Text(_CORE)
 
