@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterator
 
@@ -77,6 +79,38 @@ def test_an_example_calls_the_command_it_explains(path: Path, found: Command, ex
     names = {name for option in found.get_params(context) for name in option.opts}
     used, _ = split_options(words[len(path) :], dict.fromkeys(names, False))
     assert {option.partition("=")[0] for option in used} <= names
+
+
+@pytest.mark.parametrize(
+    "example", [example for _, _, example in EXAMPLES if "{" in example or "[" in example]
+)
+def test_the_json_of_an_example_arrives_as_json(example: str) -> None:
+    """A shell takes the quotes away from what is not quoted itself."""
+    words = [word for word in shlex.split(example) if set("{[") & set(word)]
+    assert words
+    for word in words:
+        json.loads(word[min(word.find(sign) for sign in "{[" if sign in word) :])
+
+
+def test_the_schedules_of_examples_exist(run: Run) -> None:
+    """Those of system tasks are there in every workspace."""
+    words = {word for _, _, example in EXAMPLES for word in example.split() if "task:" in word}
+    assert words
+    rows = run("schedules", "list", "--format", "json").json["schedules"]
+    assert words <= {row["schedule"] for row in rows}
+
+
+def test_a_help_names_only_what_a_person_can_type() -> None:
+    """No name of a variable of ours stands in it between backticks."""
+    for path, found in LEAVES:
+        names = set(re.findall(r"`(\w+)`", found.help or ""))
+        choices = {
+            choice
+            for argument in found.params
+            if isinstance(argument.type, click.Choice)
+            for choice in argument.type.choices
+        }
+        assert names <= choices, (path, names - choices)
 
 
 def test_every_option_has_a_help_and_none_has_a_short_form() -> None:

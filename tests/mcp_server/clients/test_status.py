@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from looseleaf.mcp_server.clients.programs import CLIENTS
 from tests.cli.conftest import Run, root, run  # noqa: F401 - fixtures
 
@@ -34,6 +36,19 @@ def test_what_is_connected_is_shown(run: Run, home: Path, root: Path) -> None:  
     (project,) = [row for row in rows if row["scope"] == "project"]
     assert (project["client"], project["agent"], project["hook"]) == ("codex", "", "no")
     assert "all" in run("mcp", "status").text
+
+
+def test_a_file_of_the_user_is_listed_once(
+    run: Run,  # noqa: F811
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the home folder, the file of the project and that of the user are the same."""
+    for client in CLIENTS:
+        run("mcp", "install", "--client", client, "--yes")
+    monkeypatch.chdir(home)
+    rows = run("mcp", "status", "--format", "json").json["clients"]
+    assert [(row["client"], row["scope"]) for row in rows] == [(name, "user") for name in CLIENTS]
 
 
 def test_a_hook_that_a_person_has_trusted_is_known(run: Run, home: Path) -> None:  # noqa: F811

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def files(options: SharedOptions, action: str, days: float, *, daily: bool) -> None:
     """List the pages there are, and which are stale.
 
-    `is_check` adds whether a page is OK or STALE: not changed for some days.
+    `check` adds whether a page is OK or STALE: not changed for some days.
     """
     pages = operations.list_files(options.open(), where=options.where, daily=daily)
     is_check = action == "check"

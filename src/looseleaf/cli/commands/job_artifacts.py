@@ -89,7 +89,11 @@ def show_gate(options: SharedOptions, job: int, step: str) -> None:
     say(operations.show_gate(options.open(), job, step=step).address)
 
 
-@command("open-gate", "looseleaf jobs open-gate 7", 'looseleaf jobs open-gate 7 --body {"ok":true}')
+@command(
+    "open-gate",
+    "looseleaf jobs open-gate 7",
+    """looseleaf jobs open-gate 7 --body '{"ok": true}'""",
+)
 @job_argument
 @click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
 @click.option("--body", default="{}", metavar="JSON|@FILE", help="What the call would bring.")

@@ -34,7 +34,7 @@ ENDS_OF_VIEW = (*FINAL, "waiting", "paused")
 @command(
     "run",
     "looseleaf jobs run morning-edition",
-    'looseleaf jobs run --step input={"text":"…"} --step ai --detach',
+    """looseleaf jobs run --step 'input={"text": "…"}' --step ai --detach""",
 )
 @click.argument("flow", required=False, metavar="[FLOW]")
 @click.option("--step", "steps", multiple=True, metavar="TYPE[=JSON]", help="Without a flow.")

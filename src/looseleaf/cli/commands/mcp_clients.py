@@ -8,7 +8,7 @@ from looseleaf.cli.arguments import SharedOptions, confirm, require_local, share
 from looseleaf.cli.commands.mcp import NOT_REMOTE, all_agents_option, tools_option
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.output import complain, print_text, say
+from looseleaf.cli.output import complain, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.mcp_server.clients.config_edits import (
     Edit,
@@ -143,8 +143,7 @@ def _format_row(row: Status) -> tuple[str, ...]:
 
 def _write_edits(edits: list[Edit], action: str | None) -> bool:
     for edit in edits:
-        for line in edit.diff.split("\n"):
-            say(line)
+        show(f"{edit.diff}\n".encode())
     if action == "dry-run":
         say("Nothing was changed.")
         return False

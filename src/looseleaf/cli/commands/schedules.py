@@ -51,7 +51,7 @@ def run(options: SharedOptions, schedule: str) -> None:
         say(f"Job {job.job_id}: {job.label}{f' ({job.agent})' if job.agent else ''}.")
 
 
-@command("pause", "looseleaf schedules pause task:daily-memory")
+@command("pause", "looseleaf schedules pause task:daily_memory_generation")
 @schedule_argument
 @shared_options("format")
 def pause(options: SharedOptions, schedule: str) -> None:
@@ -62,7 +62,7 @@ def pause(options: SharedOptions, schedule: str) -> None:
     _show(options, operations.pause_schedule(options.open(), schedule))
 
 
-@command("resume", "looseleaf schedules resume task:daily-memory")
+@command("resume", "looseleaf schedules resume task:daily_memory_generation")
 @schedule_argument
 @shared_options("format")
 def resume(options: SharedOptions, schedule: str) -> None:

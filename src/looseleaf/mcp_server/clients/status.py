@@ -36,8 +36,16 @@ def read_status() -> list[Status]:
     for word, client in CLIENTS.items():
         user_rows = _read_scope(word, client, project=False)
         rows += user_rows or [Status(word, "user", client.server_file(project=False))]
-        rows += _read_scope(word, client, project=True) if client.project_files else []
+        if client.project_files and not _is_user_file(client):
+            rows += _read_scope(word, client, project=True)
     return rows
+
+
+def _is_user_file(client: Client) -> bool:
+    """Say whether the file of the project is the user's own, as it is in the home folder."""
+    files = (client.server_file(project=is_project) for is_project in (False, True))
+    user_file, project_file = map(os.path.realpath, files)
+    return user_file == project_file
 
 
 def _read_scope(word: str, client: Client, *, project: bool) -> list[Status]:
