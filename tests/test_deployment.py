@@ -45,6 +45,12 @@ def step(name: str) -> str:
     return value
 
 
+def container_extras() -> str:
+    """Give the extras that the container file installs."""
+    (extras,) = re.findall(r"/looseleaf\[([\w,]+)\]", CONTAINER.read_text(encoding="utf-8"))
+    return str(extras)
+
+
 def words_of(setting: str, root: Path) -> list[str]:
     """Give the words of a command of the unit, for another folder."""
     command, *words = shlex.split(unit()["Service"][setting])
@@ -73,6 +79,22 @@ def test_the_unit_starts_a_server(tmp_path: Path) -> None:
     assert str(tmp_path) in serves_and_stops(tmp_path, words_of("ExecStart", tmp_path))
 
 
+@pytest.mark.parametrize("reader", ["systemctl enable --now", "podman run -d"])
+def test_the_documented_command_signs_a_person_in(reader: str, tmp_path: Path) -> None:
+    """A service prints no link, so the line after its start says how to get a code."""
+    lines = (ROOT / "docs" / "install.md").read_text(encoding="utf-8").splitlines()
+    (start,) = [number for number, line in enumerate(lines) if line.startswith(reader)]
+    words = shlex.split(lines[start + 1], comments=True)
+    at = words.index("tokens")
+    root = tmp_path / "memory"
+    assert run(*LOOSELEAF, "init", root).returncode == 0
+    said = serves_and_stops(root, ["serve", "--port", "0"])
+    assert "login#" not in said
+    assert "looseleaf tokens login" in said
+    done = run(*LOOSELEAF, *words[at : at + 2], "--root", root)
+    assert "lll_" in done.stdout, done.stderr
+
+
 def test_the_unit_may_write_its_workspace_alone() -> None:
     """The folder that it serves is the one that systemd makes for it."""
     service = unit()["Service"]
@@ -98,8 +120,20 @@ def test_the_container_file_copies_what_is_there() -> None:
     assert sources
     assert not [source for source in sources if not (ROOT / source).exists()]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (extras,) = re.findall(r"/looseleaf\[([\w,]+)\]", CONTAINER.read_text(encoding="utf-8"))
-    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert set(container_extras().split(",")) <= set(project["optional-dependencies"])
+
+
+def test_what_is_installed_for_a_server_runs_its_schedules() -> None:
+    """Upkeep, retention and backups run at night only where the extra for jobs is there."""
+    lines = [
+        line
+        for page in ("README.md", "docs/install.md")
+        for line in (ROOT / page).read_text(encoding="utf-8").splitlines()
+    ]
+    extras = [extra for line in lines for extra in re.findall(r"'\.\[([\w,]+)\]'", line)]
+    assert len(extras) > 4
+    assert {*extras} == {"server,workflows"}
+    assert container_extras().startswith("server,workflows")
 
 
 def test_the_container_starts_a_server(tmp_path: Path) -> None:
@@ -134,10 +168,10 @@ def test_the_container_s_steps_install_it(workshop: Path, tmp_path: Path) -> Non
             for source in value.split()[:-1]:
                 kept = ROOT / source
                 (shutil.copytree if kept.is_dir() else shutil.copy)(kept, context / kept.name)
-    programs = environment(workshop, "container", f"{context}[server,postgres]")
+    programs = environment(workshop, "container", f"{context}[{container_extras()}]")
     done = run(programs / "looseleaf", "init", tmp_path / "memory")
     assert done.returncode == 0, done.stderr
-    help_text = run(programs / "python", "-c", "import looseleaf.web.server, psycopg")
+    help_text = run(programs / "python", "-c", "import looseleaf.web.server, dbos, psycopg")
     assert help_text.returncode == 0, help_text.stderr
 
 

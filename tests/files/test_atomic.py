@@ -24,6 +24,34 @@ def folder(tmp_path: Path) -> Iterator[int]:
     os.close(fd)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_root_gives_what_it_creates_to_the_owner_of_the_folder(folder: int, tmp_path: Path) -> None:
+    """So that a service goes on after root ran a command on its workspace."""
+    os.fchown(folder, 4711, 4712)
+    os.close(atomic.create(folder, "file", b"x")[0])
+    os.close(atomic.open_log(folder, "log"))
+    atomic.add_line(folder, "lines", b"x\n")
+    atomic.replace(folder, "replaced", b"x")
+    atomic.overwrite(folder, "overwritten", b"x")
+    atomic.make_folder(folder, "inner")
+    owners = {path.name: (path.stat().st_uid, path.stat().st_gid) for path in tmp_path.iterdir()}
+    assert owners == dict.fromkeys(
+        ("file", "log", "lines", "replaced", "overwritten", "inner"), (4711, 4712)
+    )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_file_of_root_with_a_second_name_is_not_given_away(folder: int, tmp_path: Path) -> None:
+    """The owner of the folder may have put the name there."""
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-of-root"
+    elsewhere.write_bytes(b"")
+    elsewhere.chmod(0o600)
+    os.link(elsewhere, tmp_path / "lines")
+    os.fchown(folder, 4711, 4712)
+    atomic.add_line(folder, "lines", b"x\n")
+    assert elsewhere.stat().st_uid == 0
+
+
 def bad_sync(_fd: int) -> None:
     """Fail as a disk does."""
     raise OSError(errno.EIO, "the disk is bad")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing, suppress
@@ -44,6 +45,18 @@ def test_what_others_may_read_is_named(workspace: Workspace) -> None:
     assert (found.check, found.status) == ("permissions", "warning")
     assert "agents/ada/SOUL.md" in found.detail
     assert "chmod" in found.advice
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_for_root_the_owner_is_that_of_the_workspace(workspace: Workspace) -> None:
+    """Root may look after a service's workspace; a file that the service cannot use is named."""
+    for path in (Path(workspace.root), *Path(workspace.root).rglob("*")):
+        os.chown(path, 4711, 4711)
+    assert faults(workspace, verify=False) == []
+    os.chown(Path(workspace.root, "agents/ada/SOUL.md"), 0, 0)
+    (finding,) = faults(workspace, verify=False)
+    assert "agents/ada/SOUL.md" in finding.detail
+    assert "4711" in finding.advice
 
 
 def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:

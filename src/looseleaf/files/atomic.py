@@ -74,6 +74,7 @@ def create(
         status = os.fstat(fd)
         if stat.S_IMODE(status.st_mode) != mode:  # whatever the umask
             os.fchmod(fd, mode)
+        _give_to_owner(fd, folder)
         for part in (content,) if isinstance(content, bytes) else content:
             write_all(fd, part)
     except BaseException:
@@ -150,6 +151,7 @@ def open_log(folder: int, name: str, *, mode: int = 0o600) -> int:
         fd = os.open(name, _LOG, mode, dir_fd=folder)
     try:
         os.fchmod(fd, mode)  # whatever the umask
+        _give_to_owner(fd, folder)
         sync(folder)
     except BaseException:
         os.close(fd)
@@ -175,6 +177,7 @@ def add_line(folder: int, name: str, line: bytes, *, mode: int = 0o600) -> None:
     try:
         if stat.S_IMODE(os.fstat(fd).st_mode) != mode:
             os.fchmod(fd, mode)  # whatever the umask
+        _give_to_owner(fd, folder)
         os.write(fd, line)
     finally:
         os.close(fd)
@@ -200,6 +203,19 @@ def file_mode_below(folder: int) -> int:
     return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
 
 
+def _give_to_owner(fd: int, folder: int) -> None:
+    """Give what root creates to the owner of the folder, whose programs must be able to use it.
+
+    A file of root that has a second name elsewhere is left alone: it may have been planted here.
+    """
+    if os.geteuid() != 0:
+        return
+    status, owner = os.fstat(fd), os.fstat(folder)
+    is_ours = status.st_uid == 0 and (stat.S_ISDIR(status.st_mode) or status.st_nlink == 1)
+    if owner.st_uid != 0 and is_ours:
+        os.fchown(fd, owner.st_uid, owner.st_gid)
+
+
 def truncate(fd: int, size: int) -> None:
     """Cut a file to a length."""
     os.ftruncate(fd, size)
@@ -214,6 +230,7 @@ def make_folder(parent: int, name: str, *, mode: int = 0o700) -> None:
     fd = os.open(name, FOLDER, dir_fd=parent)
     try:
         os.fchmod(fd, mode)  # whatever the umask; by name, a link put there would be followed
+        _give_to_owner(fd, parent)
     finally:
         os.close(fd)
     sync(parent)

@@ -95,7 +95,11 @@ def _is_locked(fd: int) -> bool:
 
 
 def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
-    """Find files that others than the owner (or the group, where it may) can read or write."""
+    """Find files that others than the owner (or the group, where it may) can read or write.
+
+    Root can use every file, so there the owner is the owner of the workspace.
+    """
+    user = os.geteuid() or os.stat(root).st_uid
     permitted_bits = 0o770 if group_writable else 0o700
     open_to_others, foreign = [], []
     for path in _walk_paths(root):
@@ -104,7 +108,7 @@ def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
             continue
         if stat.S_IMODE(status.st_mode) & ~permitted_bits & 0o777:
             open_to_others.append(os.path.relpath(path, root))
-        if status.st_uid != os.geteuid() and not group_writable:
+        if status.st_uid != user and not group_writable:
             foreign.append(os.path.relpath(path, root))
     if open_to_others:
         advice = f"To close it to others: chmod -R {'o-rwx' if group_writable else 'go-rwx'} on it."
@@ -112,7 +116,8 @@ def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
             "permissions", "warning", f"others may use {_join_names(open_to_others)}", advice
         )
     if foreign:
-        advice = "Run Looseleaf as the owner, or give the files to this user."
+        owner = f"the owner of the workspace (user id {user})" if not os.geteuid() else "this user"
+        advice = f"Run Looseleaf as the owner of these files, or give the files to {owner}."
         yield Finding("permissions", "warning", f"another user owns {_join_names(foreign)}", advice)
     if not open_to_others and not foreign:
         yield Finding("permissions", "ok", "nobody else can read the workspace")
