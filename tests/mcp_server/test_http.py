@@ -50,7 +50,12 @@ def serving(root: Path, **options: Any) -> Iterator[str]:  # noqa: ANN401 - as t
         await app(scope, receive, send)
 
     config = uvicorn.Config(
-        asgi, port=port, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+        asgi,
+        port=port,
+        log_level="critical",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        timeout_keep_alive=60,  # longer than a client's, so that no request meets a closing one
     )
     server = uvicorn.Server(config)
 

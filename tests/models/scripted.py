@@ -236,7 +236,13 @@ async def _whole(send: Send, status: int, text: str, more: Iterable[tuple[str, s
 def _server(script: Scripted, listening: socket.socket) -> uvicorn.Server:
     listening.bind(("127.0.0.1", 0))
     script.url = f"http://127.0.0.1:{listening.getsockname()[1]}{script.prefix}"
-    config = uvicorn.Config(script, log_level="critical", lifespan="off", interface="asgi3")
+    config = uvicorn.Config(
+        script,
+        log_level="critical",
+        lifespan="off",
+        interface="asgi3",
+        timeout_keep_alive=60,  # longer than a client's, so that no request meets a closing one
+    )
     return uvicorn.Server(config)
 
 

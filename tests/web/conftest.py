@@ -51,6 +51,8 @@ class Site:
             log_config=None,
             server_header=False,
             timeout_graceful_shutdown=1,
+            # Longer than the client's, so that no request meets a connection that is being closed.
+            timeout_keep_alive=60,
         )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
