@@ -59,6 +59,15 @@ def test_for_root_the_owner_is_that_of_the_workspace(workspace: Workspace) -> No
     assert "4711" in finding.advice
 
 
+def test_a_folder_that_no_agent_can_have_is_named(workspace: Workspace) -> None:
+    """A folder copied from elsewhere would else be left out without a word."""
+    Path(workspace.root, "agents/Ada Two").mkdir(mode=0o700)
+    (finding,) = faults(workspace, verify=False)
+    assert (finding.check, finding.status) == ("agents", "warning")
+    assert "agents/Ada Two" in finding.detail
+    assert "Rename" in finding.advice
+
+
 def test_a_damaged_record_is_a_fault(workspace: Workspace) -> None:
     """Others are still checked."""
     workspace.agents.create("bob")

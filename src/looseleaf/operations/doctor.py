@@ -89,7 +89,8 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
     # The pages of a deleted agent stay, so that it can be restored.
     deleted = {agent.slug for agent in context.parts.agents.deleted_records()}
     folders = context.parts.agents.folders
-    for slug in folders.slugs() if folders is not None else ():
+    slugs = folders.slugs() if folders is not None else []
+    for slug in slugs:
         try:
             record = context.parts.agents.resolve(slug)
             record.configuration.check()
@@ -112,6 +113,7 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
     for slug in folders.lost_slugs(ids) if folders is not None else ():
         advice = "Restore its folder from a backup; its history is in .looseleaf/history."
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
+    yield from folder_condition.agent_folders(root, slugs)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
 

@@ -16,7 +16,7 @@ from looseleaf.upkeep.finding import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
 HOME = ".looseleaf"
 # File systems whose locks and syncs depend on another machine, or on a program's good will.
@@ -92,6 +92,21 @@ def _is_locked(fd: int) -> bool:
         return True
     atomic.unlock(fd)
     return False
+
+
+def agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
+    """Find folders among those of the agents that no agent can have."""
+    try:
+        with os.scandir(f"{root}/agents") as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return
+    for name in names:
+        if name not in slugs and not name.startswith("."):
+            advice = (
+                "Rename it (a slug has lower-case letters, digits, - and _), then: looseleaf init"
+            )
+            yield Finding("agents", "warning", f"agents/{name} is the folder of no agent", advice)
 
 
 def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -30,6 +31,30 @@ def test_init_makes_a_workspace_and_says_what_next(run: Run, tmp_path: Path) -> 
     assert f"  cd {tmp_path}/new" in lines
     assert 'name = "Shop"' in (tmp_path / "new" / "looseleaf.toml").read_text()
     assert run("--root", str(tmp_path / "new"), "agents", "list").text.count("ada") == 1
+
+
+@pytest.mark.parametrize("slugs", [(), ("ada",), ("ada", "bob")])
+def test_the_next_steps_work_as_they_are_printed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slugs: tuple[str, ...]
+) -> None:
+    """Also on a folder of pages from elsewhere that has several agents, or none."""
+    for slug in slugs:
+        (tmp_path / "new" / "agents" / slug).mkdir(parents=True)
+    lines = run("init", str(tmp_path / "new")).text.partition("Next:\n")[2].splitlines()
+    commands = [line.strip().partition("   ")[0] for line in lines]
+    assert [line for line in commands if line.startswith("export ")] == (
+        ["export LOOSELEAF_AGENT=ada"] if len(slugs) > 1 else []
+    )
+    for line in commands:
+        word, *words = shlex.split(line)
+        if word == "cd":
+            monkeypatch.chdir(words[0])
+        elif word == "export":
+            monkeypatch.setenv(*words[0].split("="))
+        else:
+            dry_run = ["--dry-run"] if words[:2] == ["mcp", "install"] else []
+            answer = run(*words, *dry_run)
+            assert answer.code == 0, (line, answer.err)
 
 
 @pytest.mark.parametrize(("option", "enabled"), [("--journal", True), ("--no-journal", False)])

@@ -14,6 +14,7 @@ from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say, warn
+from looseleaf.errors import AgentAmbiguous
 from looseleaf.operations.settings import set_setting
 from looseleaf.workspace import Workspace
 
@@ -71,8 +72,8 @@ def init(
     )
     if options.json:
         print_document({"root": root, "made": created_paths, "changed": changed_paths})
-    else:
-        _print_result(root, created_paths, changed_paths, journal=journal if is_set else None)
+    elif _print_result(root, created_paths, changed_paths, journal=journal if is_set else None):
+        _print_next_steps(workspace, root)
     if name and workspace.settings.name != name:
         warn(f"{settings.FILE} was there already and stays as it is. Set the name in it yourself.")
 
@@ -107,23 +108,34 @@ def _has_folder(old_files: dict[str, int], path: str) -> bool:
 
 def _print_result(
     root: str, created_paths: list[str], changed_paths: list[str], *, journal: bool | None
-) -> None:
+) -> bool:
+    """Print the paths that changed; say whether there are any."""
     if journal is not None:
         say(f"Agents may {'write' if journal else 'no longer write'} their daily journal here.")
     if not created_paths and not changed_paths:
         outcome = "nothing was changed" if journal is None else "no file was changed"
         say(f"{root} is a workspace already; {outcome}.")
-        return
+        return False
     is_new = settings.FILE in created_paths
     say(f"Made a workspace in {root}" if is_new else f"Completed the workspace in {root}")
     for path in created_paths:
         say(f"  {path}")
     for path in changed_paths:
         say(f"  {path} (made anew)")
+    return True
+
+
+def _print_next_steps(workspace: Workspace, root: str) -> None:
+    """Print commands that work as they are printed, also where several agents could be meant."""
     say()
     say("Next:")
     if settings.find_root() != root:
         say(f"  cd {shlex.quote(root)}")
+    try:
+        workspace.agents.resolve(None)
+    except AgentAmbiguous as error:
+        line = f"export LOOSELEAF_AGENT={error.candidates[0]}"
+        say(f"  {line:<44} or another of your agents; default_agent in {settings.FILE} is for good")
     for line, purpose in NEXT_STEPS:
         say(f"  {line:<44} {purpose}".rstrip())
 
