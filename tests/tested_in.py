@@ -836,6 +836,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "agents/test_rights.py",
         "An id that a token or a grant names is never given to another agent.",
     ),
+    "catalog/user_ids.py": (
+        "operations/test_accounts.py",
+        "A new user inherits neither agents nor pages.",
+    ),
     "catalog/workflows/workflow_access.py": (
         "operations/test_pipelines.py",
         "Pipelines are found there by every kind of reference.",

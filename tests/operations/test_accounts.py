@@ -106,6 +106,17 @@ def test_a_newcomer_does_not_inherit_an_agent(home: Workspace) -> None:
     assert invoke(home.context, "looseleaf/create-user", {"login": "zoe"})["id"] == 41
 
 
+def test_a_newcomer_does_not_inherit_pages(home: Workspace) -> None:
+    """Which came by an import, or belonged to a user of a database that was lost."""
+    user_id = max(user["id"] for user in invoke(home.context, "looseleaf/list-users")) + 1
+    for number in (user_id, user_id + 1):
+        folder = Path(home.root, "users", str(number))
+        folder.mkdir(parents=True)
+        (folder / "USER.md").write_text("- somebody else\n")
+    created = invoke(home.context, "looseleaf/create-user", {"login": "zoe"})
+    assert created["id"] == user_id + 2
+
+
 def test_someone_is_left_who_may_do_everything(home: Workspace) -> None:
     """Nobody can lock everyone out."""
     for change in ({"status": "disabled"}, {"capabilities": ["chat"]}):
@@ -309,12 +320,13 @@ def test_settings_are_listed_with_where_they_come_from(home: Workspace) -> None:
 def test_no_setting_shows_a_secret(home: Workspace) -> None:
     """Tables of the file are shown as tables, and a key as set or not set."""
     Path(home.root, "looseleaf.toml").write_text(
-        'database_url = ""\n[mode_models]\nsystem = "echo"\n[providers.local]\n'
+        f'database_url = "{home.settings.database_url}"\n[mode_models]\nsystem = "echo"\n'
+        "[providers.local]\n"
         'base_url = "http://127.0.0.1:1"\nkey = "sk-very-secret"\n'
         '[providers.keyless]\nbase_url = "http://127.0.0.1:2"\n'
     )
-    opened = Workspace.open(home.root)
-    listed = {one["name"]: one for one in invoke(opened.context, "looseleaf/list-settings")}
+    with Workspace.open(home.root) as opened:
+        listed = {one["name"]: one for one in invoke(opened.context, "looseleaf/list-settings")}
     assert listed["providers"]["setting"] == {
         "local": {"base_url": "http://127.0.0.1:1", "key": "(set)"},
         "keyless": {"base_url": "http://127.0.0.1:2", "key": "(not set)"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from looseleaf import Workspace
@@ -122,3 +124,13 @@ def test_pipelines_of_a_deleted_agent_stay_for_the_operator(workspace: Workspace
     invoke(context, "looseleaf/delete-agent", {"agent": "bob", "files": True})
     assert pipelines.show_pipeline(context, 1).agent == ""
     assert pipelines.delete_pipeline(context, 1).slug == "news"
+
+
+def test_a_pipeline_does_not_inherit_files(workspace: Workspace) -> None:
+    """The original plugin's, or those of a pipeline whose database was lost."""
+    for number in (1, 2):
+        Path(workspace.root, f"pipeline-{number}", "context").mkdir(parents=True)
+        Path(workspace.root, f"pipeline-{number}", "context", "secret.txt").write_text("x")
+    created = pipelines.create_pipeline(workspace.context, "News", agent="ada")
+    assert created.id == 3
+    assert workspace.definitions().pipelines.list()[1] == 1

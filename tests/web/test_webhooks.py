@@ -12,6 +12,7 @@ from looseleaf.web.http.request_log import path_for_people
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import Site
+from tests.web.test_limits import head, raw
 
 STEPS = (
     Step("gate", "webhook_gate"),
@@ -83,3 +84,14 @@ def test_the_secret_stands_in_no_log() -> None:
     scope = {"path": "/datamachine/v1/webhooks/7/gate/s3cret"}
     assert path_for_people(scope) == "/datamachine/v1/webhooks/7/gate/…"
     assert path_for_people({"path": "/datamachine/v1/jobs/7"}) == "/datamachine/v1/jobs/7"
+
+
+def test_a_call_without_the_secret_is_not_read(site: Site) -> None:
+    """A flood of calls parses no bodies, and takes no lock of the database."""
+    _, address = waiting_job(site)
+    place, _, secret = address.rpartition("/")
+    lines = ["content-type: application/json", "content-length: 60000"]
+    with site.workspace.database.database().writing():
+        answer = raw(site, head("POST", f"{place}/{'x' * len(secret)}", *lines) + b"{")
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert b"connection: close" in answer

@@ -8,6 +8,7 @@ from looseleaf.access.principals import CAPABILITIES, ROLES, find_requirement
 from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.user_ids import find_free_user_id
 from looseleaf.errors import Forbidden, NotFound, UserMissing
 from looseleaf.errors.access import InvalidUser
 from looseleaf.memory.text.hidden_characters import find_invisible
@@ -90,12 +91,9 @@ def create_user(
             links alone.
     """
     context.allow()
-    # An agent may belong to a user who is not known yet; a newcomer must not inherit it.
-    owner_ids = [record.owner for record in context.parts.agents.records()]
     users = context.parts.accounts().users
-    user_ids = [user.id for user in users.list()]
     user = User(
-        max([0, *owner_ids, *user_ids]) + 1,
+        find_free_user_id(context),
         _login(login),
         _text("name", name) or login,
         _text("email", email),

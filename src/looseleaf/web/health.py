@@ -69,6 +69,7 @@ class TaskAttention:
     def types(self, workspace: Workspace) -> list[str]:
         """Name the tasks that are overdue or failed repeatedly; the server is well without."""
         if time.monotonic() - self._time >= RECENT_SECONDS:
+            self._time = time.monotonic()  # one request looks; those that come meanwhile do not
             agents = readable_agents(workspace.agents)
             tasks = workspace.system_tasks().all()
             settings = workspace.database.settings()
@@ -76,7 +77,6 @@ class TaskAttention:
             self._types = sorted(
                 {condition.task_type for condition in conditions if condition.needs_attention}
             )
-            self._time = time.monotonic()
         return self._types
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -16,11 +19,13 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from looseleaf.access.audit import Event
 from looseleaf.errors import InvalidSetting, Unavailable, Unsafe
 from looseleaf.stores.database import schema_revision, tables
+from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.row_digests import COUNT_TABLES
-from looseleaf.stores.database.settings_and_audit import HEAD
+from looseleaf.stores.database.settings_and_audit import HEAD, open_ledger
 from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL
 
@@ -239,3 +244,52 @@ def test_a_database_that_vanishes_is_not_made_anew(tmp_path: Path) -> None:
         pass
     assert list((tmp_path / ".looseleaf").iterdir()) == []
     opened.close()
+
+
+@pytest.mark.parametrize("reason", ["its file is gone", "another file is in its place"])
+def test_a_file_that_is_gone_is_not_written_to(home: Path, reason: str) -> None:
+    """SQLite would go on in the removed file, and what it acknowledged would be lost."""
+    opened, ledger = Database("", str(home)), open_ledger(str(home), clock=time.time)
+    assert ledger is not None
+    folder = home / ".looseleaf"
+    for file in folder.glob("looseleaf.db*"):
+        file.rename(home / file.name)
+        if "another" in reason:
+            shutil.copy(home / file.name, file)
+    calls: list[Callable[[], object]] = [
+        opened.version,
+        ledger.version,
+        ledger.runtime_settings,
+        lambda: ledger.add_event(Event("test")),
+        lambda: _enter(opened.reading),
+        lambda: _enter(opened.writing),
+    ]
+    for call in calls:
+        with pytest.raises(Unavailable, match=reason):
+            call()
+    for file in home.glob("looseleaf.db*"):
+        file.rename(folder / file.name)
+    for call in calls:
+        call()
+    opened.close()
+    ledger.close()
+
+
+def _enter(context: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
+    with context() as connection:
+        connection.execute(sa.select(sa.literal(1)))
+
+
+def test_a_lost_database_is_not_made_anew(home: Path) -> None:
+    """Ids of users, pipelines and jobs would be given again; the operator decides to do so."""
+    accounts = SqlAccounts(Database("", str(home)), clock=time.time)
+    accounts.start(1)
+    accounts.add_event(Event("test"))
+    accounts.database.close()
+    for file in (home / ".looseleaf").glob("looseleaf.db*"):
+        file.unlink()
+    with pytest.raises(Unavailable, match="restore a backup"):
+        Database("", str(home))
+    assert not (home / ".looseleaf/looseleaf.db").exists()
+    (home / ".looseleaf/audit-end").unlink()
+    Database("", str(home)).close()

@@ -20,7 +20,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_anchor import AuditAnchor
 from looseleaf.stores.database.schema_revision import read_revision, upgrade_tables
 from looseleaf.stores.database.settings_and_audit import BUSY_SECONDS, HEAD, SUBJECT, VersionWatch
-from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
+from looseleaf.stores.database.sqlite_file import FILE, OpenFile, address_of, check_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +41,11 @@ class Database:
 
     def __init__(self, url: str, root: str = "", *, mode: int = 0o600) -> None:
         self._file = "" if url else os.path.join(os.path.realpath(root), FILE)
+        self.anchor = AuditAnchor(root)
+        if self._file and not os.path.lexists(self._file):
+            self._refuse_second()
         self.engine = open_engine(url, self._file, mode)
         self._watch = VersionWatch(self._file) if self._file else None
-        self.anchor = AuditAnchor(root)
         self._last_poll = (-math.inf, 0)
         self._lock = threading.Lock()
         try:
@@ -52,6 +54,16 @@ class Database:
         except BaseException:
             self.close()
             raise
+
+    def _refuse_second(self) -> None:
+        """Raise `Unavailable` where there was a database: a new one would give its ids again."""
+        if self.anchor.read()[0]:
+            reason = (
+                "its file is gone (or database_url was set before); put it back, or restore a "
+                "backup. To begin anew without users, tokens, conversations, pipelines and jobs, "
+                "remove .looseleaf/audit-end"
+            )
+            raise Unavailable(SUBJECT, reason)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -194,6 +206,7 @@ def _make_file(file: str, mode: int) -> None:
 def _sqlite(file: str) -> sa.Engine:
     address, _, mode = address_of(file).partition("?mode=")
     query = {"mode": mode, "uri": "true"}
+    open_file = OpenFile(file, SUBJECT)
     engine = sa.create_engine(sa.URL.create("sqlite", database=address, query=query))
 
     def check(*_arguments: object) -> None:
@@ -209,6 +222,7 @@ def _sqlite(file: str) -> sa.Engine:
             connection.execute(f"PRAGMA {pragma}")
 
     def begin(connection: sa.Connection) -> None:
+        open_file.require()
         options = connection.get_execution_options()
         if options.get("writing"):
             durable = "NORMAL" if options.get("is_relaxed") else "FULL"

@@ -80,8 +80,14 @@ class OpenDatabase:
         if self._definitions is None:
             from looseleaf.stores.database.workflows.definitions import SqlDefinitions
 
-            self._definitions = SqlDefinitions(self.database(), clock=self._clock)
+            self._definitions = SqlDefinitions(
+                self.database(), clock=self._clock, has_files=self._has_files
+            )
         return self._definitions
+
+    def _has_files(self, pipeline_id: int) -> bool:
+        """Say whether files lie below the id of a pipeline: the original plugin's, for example."""
+        return os.path.lexists(f"{self._root}/pipeline-{pipeline_id}")
 
     def processed_items(self) -> ProcessedItems:
         """Give the items that steps of flows have taken."""

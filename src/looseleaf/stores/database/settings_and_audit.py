@@ -17,7 +17,7 @@ from _thread import allocate_lock
 from looseleaf.errors import DiskFull, Unavailable
 from looseleaf.stores.database.audit_anchor import AuditAnchor
 from looseleaf.stores.database.audit_chain import append_entry
-from looseleaf.stores.database.sqlite_file import FILE, address_of, check_plain
+from looseleaf.stores.database.sqlite_file import FILE, OpenFile, address_of, check_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class VersionWatch:
 
     def __init__(self, file: str) -> None:
         check_plain(file, SUBJECT)
+        self.open_file = OpenFile(file, SUBJECT)
         self.sql = sqlite3.connect(
             address_of(file),
             timeout=BUSY_SECONDS,
@@ -73,6 +74,7 @@ class VersionWatch:
 
     def version(self) -> int:
         """Give the number of changes of accounts so far."""
+        self.open_file.require()
         # SQLite keeps this number in shared memory: it takes some microseconds, a query a hundred.
         stamp = self.sql.execute("PRAGMA data_version").fetchone()[0]
         if stamp != self._stamp:
@@ -113,12 +115,14 @@ class SqliteSettingsAndAudit:
     def runtime_settings(self) -> Mapping[str, Any]:
         """Give every setting made while running, by name."""
         with self._lock, _DatabaseErrorContext():
+            self._watch.open_file.require()
             rows = self._sql.execute("SELECT name, setting FROM settings ORDER BY name").fetchall()
         return {name: json.loads(setting) for name, setting in rows}
 
     def add_event(self, event: Event) -> None:
         """Add an event that changed no account to the audit."""
         with self._lock, _DatabaseErrorContext():
+            self._watch.open_file.require()
             # As for every event of a page: the page has a history of its own, written durably.
             is_durable = self._anchor.is_due()
             self._sql.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from looseleaf.errors import Unsafe
+from looseleaf.errors import Unavailable, Unsafe
 
 FILE = ".looseleaf/looseleaf.db"  # below the root of a workspace
 _BESIDE = ("", "-wal", "-shm", "-journal")
@@ -25,10 +25,37 @@ def check_plain(file: str, subject: str) -> None:
             )
 
 
+class OpenFile:
+    """The file that connections were opened to; SQLite would go on writing to a removed one."""
+
+    def __init__(self, file: str, subject: str) -> None:
+        self._file, self._subject = file, subject
+        self._place = _place_of(file)
+
+    def require(self) -> None:
+        """Raise `Unavailable` unless the same file is at its path: writes elsewhere are lost."""
+        place = _place_of(self._file)
+        if place != self._place:
+            reason = (
+                "another file is in its place; restart the processes that use it"
+                if place
+                else "its file is gone; put it back"
+            )
+            raise Unavailable(self._subject, reason)
+
+
 def address_of(file: str) -> str:
     """Give the address by which SQLite opens a file that is there, and makes none."""
     signs = {"%": "%25", "?": "%3f", "#": "%23"}
     return f"file:{''.join(signs.get(sign, sign) for sign in file)}?mode=rw"
+
+
+def _place_of(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _mode_of(path: str) -> int:

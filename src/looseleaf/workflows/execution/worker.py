@@ -9,6 +9,7 @@ import threading
 import time
 from functools import partial
 
+from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import JobLost
 from looseleaf.values import value
 from looseleaf.workflows.engine import RunAbandoned
@@ -126,9 +127,16 @@ class Worker:
         is_idle = self._jobs.wait_until_idle(self._options.stop_seconds)
         self._parts.engine.close()
         if is_idle:
-            self._workers.leave(self.id)
+            self._leave()
         if self._life is not None:
             self._life.close()
+
+    def _leave(self) -> None:
+        """Note the end; where that fails, others find the lock of this worker free."""
+        try:
+            self._workers.leave(self.id)
+        except LooseleafError as error:
+            self._parts.report("The end of the worker was not noted", error)
 
     def _work(self) -> None:
         while not self._stopping.is_set():

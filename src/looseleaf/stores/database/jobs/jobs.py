@@ -127,6 +127,14 @@ class SqlJobs:
         self._tell()
         return job
 
+    def has_gate(self, job_id: int, step_id: str, gate: str) -> bool:
+        """Say whether a step has a gate with this digest; anyone may ask, so nothing is locked."""
+        steps = tables.job_steps
+        condition = (steps.c.job_id == job_id) & (steps.c.step_id == step_id)
+        with self._database.reading() as connection:
+            row = connection.execute(sa.select(steps.c.gate).where(condition)).first()
+        return row is not None and bool(gate) and compare_digest(row.gate, gate)
+
     def signal(self, job_id: int, step_id: str, body: Mapping[str, Any], *, gate: str) -> Job:
         """Wake a waiting job, once; `gate` is the digest of the secret that the call brought."""
         steps = tables.job_steps

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 
 class SqlDefinitions:
-    """The pipelines and flows of one database."""
+    """The pipelines and flows of one database; `has_files` says which ids of pipelines have any."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self.pipelines = SqlPipelines(database, clock=clock)
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], float] = time.time,
+        has_files: Callable[[int], bool] = lambda _pipeline_id: False,
+    ) -> None:
+        self.pipelines = SqlPipelines(database, clock=clock, has_files=has_files)
         self.flows = SqlFlows(database, clock=clock)

@@ -34,8 +34,14 @@ ATTEMPTS = 8  # to find a free slug while others add siblings on PostgreSQL
 class SqlPipelines:
     """The pipelines of one database."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._clock = database, clock
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], float] = time.time,
+        has_files: Callable[[int], bool] = lambda _pipeline_id: False,
+    ) -> None:
+        self._database, self._clock, self._has_files = database, clock, has_files
 
     def find(self, pipeline_id: int) -> Pipeline | None:
         """Find a pipeline."""
@@ -74,7 +80,7 @@ class SqlPipelines:
                 with self._database.writing() as connection:
                     new = choose_slug(connection, pipelines, siblings, pipeline)
                     new = changed(new, created=now, updated=now)
-                    identity = insert_row(connection, pipelines, pipeline_row(new))
+                    identity = self._insert(connection, new)
                     for flow in new_flows:
                         of_pipeline = flows.c.pipeline_id == identity
                         new_flow = changed(flow, pipeline_id=identity, created=now, updated=now)
@@ -84,6 +90,15 @@ class SqlPipelines:
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
         raise Unavailable("The list of pipelines", "too many are added at once; try again")
+
+    def _insert(self, connection: sa.Connection, pipeline: Pipeline) -> int:
+        """Insert a pipeline and give its id, which has no files of another one."""
+        while True:
+            identity = insert_row(connection, pipelines, pipeline_row(pipeline))
+            if not self._has_files(identity):
+                return identity
+            connection.execute(pipelines.delete().where(pipelines.c.id == identity))
+            count_rows(connection, pipelines, -1)
 
     def change(self, pipeline_id: int, edit: Callable[[Pipeline], Pipeline]) -> Pipeline | None:
         """Edit a pipeline while nobody else can; None where there is none."""

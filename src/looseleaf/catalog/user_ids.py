@@ -1,0 +1,28 @@
+"""The ids of new users: one that nobody has, and to which no pages and no agents belong."""
+
+from __future__ import annotations
+
+from looseleaf.memory.scope import Shelf
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+
+
+def find_free_user_id(context: Context) -> int:
+    """Find the id of a new user, who must not inherit what belongs to somebody else.
+
+    Agents and pages may belong to users who are not known: they came by an import, or the database
+    was lost.
+    """
+    parts = context.parts
+    owner_ids = [record.owner for record in parts.agents.records()]
+    user_ids = [user.id for user in parts.accounts().users.list()]
+    user_id = max([0, *owner_ids, *user_ids]) + 1
+    while _has_pages(context, Shelf("user", user_id)):
+        user_id += 1
+    return user_id
+
+
+def _has_pages(context: Context, shelf: Shelf) -> bool:
+    return bool(context.parts.pages.list(shelf) or context.parts.history.pages(shelf))
