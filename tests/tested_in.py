@@ -832,13 +832,9 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/database/workflows/test_pipelines.py",
         "The contracts, over both databases.",
     ),
-    "catalog/agent_ids.py": (
+    "catalog/new_ids.py": (
         "agents/test_rights.py",
         "An id that a token or a grant names is never given to another agent.",
-    ),
-    "catalog/user_ids.py": (
-        "operations/test_accounts.py",
-        "A new user inherits neither agents nor pages.",
     ),
     "catalog/workflows/workflow_access.py": (
         "operations/test_pipelines.py",

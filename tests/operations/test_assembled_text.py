@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,35 @@ def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> 
     context = workspace.acting(principal=token, surface="test")
     with pytest.raises(AssembledText):
         invoke(context, name, given)
+
+
+NESTED: dict[str, dict[str, Any]] = {
+    "looseleaf/create-flow": {"pipeline": "x", "name": "x", "prompt_queue": ["one", BLOCK]},
+    "looseleaf/create-pipeline": {
+        "name": "x",
+        "steps": [{"type": "input", "settings": {"source": "text", "text": BLOCK}}],
+    },
+    "datamachine/execute-workflow": {
+        "agent": "ada",
+        "steps": [{"type": "ai"}],
+        "initial_packets": [{"type": "item", "data": {"content": BLOCK}}],
+    },
+    "looseleaf/open-gate": {"job": 1, "body": {"answers": [{"text": BLOCK}]}},
+    "datamachine/upload-flow-file": {
+        "pipeline": "x",
+        "file": "a.txt",
+        "data": b64encode(BLOCK.encode()).decode(),
+    },
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_no_model_stores_a_block_in_a_workflow(name: str, workspace: Workspace) -> None:
+    """However deep in the arguments: the next prompt of the pipeline would have it."""
+    token = Principal("token", 1, "ada", frozenset(("manage_options",)))
+    context = workspace.acting(principal=token, surface="test")
+    with pytest.raises(AssembledText):
+        invoke(context, name, NESTED[name])
 
 
 def test_every_way_to_write_is_tried() -> None:

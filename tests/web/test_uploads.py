@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from looseleaf.values import changed
+from looseleaf.web.http.body_budget import BodyBudget
+from looseleaf.web.uploads import MOST_UPLOADS
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import API, Opens, Site
+from tests.web.test_limits import head
+from tests.web.test_webhooks import wait_until
 
 FILES = f"{API}/files"
 
@@ -120,3 +126,46 @@ def test_an_agent_reads_files_and_uploads_none(press: tuple[Site, str]) -> None:
     form = {"files": {"file": ("a.txt", b"x")}, "data": {"pipeline_id": "1"}}
     refused = site.ask("POST", FILES, token, **form)
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+
+
+def test_a_form_does_not_bring_a_prompt_back(press: tuple[Site, str]) -> None:
+    """A page as a prompt shows it is recognized in a form as in JSON."""
+    site, token = press
+    text = "\n".join(site.workspace.compose("chat", "ada").messages)
+    form = {"files": {"file": ("a.txt", text.encode())}, "data": {"pipeline_id": "1"}}
+    answer = site.ask("POST", FILES, token, **form)
+    assert (answer.status_code, answer.json()["code"]) == (403, "assembled_text")
+    assert site.ask("GET", f"{FILES}?pipeline_id=1", token).json()["data"] == []
+
+
+def upload_budget(site: Site) -> BodyBudget:
+    """Give the budget of the server, from the innermost of its applications."""
+    app: Any = site.server.config.loaded_app
+    while not hasattr(app, "state"):
+        app = app.app
+    budget: BodyBudget = app.state.upload_budget
+    return budget
+
+
+def test_uploads_on_their_way_are_bounded(opens: Opens) -> None:
+    """Those of one sender wait unread for each other, and another sender's comes in."""
+    site = opens(max_upload_bytes=100_000, request_seconds=60.0)
+    site.run("looseleaf/create-pipeline", agent="ada", name="News")
+    form = {"files": {"file": ("a.txt", b"x")}, "data": {"pipeline_id": "1"}}
+    lines = (
+        f"authorization: Bearer {site.token()}",
+        "content-type: multipart/form-data; boundary=b",
+        "content-length: 90000",
+    )
+    slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(MOST_UPLOADS)]
+    try:
+        for one in slow:
+            one.sendall(head("POST", FILES, *lines) + b"--b\r\n")
+        budget = upload_budget(site)
+        wait_until(lambda: budget.reserved_bytes == budget.limit // 2)
+        token: str = site.run("looseleaf/create-token", user=1)["token"]
+        assert site.ask("POST", FILES, token, **form).status_code == 200
+        assert budget.reserved_bytes == budget.limit // 2
+    finally:
+        for one in slow:
+            one.close()

@@ -16,10 +16,11 @@ from looseleaf.errors import (
 )
 from looseleaf.memory.provenance import AGENT
 from looseleaf.prompt.blocks import holds_block
+from looseleaf.values import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from looseleaf.catalog.context import Context
@@ -104,10 +105,27 @@ def require_precondition_kept(context: Context, operation: Operation) -> None:
 def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
     """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
     for name, argument in operation_arguments.items():
-        if name not in _NOT_WRITTEN and isinstance(argument, str | bytes):
-            text = argument if isinstance(argument, str) else argument.decode(errors="replace")
+        if name in _NOT_WRITTEN:
+            continue
+        for text in _texts(argument):
             if holds_block(_decode_base64(text) if name == _BASE64 else text):
                 raise AssembledText
+
+
+def _texts(argument: object) -> Iterator[str]:
+    """Give every text in an argument: in settings of steps, packets and queues, too."""
+    if isinstance(argument, str):
+        yield argument
+    elif isinstance(argument, bytes):
+        yield argument.decode(errors="replace")
+    elif isinstance(argument, dict):
+        for part in argument.values():
+            yield from _texts(part)
+    elif isinstance(argument, list | tuple):
+        for part in argument:
+            yield from _texts(part)
+    elif hasattr(type(argument), "__match_args__"):
+        yield from _texts(as_dict(argument))
 
 
 def _decode_base64(text: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from looseleaf.agents.record import AgentRecord
-from looseleaf.catalog.agent_ids import highest_agent_id
 from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.new_ids import highest_agent_id
 from looseleaf.catalog.resolution import (
     agent_of,
     allow_page,

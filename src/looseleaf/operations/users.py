@@ -7,8 +7,8 @@ from looseleaf.access.credentials import hash_password
 from looseleaf.access.principals import CAPABILITIES, ROLES, find_requirement
 from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.new_ids import find_free_user_id
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.catalog.user_ids import find_free_user_id
 from looseleaf.errors import Forbidden, NotFound, UserMissing
 from looseleaf.errors.access import InvalidUser
 from looseleaf.memory.text.hidden_characters import find_invisible

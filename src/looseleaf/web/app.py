@@ -36,7 +36,7 @@ from looseleaf.web.rest.calls import respond
 from looseleaf.web.rest.chat import CHAT_HANDLERS
 from looseleaf.web.rest.endpoints import DAY, ENDPOINTS, NAMESPACE
 from looseleaf.web.rest.fast_read import FastPageReads
-from looseleaf.web.uploads import UPLOAD, upload_file
+from looseleaf.web.uploads import MOST_UPLOADS, OVERHEAD, UPLOAD, upload_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -163,6 +163,8 @@ def application(
     app.state.metrics, app.state.recent_faults = request_metrics, faults
     app.state.task_attention = TaskAttention()
     app.state.workers, app.state.body_budget = workers, budget
+    upload_bytes = workspace.settings.max_upload_bytes + OVERHEAD
+    app.state.upload_budget = BodyBudget(MOST_UPLOADS * upload_bytes)
     app.state.open_streams = OpenStreams()
     return Guard(
         FastPageReads(app, authenticator),

@@ -14,8 +14,10 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import Forbidden
+from looseleaf.memory.provenance import AGENT
 from looseleaf.operations.workflow_files import find_folder, receive_file
 from looseleaf.web.http.bodies import media_type, parse_object
+from looseleaf.web.http.body_budget import too_many_bodies
 from looseleaf.web.http.request_errors import Problem, too_large
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.operations.workflow_files import WorkflowFile
+    from looseleaf.web.http.body_budget import BodyBudget
 
 UPLOAD = "datamachine/upload-flow-file"
 FORM = "multipart/form-data"
@@ -38,6 +41,7 @@ _MOST_FIELDS = 8
 _MOST_FIELD_BYTES = 4_096
 _PART_BYTES = 1_048_576
 _PATIENCE = 10  # times as long as another body may take
+MOST_UPLOADS = 10  # of the largest size that are on their way at once; half of them of one sender
 
 
 async def upload_file(request: Request) -> Response:
@@ -78,6 +82,10 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
     operation = find_operation(context, UPLOAD)
     permitted_context = context.during(operation.permission)
     place = (target.get("flow_step_id", ""), target.get("flow"), target.get("pipeline"))
+    if permitted_context.principal.actor_kind == AGENT:
+        # A form is the same upload as JSON, and is held to the same.
+        dispatch.refuse_assembled_text({"content": content.read()})
+        content.seek(0)
     try:
         folder = find_folder(permitted_context, *place)
         file = receive_file(permitted_context, folder, target["file"], _parts(content))
@@ -91,7 +99,8 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
 async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
     """Read a form with one file; large files lie on disk while they arrive."""
     settings = authenticator_of(request).workspace.settings
-    stream = _bounded(request, settings.max_upload_bytes + OVERHEAD)
+    limit = settings.max_upload_bytes + OVERHEAD
+    stream = _bounded(request, limit)
     parser = MultiPartParser(
         request.headers,
         stream,
@@ -99,10 +108,16 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
         max_fields=_MOST_FIELDS,
         max_part_size=_MOST_FIELD_BYTES,
     )
+    budget: BodyBudget = request.app.state.upload_budget
+    sender, has_room = authenticator_of(request).sender(request), False
+    seconds = settings.request_seconds * _PATIENCE
     try:
-        async with asyncio.timeout(settings.request_seconds * _PATIENCE):
+        async with asyncio.timeout(seconds), budget.reserve(sender, limit):
+            has_room = True
             form = await parser.parse()
     except TimeoutError:
+        if not has_room:
+            raise too_many_bodies(seconds) from None
         message = "The upload did not arrive in time."
         raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
     except (MultiPartException, KeyError) as error:

@@ -25,7 +25,7 @@ from looseleaf.stores.database import schema_revision, tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.row_digests import COUNT_TABLES
-from looseleaf.stores.database.settings_and_audit import HEAD, open_ledger
+from looseleaf.stores.database.settings_and_audit import HEAD, open_settings_and_audit
 from looseleaf.stores.database.sqlite_file import FILE
 from tests.conftest import FULL
 
@@ -249,8 +249,8 @@ def test_a_database_that_vanishes_is_not_made_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reason", ["its file is gone", "another file is in its place"])
 def test_a_file_that_is_gone_is_not_written_to(home: Path, reason: str) -> None:
     """SQLite would go on in the removed file, and what it acknowledged would be lost."""
-    opened, ledger = Database("", str(home)), open_ledger(str(home), clock=time.time)
-    assert ledger is not None
+    opened, entries = Database("", str(home)), open_settings_and_audit(str(home), clock=time.time)
+    assert entries is not None
     folder = home / ".looseleaf"
     for file in folder.glob("looseleaf.db*"):
         file.rename(home / file.name)
@@ -258,9 +258,9 @@ def test_a_file_that_is_gone_is_not_written_to(home: Path, reason: str) -> None:
             shutil.copy(home / file.name, file)
     calls: list[Callable[[], object]] = [
         opened.version,
-        ledger.version,
-        ledger.runtime_settings,
-        lambda: ledger.add_event(Event("test")),
+        entries.version,
+        entries.runtime_settings,
+        lambda: entries.add_event(Event("test")),
         lambda: _enter(opened.reading),
         lambda: _enter(opened.writing),
     ]
@@ -272,7 +272,7 @@ def test_a_file_that_is_gone_is_not_written_to(home: Path, reason: str) -> None:
     for call in calls:
         call()
     opened.close()
-    ledger.close()
+    entries.close()
 
 
 def _enter(context: Callable[[], AbstractContextManager[sa.Connection]]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from looseleaf.bundles.installation.destination import Destination
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.installation.undo_log import is_open, recover_if_idle
-from looseleaf.catalog.agent_ids import highest_agent_id
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
+from looseleaf.catalog.new_ids import highest_agent_id
 from looseleaf.workflows.uploads.file_store import limits_of
 
 TYPE_CHECKING = False
