@@ -455,6 +455,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "job_runtime/test_step_parts.py",
         "Jobs of every kind of user, and the tools of their models.",
     ),
+    "job_runtime/job_rights.py": (
+        "job_runtime/test_step_parts.py",
+        "A right that is taken away ends a job and a turn of it.",
+    ),
     "first_pages.py": (
         "test_workspace.py",
         "A new workspace gets its first pages.",

@@ -18,6 +18,7 @@ from looseleaf.values import FrozenDict, changed
 from looseleaf.workflows.documents import StepFields
 from looseleaf.workflows.job import Job
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
+from tests.workflows.steps.test_ai import JOURNAL
 
 __all__ = ["bench", "open_bench"]
 
@@ -162,6 +163,27 @@ def test_a_right_that_is_taken_away_ends_the_job_before_its_next_step(owned: Ben
     invoke(owned.workspace.context, "looseleaf/revoke-role", grant)
     with pytest.raises(JobForbidden, match="the role operator on this agent"):
         write(owned, job)
+
+
+def test_a_right_that_is_taken_away_ends_a_turn_before_its_next_step(owned: Bench) -> None:
+    """The model is not asked again, its call changes nothing, and the job says why it ended."""
+    admit(owned, PEOPLE["operator"])
+    job = job_of(owned, EVE)
+    parts = JobStepParts(owned.workspace.context, job, owned.intents)
+    acts: list[str] = []
+
+    def disable_user(act: str) -> None:
+        acts.append(act)
+        if act.startswith("calls"):
+            fields = {"user": EVE, "status": "disabled"}
+            invoke(owned.workspace.context, "looseleaf/update-user", fields)
+
+    run = owned.step_run("ai", {"prompt": JOURNAL})
+    run = changed(run, job=job, parts=parts, report_progress=disable_user)
+    with pytest.raises(JobForbidden, match="user 3, who may not run jobs"):
+        owned.workspace.step_types().get("ai").run(run)
+    assert acts == ["asks the model", "calls agent_daily_memory"]
+    assert not owned.workspace.pages.list(owned.agent.shelf, "daily")
 
 
 def test_our_own_jobs_ask_for_no_user(owned: Bench) -> None:

@@ -21,6 +21,7 @@ from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors import ToolMissing
 from looseleaf.files.folders import fold
+from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
 from looseleaf.memory.policy import tool_policy
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
@@ -64,6 +65,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         model.name,
         SOURCE,
     )
+    rights = JobRights(context, run.job)
     start = chats.turns.begin(opening)
     if start.lease is None:
         return _read_result(context, run, start.session.id)
@@ -87,7 +89,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         ),
         run_tool_call,
         run.settings.get("max_turns") or step_limit(context, request.agent),
-        should_stop=run.is_cancelled,
+        should_stop=lambda: run.is_cancelled() or rights.is_lost(),
     )
     end: Ended | None = None
     for event in TurnTaker(chats, start, start.lease, party).take():
@@ -95,6 +97,8 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
             run.report_progress(f"calls {event.tool}")
         elif isinstance(event, Ended):
             end = event
+    if rights.is_lost():
+        require_job_rights(context, run.job)  # a turn that was ended by it says why
     result = _read_result(context, run, start.session.id)
     return changed(result, is_complete=end is not None and end.status == "completed")
 

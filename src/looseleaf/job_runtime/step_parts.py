@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from looseleaf.access.user_principals import find_user_principal, job_requirement
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.page_access import bind_pages
 from looseleaf.catalog.prompt_assembly import build_request
@@ -10,7 +9,8 @@ from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.tools.model_rights import for_agent
 from looseleaf.errors import Unavailable
-from looseleaf.errors.workflows import InvalidStep, JobForbidden
+from looseleaf.errors.workflows import InvalidStep
+from looseleaf.job_runtime.job_rights import require_job_rights
 from looseleaf.job_runtime.pipeline_turn import run_pipeline_turn
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Where
@@ -195,21 +195,6 @@ def act_in_job(context: Context, job: Job) -> Context:
         activity=Activity(JOB, f"job-{job.id}"),
     )
     return bind_pages(for_agent(agent_context, request))
-
-
-def require_job_rights(context: Context, job: Job) -> None:
-    """Raise `JobForbidden` where the user of a job may no longer run it, before its next step.
-
-    Looseleaf's own jobs are nobody's: they run whether the owner of the agent is active or not.
-    """
-    agent = context.parts.agents.resolve(job.agent_id)
-    if job.source == "system":
-        return
-    user_id = job.user_id or agent.owner
-    principal = find_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
-    requirement = job_requirement(principal, agent.shelf, agent.owner)
-    if requirement is not None:
-        raise JobForbidden(user_id, agent.slug, requirement)
 
 
 def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:

@@ -1,0 +1,46 @@
+"""The right of a job to go on: that of its user on its agent, at the time of each step."""
+
+from __future__ import annotations
+
+from looseleaf.access.user_principals import find_user_principal, job_requirement
+from looseleaf.errors.workflows import JobForbidden
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
+    from looseleaf.workflows.job import Job
+
+
+def require_job_rights(context: Context, job: Job) -> None:
+    """Raise `JobForbidden` where the user of a job may no longer run it, before its next step.
+
+    Looseleaf's own jobs are nobody's: they run whether the owner of the agent is active or not.
+    """
+    agent = context.parts.agents.resolve(job.agent_id)
+    if job.source == "system":
+        return
+    user_id = job.user_id or agent.owner
+    principal = find_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
+    requirement = job_requirement(principal, agent.shelf, agent.owner)
+    if requirement is not None:
+        raise JobForbidden(user_id, agent.slug, requirement)
+
+
+class JobRights:
+    """The rights of a job while one of its turns runs; they are read again when accounts change."""
+
+    def __init__(self, context: Context, job: Job) -> None:
+        self._context, self._job = context, job
+        self._version = context.parts.accounts().version()
+        self._is_lost = False
+
+    def is_lost(self) -> bool:
+        """Say whether the user of the job may no longer run it."""
+        version = self._context.parts.accounts().version()
+        if version != self._version and not self._is_lost:
+            try:
+                require_job_rights(self._context, self._job)
+            except JobForbidden:
+                self._is_lost = True
+            self._version = version
+        return self._is_lost
