@@ -28,6 +28,18 @@ SECRETS = {
     "assignment": "DB_PASSWORD=hunter2hunter2",
     "YAML": "api_key: 9f8e7d6c5b4a39281706",
     "table": "- **password**: `Tr0ub4dor&3x`",
+    "bold name": "**Password:** Zx81kk29Akd02",
+    "row of a table": "| password | Zx81kk29Akd02 |",
+    "sentence": "The password is Zx81kk29Akd02",
+    "short": "password: hunter2",
+    "two words": "API key: Zx81kk29Akd02",
+    "account key": "AccountName=x;AccountKey=Zx81kk29Akd02Zx81kk29==",
+    "variable": "export DB_PASSWORD=correcthorsebattery",
+    "command": "curl -u admin:Zx81kk29Akd02 https://example.org",
+    "WordPress": "for the blog: abcd EFGH 1234 ijkl MNOP 6789",
+    "Data Machine": "datamachine_ada_" + "ab12" * 16,
+    "Slack address": "https://hooks.slack.com/" + "services/T0000/B0000/abcdefghijklmnop",
+    "Telegram": "123456789:" + "AAabcdefghijklmnopqrstuvwxyz0123456",
 }
 HARMLESS = [
     "The password is in the vault; ask Grace for it.",
@@ -42,6 +54,10 @@ HARMLESS = [
     "commit 1d40c17a9c0b1e2f3a4b5c6d7e8f9a0b1c2d3e4f",
     "The basic idea: tests first. Bearer of bad news.",
     "secret: [redacted]",
+    "The token budget: 8k-16k-total, and the API key: ask Grace.",
+    "| token | description |",
+    "this that they were from here",
+    "2021 2022 2023 2024 2025 2026",
     "sk-learn is a library; task-oriented, risk-averse",
 ]
 
@@ -108,3 +124,32 @@ def test_a_long_line_takes_time_that_grows_with_it(piece: str) -> None:
 
     measure(10_000)
     assert measure(1_000_000) < 100 * max(measure(50_000), 0.005)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"system_prompt": "First line.\n" + SECRETS["AWS"]},
+        {"prompt_queue": ["Go.\n\tpassword: hunter2hunter2"]},
+        {"text": 'say "api_key": "Zx81kk29Akd02"'},
+    ],
+)
+def test_a_secret_inside_a_text_of_json_is_found(document: dict[str, object]) -> None:
+    """An escaped line end or quote before it hides nothing; the line is that of the file."""
+    text = json.dumps({"a": 1, **document}, indent=4)
+    [finding] = scan_text("pipelines/news.json", text)
+    assert finding.line in (3, 4)
+
+
+def test_json_on_one_line_is_searched_by_its_keys() -> None:
+    """Uploaded files are not laid out as ours are."""
+    assert list(scan_text("a.json", '{"user":"ada","password":"correct horse"}'))
+    assert not list(scan_text("a.json", '{"user":"ada","password":"<secret>","max_tokens":"9"}'))
+    manifest = json.dumps({"included": {"auth_refs": ["rss.json"]}}, indent=4)
+    assert not list(scan_text("manifest.json", manifest))
+
+
+def test_lines_are_counted_as_editors_count_them() -> None:
+    """A form feed or a line separator of Unicode begins no line."""
+    [finding] = scan_text("a.md", "a\x0cb\u2028c\r\npassword: hunter2hunter2\r\n")
+    assert finding.line == 2

@@ -117,3 +117,33 @@ def test_an_export_has_a_known_profile_and_a_sound_name(ada: Workspace) -> None:
     for options in ({"profile": "all"}, {"slug": "../x"}):
         with pytest.raises((InvalidArgument, ValueError)):
             export(ada, **options)
+
+
+@pytest.mark.parametrize("name", ["agents/ada/SOUL.md", "agents/ada/MEMORY.md", "users/1/USER.md"])
+def test_a_page_that_is_not_there_does_not_come_back_as_a_starter(
+    ada: Workspace, tmp_path: Path, name: str
+) -> None:
+    """An install starts the core pages, and an export leaves those out that nobody wrote."""
+    (tmp_path / "ada" / name).unlink()
+    archive = export(ada, "backup")
+    with Workspace.create(tmp_path / "other", agent="main") as other:
+        invoke(other.context, "looseleaf/install-bundle", {"data": archive})
+        assert export(other, "backup") == archive
+        page = {"file": "MEMORY.md", "content": "# Learned here\n", "agent": "ada"}
+        invoke(other.context, "datamachine/write-agent-file", page | {"allow_shrink": True})
+        assert b"Learned here" in files_of(export(other, "backup"))["memory/agent/MEMORY.md"]
+
+
+@pytest.mark.parametrize("content", [b"caf\xe9\n", b"a\0b\n"])
+def test_a_page_that_is_no_text_is_named_and_stays(
+    ada: Workspace, tmp_path: Path, content: bytes
+) -> None:
+    """The rest of the backup can be installed."""
+    (tmp_path / "ada/agents/ada/contexts/notes.md").write_bytes(content)
+    arguments = {"agent": "ada", "profile": "backup"}
+    archive = invoke(ada.context, "looseleaf/export-bundle", arguments)
+    [reason] = archive["left_out"]
+    assert reason.startswith("memory/agent/contexts/notes.md: it is no")
+    with Workspace.create(tmp_path / "other", agent="main") as other:
+        invoke(other.context, "looseleaf/install-bundle", {"data": archive["data"]})
+        assert export(other, "backup") == archive["data"]

@@ -99,7 +99,7 @@ def test_what_waits_is_listed_and_shown_as_a_diff(eve: Workspace) -> None:
         assert parts["memory:SOUL.md"]["reason"] == "local_modified"
         assert not any(part["outdated"] for part in parts.values())
         mergeable_keys = {key for key, part in parts.items() if part["mergeable"]}
-        assert mergeable_keys == {"memory:SOUL.md", "agent_config:tool_policy"}
+        assert mergeable_keys == {"memory:SOUL.md"}
 
 
 def test_only_approved_keys_are_applied(eve: Workspace) -> None:

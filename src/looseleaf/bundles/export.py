@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.layout.bundle import Bundle
+from looseleaf.bundles.layout.bundle import AGENT_PAGES, USER_PAGE, Bundle, find_text_fault
 from looseleaf.bundles.layout.manifest import EPOCH, BundleAgent, Manifest
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.bundles.profiles import (
@@ -139,6 +139,24 @@ def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) ->
         return ()
     workflows = list_workflows(source.definitions, record.id)
     return _choose_uploads(source, workflows).left_out
+
+
+def leave_out_unreadable(bundle: Bundle) -> tuple[Bundle, list[str]]:
+    """Take out pages that no bundle can carry; give a sentence for each."""
+    reasons = {
+        f"{AGENT_PAGES}{name}": find_text_fault(content) for name, content in bundle.pages.items()
+    }
+    pages = {
+        name: content
+        for name, content in bundle.pages.items()
+        if not reasons[f"{AGENT_PAGES}{name}"]
+    }
+    user_page = bundle.user_page
+    if user_page is not None:
+        reasons[USER_PAGE] = find_text_fault(user_page)
+        user_page = None if reasons[USER_PAGE] else user_page
+    sentences = [f"{path}: {reason}" for path, reason in reasons.items() if reason]
+    return changed(bundle, pages=pages, user_page=user_page), sentences
 
 
 def _choose_uploads(source: AgentSource, workflows: AgentWorkflows) -> UploadChoice:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from looseleaf.bundles.layout.archive import MANIFEST
-from looseleaf.bundles.layout.bundle import format_bundle
+from looseleaf.bundles.layout.bundle import AGENT_PAGES, format_bundle
 from looseleaf.bundles.layout.prompt_files import place_prompt
 from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.errors import Invalid
 from looseleaf.memory.store import content_hash
 from looseleaf.values import value
+from looseleaf.workflows.uploads.file_store import check_upload_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from looseleaf.bundles.layout.bundle import Bundle
     from looseleaf.bundles.layout.manifest import Manifest
     from looseleaf.bundles.layout.workflow_definitions import WorkflowRules
     from looseleaf.bundles.prompt_overrides import PromptOverrides
+    from looseleaf.workflows.uploads.file_store import FileLimits
 
 # What of a bundle is used here; a bundle that needs more is not installed.
 HOST_CAPABILITIES = ("daily_memory", "flows", "memory", "pipelines", "prompts", "schedules")
@@ -84,10 +88,9 @@ class BundleReport:
     unsupported_artifacts: tuple[str, ...]
 
 
-def inspect_bundle(bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides) -> BundleReport:
-    """Describe a bundle, with every reason why its workflows could not run here."""
+def inspect_bundle(bundle: Bundle, problems: tuple[str, ...]) -> BundleReport:
+    """Describe a bundle, with every reason why it could not run here."""
     manifest = bundle.manifest
-    problems = find_problems(bundle, rules, prompts)
     return BundleReport(
         manifest.bundle_slug,
         manifest.bundle_version,
@@ -118,9 +121,12 @@ def _find_unsupported(manifest: Manifest) -> tuple[str, ...]:
 
 
 def find_problems(
-    bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides
+    bundle: Bundle, rules: WorkflowRules, prompts: PromptOverrides, limits: FileLimits
 ) -> tuple[str, ...]:
-    """Say why parts of a bundle could not be stored here: unknown steps, unusable prompts."""
+    """Say why parts of a bundle could not be stored here, such as unknown steps, each by its file.
+
+    The limits are those of uploaded files.
+    """
     capability_names = ", ".join(_find_unsupported(bundle.manifest))
     problems = []
     if capability_names:
@@ -137,7 +143,32 @@ def find_problems(
             prompts.check(name, text)
         except Invalid as error:
             problems.append(f"{place_prompt(name)}: {error}")
-    return tuple(problems)
+    problems += _find_misspelled(bundle, rules)
+    return (*problems, *_find_refused_uploads(bundle, limits))
+
+
+def _find_misspelled(bundle: Bundle, rules: WorkflowRules) -> Iterator[str]:
+    """Name pages that a disk could take for a page which every agent has."""
+    for name in sorted(bundle.pages):
+        registered_file = rules.registry.get(name)
+        if registered_file is not None and registered_file.filename != name:
+            reason = f"its name differs from {registered_file.filename} only by case"
+            yield f"{AGENT_PAGES}{name}: {reason}"
+
+
+def _find_refused_uploads(bundle: Bundle, limits: FileLimits) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    for path, content in sorted(bundle.uploads.items()):
+        folder, _, name = path.rpartition("/")
+        counts[folder] += 1
+        try:
+            check_upload_name(name, limits.types)
+        except Invalid as error:
+            yield f"{path}: {error}"
+        if len(content) > limits.size:
+            yield f"{path}: it has more than {limits.size:,} bytes (max_upload_bytes)"
+        if counts[folder] == limits.count + 1:
+            yield f"{path}: its folder has more than {limits.count} files (max_uploads)"
 
 
 def describe_files(files: Mapping[str, bytes]) -> tuple[BundleFile, ...]:

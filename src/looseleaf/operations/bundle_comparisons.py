@@ -6,11 +6,11 @@ from looseleaf.bundles.comparison.drift import find_changed_keys, find_drift
 from looseleaf.bundles.comparison.rebase import RebaseEntry, preview_rebase
 from looseleaf.bundles.installation.upgrade import compare_states
 from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_reading import read_bundle, require_bundle_fits
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors import AgentMissing
-from looseleaf.operations.bundle_installs import require_bundle_fits
-from looseleaf.operations.bundles import read_bundle
+from looseleaf.operations.bundle_installs import authorize_comparison
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -66,10 +66,10 @@ def rebase_bundle(context: Context, data: str, *, agent: str | int | None = None
         agent: The agent, by id or slug; without it, the one that has the bundle's slug.
     """
     record = agent_of(context, agent) if agent is not None else None
-    bundle = read_bundle(data)
+    bundle = read_bundle(context, data)
     record = record or agent_of(context, bundle.manifest.agent.slug)
     destination = destination_of(context)
-    require_bundle_fits(context, destination, bundle)
+    require_bundle_fits(context, bundle)
     comparison = compare_states(destination, bundle, record)
     ledger = comparison.ledger
     return BundleRebase(
@@ -91,10 +91,10 @@ def show_bundle_status(context: Context, data: str, *, slug: str = "") -> Bundle
         data: The bundle in base64: a zip archive, or one JSON document.
         slug: The agent, by slug; without it, the one that has the bundle's slug.
     """
-    context.allow()
-    destination, bundle = destination_of(context), read_bundle(data)
+    authorize_comparison(context, slug)
+    destination, bundle = destination_of(context), read_bundle(context, data)
     manifest = bundle.manifest
-    require_bundle_fits(context, destination, bundle)
+    require_bundle_fits(context, bundle)
     try:
         record = context.parts.agents.resolve(slug or manifest.agent.slug)
     except AgentMissing:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.config import AgentConfig
 from looseleaf.agents.record import AgentRecord
-from looseleaf.bundles.comparison.artifacts import PROMPT
+from looseleaf.bundles.comparison.artifacts import PROMPT, USER
 from looseleaf.bundles.comparison.plan import APPROVAL, PlanEntry, count_buckets
 from looseleaf.bundles.installation.install import (
     Outcome,
     install_agent,
     plan_install,
-    require_installable,
 )
 from looseleaf.bundles.installation.new_agent import InstallOrder
 from looseleaf.bundles.installation.upgrade import UpgradeOrder, plan_upgrade, upgrade_agent
-from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_reading import (
+    may_read_user_page,
+    read_bundle,
+    require_bundle_fits,
+)
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, user_exists
-from looseleaf.catalog.tools.names import check_tool_names
-from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
 from looseleaf.errors import AgentExists, AgentMissing, UserMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.agents import start_pages, update_generated_pages
-from looseleaf.operations.bundles import read_bundle
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -76,14 +75,15 @@ def plan_bundle(
         slug: The agent to install or upgrade, by slug; without it, the bundle's own.
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
     """
-    context.allow()
-    destination, bundle = destination_of(context), read_bundle(data)
-    require_bundle_fits(context, destination, bundle)
+    authorize_comparison(context, slug)
+    destination, bundle = destination_of(context), read_bundle(context, data)
+    require_bundle_fits(context, bundle)
     record = _find_agent(context, slug or bundle.manifest.agent.slug)
     if record is None:
         entries = plan_install(destination, bundle)
         return _describe_plan(context, bundle, (slug, "install"), entries)
     entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
+    entries = _hide_user_page(context, record, entries)
     plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
     return changed(plan, installed_version=_installed_version(destination, record))
 
@@ -113,8 +113,8 @@ def install_bundle(
         dry_run: Whether only the plan is made, and nothing is written.
     """
     context.allow()
-    destination, bundle = destination_of(context), read_bundle(data)
-    require_bundle_fits(context, destination, bundle)
+    destination, bundle = destination_of(context), read_bundle(context, data)
+    require_bundle_fits(context, bundle)
     name = slug or bundle.manifest.agent.slug
     record = _find_agent(context, name)
     if record is not None and on_conflict == "upgrade":
@@ -166,13 +166,14 @@ def upgrade_bundle(
         dry_run: Whether only the plan is made, and nothing is written.
     """
     record = agent_of(context, agent) if agent is not None else None
-    bundle = read_bundle(data)
+    bundle = read_bundle(context, data)
     record = record or agent_of(context, bundle.manifest.agent.slug)
     destination = destination_of(context)
-    require_bundle_fits(context, destination, bundle)
+    require_bundle_fits(context, bundle)
     version = _installed_version(destination, record)
     if dry_run:
         entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
+        entries = _hide_user_page(context, record, entries)
         plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
         return changed(plan, installed_version=version)
     order = UpgradeOrder(frozenset(approve), frozenset(merge), reconcile_runtime)
@@ -182,15 +183,15 @@ def upgrade_bundle(
     return changed(plan, installed_version=version)
 
 
-def require_bundle_fits(context: Context, destination: Destination, bundle: Bundle) -> None:
-    """Raise where a part of the bundle could not be stored, or names a tool that is not here."""
-    require_installable(destination, bundle)
-    agent = bundle.manifest.agent
-    policy = AgentConfig(agent.slug, agent.agent_config).tool_policy
-    operations = context.parts.operations()
-    check_tool_names(operations, policy)
-    for slug in bundle.pipelines:
-        check_workflow_names(operations, *build_definitions(bundle, slug, destination.rules()))
+def authorize_comparison(context: Context, slug: str) -> None:
+    """Require the role admin on the agent of a slug; without such an agent, manage_agents."""
+    try:
+        if slug:
+            agent_of(context, slug)
+            return
+    except AgentMissing:
+        pass  # or it is not to be seen, which must not be told apart
+    context.allow()
 
 
 def _find_agent(context: Context, slug: str) -> AgentRecord | None:
@@ -225,8 +226,20 @@ def _describe_plan(
 
 
 def _describe_outcome(context: Context, bundle: Bundle, act: str, outcome: Outcome) -> BundlePlan:
-    plan = _describe_plan(context, bundle, (outcome.record.slug, act), outcome.entries)
+    entries = _hide_user_page(context, outcome.record, outcome.entries)
+    plan = _describe_plan(context, bundle, (outcome.record.slug, act), entries)
     return changed(plan, dry_run=False, applied=outcome.applied, waiting=outcome.waiting)
+
+
+def _hide_user_page(
+    context: Context, record: AgentRecord, entries: tuple[PlanEntry, ...]
+) -> tuple[PlanEntry, ...]:
+    """Leave the text of USER.md out for principals who may not export it either."""
+    if may_read_user_page(context, record):
+        return entries
+    return tuple(
+        changed(entry, diff="") if entry.key.startswith(f"{USER}:") else entry for entry in entries
+    )
 
 
 def _hide_prompt(context: Context, entry: PlanEntry) -> PlanEntry:

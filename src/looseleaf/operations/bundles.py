@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from looseleaf.bundles.export import AgentSource, collect_bundle, find_left_out
+from looseleaf.bundles.export import (
+    AgentSource,
+    collect_bundle,
+    find_left_out,
+    leave_out_unreadable,
+)
 from looseleaf.bundles.inspection import BundleFile, BundleReport, describe_files
 from looseleaf.bundles.inspection import inspect_bundle as inspect_parts
-from looseleaf.bundles.installation.installed_title import add_installed_parts, choose_title
+from looseleaf.bundles.installation.installed_title import (
+    add_installed_parts,
+    choose_title,
+    leave_out_starters,
+)
 from looseleaf.bundles.installation.ledger import Ledgers
-from looseleaf.bundles.layout.archive import pack_files, unpack_files
-from looseleaf.bundles.layout.bundle import format_bundle, parse_bundle, readable_files
-from looseleaf.bundles.layout.bundle_document import is_document, parse_document
+from looseleaf.bundles.layout.archive import pack_files
+from looseleaf.bundles.layout.bundle import format_bundle, readable_files
 from looseleaf.bundles.layout.manifest import check_bundle_slug
 from looseleaf.bundles.profiles import find_profile
 from looseleaf.bundles.secret_scan import SecretFinding, scan_files
 from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_reading import (
+    find_misfits,
+    may_read_user_page,
+    read_bundle,
+)
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.bundles import SecretsFound
 from looseleaf.memory.store import content_hash
@@ -144,15 +156,8 @@ def inspect_bundle(context: Context, data: str) -> BundleReport:
         data: The bundle in base64: a zip archive, or one JSON document.
     """
     context.allow()
-    destination = destination_of(context)
-    return inspect_parts(read_bundle(data), destination.rules(), destination.prompts)
-
-
-def read_bundle(data: str) -> Bundle:
-    """Read a bundle from base64: a zip archive, or one JSON document with its files."""
-    content = decode_data(data)
-    is_json = is_document(content)
-    return parse_bundle(parse_document(content) if is_json else unpack_files(content))
+    bundle = read_bundle(context, data)
+    return inspect_parts(bundle, find_misfits(context, bundle))
 
 
 def source_of(context: Context) -> AgentSource:
@@ -179,13 +184,14 @@ def _collect(
     left_out = list(find_left_out(source, record, profile))
     if ledger is not None:
         bundle = add_installed_parts(bundle, ledger)
-    principal = context.principal
-    is_own = principal.is_local or principal.user_id == record.owner
-    if bundle.user_page is not None and not (is_own or principal.can("manage_options")):
+        bundle = leave_out_starters(bundle, ledger, record, destination_of(context).is_starter)
+    bundle, unreadable = leave_out_unreadable(bundle)
+    left_out += unreadable
+    if bundle.user_page is not None and not may_read_user_page(context, record):
         reason = "memory/USER.md: only its user, or a principal with manage_options, may export it"
         bundle = changed(bundle, user_page=None)
         left_out.append(reason)
-    if bundle.prompts and not principal.can("manage_settings"):
+    if bundle.prompts and not context.principal.can("manage_settings"):
         left_out.append("prompts: only a principal with manage_settings may export them")
         bundle = changed(bundle, prompts={})
     return bundle, tuple(left_out)

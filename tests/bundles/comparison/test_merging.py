@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.bundles.comparison.artifacts import Artifact
-from looseleaf.bundles.comparison.merging import MergedArtifact, merge_artifact
+from looseleaf.bundles.comparison.merging import MergedArtifact, is_mergeable, merge_artifact
 from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
 
 KEY = "pipeline:news"
@@ -55,3 +55,13 @@ def test_changes_in_different_places_meet() -> None:
     merged = merge(base, mine, theirs)
     assert merged.payload == {"a": {"x": 2, "y": 2}, "list": [1, 2], "new": 1}
     assert merged.conflicts == ("list",)
+
+
+def test_a_policy_is_of_one_side_or_the_other() -> None:
+    """The list of one and the mode of the other could allow what both of them deny."""
+    base = {"tool_policy": {"mode": "deny", "tools": ["a"]}}
+    mine = {"tool_policy": {"mode": "allow", "tools": ["a"]}}
+    theirs = {"tool_policy": {"mode": "deny", "tools": ["a", "b"]}}
+    merged = merge(base, mine, theirs)
+    assert (merged.payload, merged.conflicts) == (mine, ("tool_policy",))
+    assert not is_mergeable(Artifact("agent_config:tool_policy", "", theirs["tool_policy"]))

@@ -16,6 +16,19 @@ HIDE_A, HIDE_AB = {"mode": "deny", "deny": ["a.md"]}, {"mode": "deny", "deny": [
 ONLY_A = {"mode": "allow_only", "allow_only": ["a.md"]}
 ONLY_AB = {"mode": "allow_only", "allow_only": ["a.md", "b.md"]}
 BOUND = {"mode": "default", "binds": "access"}
+AI = {"step_id": "ai", "step_type": "ai", "step_config": {}}
+PUBLISH = {"step_id": "out", "step_type": "publish", "step_config": {"status": "draft"}}
+LIVE = {"status": "publish"}
+
+
+def steps(*row: dict[str, Any]) -> dict[str, Any]:
+    """Give a pipeline with these steps."""
+    return {"tool_policy": {}, "steps": list(row)}
+
+
+def flow(settings: dict[str, Any]) -> dict[str, Any]:
+    """Give a flow that has settings for one step."""
+    return {"run_artifacts": {}, "steps": [{"step_id": "out", "handler_configs": settings}]}
 
 
 @pytest.mark.parametrize(
@@ -40,6 +53,17 @@ BOUND = {"mode": "default", "binds": "access"}
         ("agent_config:models", None, {"default": "x"}, False),
         ("pipeline:news", {"tool_policy": DENY_A}, {"tool_policy": {}}, True),
         ("pipeline:news", {"tool_policy": {}}, {"tool_policy": DENY_A}, False),
+        ("pipeline:news", steps(AI), steps(AI, PUBLISH), True),
+        ("pipeline:news", steps(AI, PUBLISH), steps(AI, PUBLISH), False),
+        ("pipeline:news", steps(AI, PUBLISH), steps(AI), False),
+        ("pipeline:news", steps(PUBLISH), steps({**PUBLISH, "step_config": LIVE}), True),
+        ("pipeline:news", steps(AI), steps({**AI, "step_config": {"enabled_tools": []}}), False),
+        ("pipeline:news", steps({**AI, "step_config": {"enabled_tools": []}}), steps(AI), True),
+        ("pipeline:news", steps({**AI, "step_config": {"disabled_tools": ["a"]}}), steps(AI), True),
+        ("flow:a", flow({}), flow({"prompt": "x"}), False),
+        ("flow:a", flow({}), flow({"site": "other"}), True),
+        ("flow:a", flow({"enabled_tools": ["a"]}), flow({"enabled_tools": ["a", "b"]}), True),
+        ("flow:a", flow({}), {**flow({}), "run_artifacts": {"daily_memory": {}}}, True),
     ],
 )
 def test_wider_rights_are_noticed(key: str, before: Any, after: Any, *, is_wider: bool) -> None:  # noqa: ANN401 - any JSON

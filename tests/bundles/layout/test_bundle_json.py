@@ -31,10 +31,13 @@ def test_the_order_of_keys_changes_nothing() -> None:
         b'{"a":' * 50 + b"1" + b"}" * 50,
         b"[" * 200_000,
         b'{"a": ' + b"9" * 5_000 + b"}",
+        b'{"a": 1e999}',
+        b'{"a": "\\ud800"}',
+        b'{"a": [' + b"[]," * 100_000 + b"[]]}",
     ],
-    ids=range(9),
+    ids=range(12),
 )
 def test_other_json_is_refused(text: bytes) -> None:
-    """No object, a key twice, NaN, no UTF-8, too deep, a number too long."""
+    """No object, a key twice, NaN, no UTF-8, too deep, numbers too long or large, half letters."""
     with pytest.raises(InvalidBundle):
         parse_json("a.json", text)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.bundles.comparison.artifacts import FLOW, PIPELINE
+from looseleaf.bundles.comparison.artifacts import FLOW
+from looseleaf.bundles.comparison.dependencies import needed_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def find_unresolved(
     resolved_names = {f"{_SITE}/{name}" for name in sites}
     flows = {}
     for artifact in artifacts.values():
-        if artifact.kind == FLOW:
-            pipeline = artifacts[f"{PIPELINE}:{artifact.payload['pipeline_slug']}"].payload
-            names = set(_references(pipeline, artifact.payload)) - resolved_names
+        key = needed_key(artifact) if artifact.kind == FLOW else ""
+        if key in artifacts:  # a pipeline that was deleted here cannot run its flows
+            names = set(_references(artifacts[key].payload, artifact.payload)) - resolved_names
             if names:
                 flows[artifact.name] = tuple(sorted(names))
     return flows

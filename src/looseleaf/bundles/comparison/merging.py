@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.bundles.comparison.artifacts import CONFIG, FLOW, IDENTITY, PIPELINE
+from looseleaf.bundles.comparison.rights import PAGES, TOOLS
 from looseleaf.memory.text.section_merge import BOTH, compare_sections, merge_sections
 from looseleaf.values import value
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from looseleaf.bundles.comparison.artifacts import Artifact
     from looseleaf.bundles.installation.ledger import Ledger
 
+_POLICY = "tool_policy"  # of a pipeline
 _ABSENT = object()  # of a key that an object does not have
 
 
@@ -25,7 +27,12 @@ class MergedArtifact:
 
 
 def is_mergeable(artifact: Artifact) -> bool:
-    """Say whether an artifact has sections or keys to merge."""
+    """Say whether an artifact has sections or keys to merge.
+
+    A policy is one rule: keys of two policies together could allow what neither of them does.
+    """
+    if artifact.key in (TOOLS, PAGES):
+        return False
     is_document = artifact.kind in (CONFIG, PIPELINE, FLOW) and isinstance(artifact.payload, dict)
     return artifact.key == IDENTITY or is_document
 
@@ -54,13 +61,13 @@ def _merge_page(base: str | None, current: Artifact, target: Artifact) -> Merged
 
 
 def _merge_json(versions: tuple[Any, Any, Any], path: str, conflicts: list[str]) -> object:
-    """Merge base, local and target; a list is one value, and goes one way or the other."""
+    """Merge base, local and target; a list or a policy is one value, of one side or the other."""
     base, mine, theirs = versions
     if theirs in (mine, base):
         return mine
     if mine == base:
         return theirs
-    if not (isinstance(mine, dict) and isinstance(theirs, dict)):
+    if path == _POLICY or not (isinstance(mine, dict) and isinstance(theirs, dict)):
         conflicts.append(path or "(all of it)")
         return mine
     former = base if isinstance(base, dict) else {}

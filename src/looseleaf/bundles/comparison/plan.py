@@ -19,6 +19,7 @@ from looseleaf.bundles.comparison.artifacts import (
     QUEUE,
     SCHEDULE,
 )
+from looseleaf.bundles.comparison.dependencies import has_other_steps, needed_key
 from looseleaf.bundles.comparison.rights import starts_by_itself, widens_rights
 from looseleaf.bundles.layout.bundle import FLOWS
 from looseleaf.errors import InvalidArgument
@@ -53,6 +54,8 @@ class PlanEntry:
         reason: Why: new_artifact, local_unchanged_from_installed, local_modified,
             untracked_local_artifact, widens_rights, starts_by_itself, already_matches_target,
             kept_local, learned_memory_kept, missing_local_artifact, orphaned_installed_artifact,
+            missing_pipeline (of a flow), needs_pipeline (a flow that needs new steps of its
+            pipeline), needs_flow (of a schedule or queue),
             affects_all_agents (a prompt of a system task), kept_not_used (a file that only other
             programs use), unresolved_auth_ref (a credential that this workspace does not have).
         source_path: The file of the bundle.
@@ -141,10 +144,12 @@ def list_waiting_entries(
 def _entries(comparison: Comparison) -> Iterator[PlanEntry]:
     ledger = comparison.ledger
     installed_hashes = ledger.hashes() if ledger is not None else {}
+    decisions: dict[str, tuple[str, str]] = {}
     for key, target in comparison.target.items():
         current = comparison.current.get(key)
         installed_hash = installed_hashes.get(key, "")
-        bucket, reason = _decide(comparison, target, installed_hash)
+        decision = _decide(comparison, target, installed_hash)
+        bucket, reason = decisions[key] = _follow_needed(comparison, target, decision, decisions)
         current_hash = current.hash if current is not None else ""
         diff = (
             "" if bucket == NO_OP else format_diff(current or comparison.builtins.get(key), target)
@@ -180,6 +185,32 @@ def _decide(comparison: Comparison, target: Artifact, installed_hash: str) -> tu
     if current is None:
         return (WARNING, "missing_local_artifact") if installed_hash else _decide_new(target)
     return _decide_changed(target, current, installed_hash)
+
+
+def _follow_needed(
+    comparison: Comparison,
+    target: Artifact,
+    decision: tuple[str, str],
+    decisions: Mapping[str, tuple[str, str]],
+) -> tuple[str, str]:
+    """Change a decision where the part that an artifact needs is not here, or must wait.
+
+    Artifacts come in the order in which they are applied, so that decisions has that part.
+    """
+    key, bucket = needed_key(target), decision[0]
+    if not key or bucket not in (AUTO, APPROVAL):
+        return decision
+    needed_bucket = decisions[key][0]
+    if key not in comparison.current:
+        if needed_bucket == WARNING:
+            reason = "missing_pipeline" if target.kind == FLOW else "missing_local_artifact"
+            return WARNING, reason
+        is_waiting = needed_bucket == APPROVAL and bucket == AUTO
+        return (APPROVAL, "needs_flow") if is_waiting else decision
+    is_changed = has_other_steps(key, comparison.target, comparison.current)
+    if needed_bucket == APPROVAL and bucket == AUTO and is_changed:
+        return APPROVAL, "needs_pipeline"
+    return decision
 
 
 def _decide_changed(target: Artifact, current: Artifact, installed_hash: str) -> tuple[str, str]:

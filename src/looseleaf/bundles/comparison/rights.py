@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.comparison.artifacts import CONFIG, PIPELINE, SCHEDULE
+from looseleaf.bundles.comparison.artifacts import CONFIG, FLOW, PIPELINE, SCHEDULE
 from looseleaf.errors import Invalid
 from looseleaf.memory.policy import memory_policy, tool_policy
 from looseleaf.workflows.flow import MANUAL
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from looseleaf.bundles.comparison.artifacts import Artifact
 
 TOOLS, PAGES = f"{CONFIG}:tool_policy", f"{CONFIG}:memory_policy"
+_INNER_STEPS = ("ai", "input", "memory_update")  # other types reach beyond the agent's memory
+# Settings of steps that say what is written where, and which task runs.
+_REACH = ("target", "folder", "filename", "replace", "site", "status", "task_type", "params")
+_TOOL_LISTS = ("enabled_tools", "disabled_tools")
 
 
 def widens_rights(target: Artifact, current: Artifact | None) -> bool:
@@ -26,7 +30,11 @@ def widens_rights(target: Artifact, current: Artifact | None) -> bool:
         if target.key == PAGES:
             return _widens_pages(before, target.payload)
         if target.kind == PIPELINE and before is not None:
-            return _widens_tools(before.get("tool_policy"), target.payload.get("tool_policy"))
+            policies = (before.get("tool_policy"), target.payload.get("tool_policy"))
+            return _widens_tools(*policies) or _widens_steps(before, target.payload, "step_config")
+        if target.kind == FLOW and before is not None:
+            is_sent = _widens_egress(before.get("run_artifacts"), target.payload["run_artifacts"])
+            return is_sent or _widens_steps(before, target.payload, "handler_configs")
     except Invalid:
         return True  # the present policy cannot be followed, so that nothing is known about it
     return False
@@ -54,6 +62,34 @@ def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
     if (present.mode, new.mode) == ("allow", "allow"):
         return not all(less <= old for old, less in zip(present_lists, new_lists, strict=True))
     return True
+
+
+def _widens_steps(before: Mapping[str, Any], after: Mapping[str, Any], field: str) -> bool:
+    """Say whether a step has more tools, writes elsewhere, or is a new one that reaches outside."""
+    former_steps = {step["step_id"]: step for step in before.get("steps", ())}
+    for step in after.get("steps", ()):
+        former = former_steps.get(step["step_id"])
+        is_same_type = former is not None and former.get("step_type") == step.get("step_type")
+        if not is_same_type and step.get("step_type", _INNER_STEPS[0]) not in _INNER_STEPS:
+            return True
+        present, new = (former or {}).get(field, {}), step.get(field, {})
+        if any(key in new and new[key] != present.get(key) for key in _REACH):
+            return True
+        if former is not None and _widens_tool_lists(present, new):
+            return True
+    return False
+
+
+def _widens_tool_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    allowed, denied = ((before.get(name), after.get(name)) for name in _TOOL_LISTS)
+    if allowed[0] is not None and (allowed[1] is None or not set(allowed[1]) <= set(allowed[0])):
+        return True
+    return not set(denied[0] or ()) <= set(denied[1] or ())
+
+
+def _widens_egress(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
+    """Say whether more of what a run leaves may be sent elsewhere."""
+    return any((before or {}).get(source) != entry for source, entry in after.items())
 
 
 def _widens_pages(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:

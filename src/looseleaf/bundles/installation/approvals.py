@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.comparison.artifacts import ORDER, SCHEDULE
+from looseleaf.bundles.comparison.artifacts import ORDER, SCHEDULE, pause_schedule
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
+from looseleaf.bundles.comparison.dependencies import (
+    add_dependents,
+    needed_key,
+    require_pipelines,
+)
 from looseleaf.bundles.comparison.merging import merge_artifact
 from looseleaf.bundles.comparison.plan import EVERY_KEY
 from looseleaf.bundles.installation.ledger_entries import add_decisions
@@ -15,7 +20,7 @@ from looseleaf.times import format_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.comparison.artifacts import Artifact
@@ -45,7 +50,10 @@ def approve_upgrade(
         current = destination.current_artifacts(record)
         keys = _choose_keys(upgrade, {*approve, *merge})
         keys = _leave_unresolved(destination, keys, (upgrade, current), approve)
-        targets = {key: upgrade.target(key) for key in keys}
+        waiting = {key: upgrade.target(key) for key in upgrade.artifacts}
+        keys = _order_keys(add_dependents(keys, waiting, current))
+        require_pipelines(keys, waiting, current)
+        targets = {key: waiting[key] for key in keys}
         check_merge(merge, targets)
         _require_unchanged(record, upgrade, targets, current)
         require_rights(destination, keys)
@@ -59,9 +67,28 @@ def approve_upgrade(
             for key, target in targets.items()
         }
         now = format_time(destination.clock())
-        records = (add_decisions(ledger, targets, (keys, now)), upgrade.without(keys))
+        paused = _pause_schedules(waiting, keys, current)
+        payloads |= {key: artifact.payload for key, artifact in paused.items()}
+        remainder = upgrade.without(keys)
+        if remainder is not None:
+            remainder = remainder.with_present(paused)
+        records = (add_decisions(ledger, targets, (keys, now)), remainder)
         apply_changes(destination, record, (payloads, current), records)
     return tuple(keys), records[1]
+
+
+def _pause_schedules(
+    waiting: Mapping[str, Artifact], keys: Collection[str], current: Mapping[str, Artifact]
+) -> dict[str, Artifact]:
+    """Give the schedules of new flows that wait for an approval of their own, paused."""
+    return {
+        key: pause_schedule(artifact)
+        for key, artifact in waiting.items()
+        if artifact.kind == SCHEDULE
+        and key not in keys
+        and needed_key(artifact) in keys
+        and needed_key(artifact) not in current
+    }
 
 
 def reject_upgrade(
@@ -88,8 +115,11 @@ def _choose_keys(upgrade: PendingUpgrade, keys: Collection[str]) -> list[str]:
     for key in sorted(keys):
         if key not in upgrade.artifacts and key != EVERY_KEY:
             raise InvalidArgument("keys", f"{key!r} does not wait for approval")
-    chosen_keys = [key for key in upgrade.artifacts if key in keys or EVERY_KEY in keys]
-    return sorted(chosen_keys, key=lambda key: (ORDER.index(key.partition(":")[0]), key))
+    return _order_keys(key for key in upgrade.artifacts if key in keys or EVERY_KEY in keys)
+
+
+def _order_keys(keys: Iterable[str]) -> list[str]:
+    return sorted(keys, key=lambda key: (ORDER.index(key.partition(":")[0]), key))
 
 
 def _leave_unresolved(

@@ -123,9 +123,20 @@ class ArtifactChanges:
             return
         fields = {
             name: getattr(new, name)
-            for name in ("name", "memory_files", "step_settings", "run_artifacts")
+            for name in ("pipeline_id", "name", "memory_files", "step_settings", "run_artifacts")
         }
         definitions.flows.change(current.id, lambda flow: changed(flow, **fields))
+        if pipeline.id != current.pipeline_id:
+            self._move_uploads(FileFolder(current.pipeline_id, current.id), pipeline.id)
+
+    def _move_uploads(self, folder: FileFolder, pipeline_id: int) -> None:
+        """Move the files of a flow after it; a move that is cut short is taken back by another."""
+        uploads = self._destination.uploads()
+        new_folder = changed(folder, pipeline_id=pipeline_id)
+        for file in uploads.list(folder):
+            content = uploads.read(folder, file.name)
+            uploads.put(new_folder, file.name, content, self._destination.limits)
+            uploads.delete(folder, file.name)
 
     def _set_schedule(self, slug: str, fields: Mapping[str, Any] | None) -> None:
         if fields is None:

@@ -45,7 +45,7 @@ class Outcome:
 
 def require_installable(destination: Destination, bundle: Bundle) -> None:
     """Raise `InvalidBundle` with the first reason why the bundle could not run here."""
-    problems = find_problems(bundle, destination.rules(), destination.prompts)
+    problems = find_problems(bundle, destination.rules(), destination.prompts, destination.limits)
     if problems:
         path, _, reason = problems[0].partition(": ")
         raise InvalidBundle(path, reason.rstrip("."))

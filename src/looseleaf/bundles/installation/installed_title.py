@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.comparison.artifacts import PROMPT, SCHEDULE
+from looseleaf.bundles.comparison.artifacts import MEMORY, PROMPT, SCHEDULE, USER
+from looseleaf.bundles.export import USER as USER_FILE
 from looseleaf.bundles.export import BundleTitle
 from looseleaf.bundles.installation.ledger import list_extras, list_waiting
 from looseleaf.bundles.layout.manifest import CAPABILITIES
+from looseleaf.memory.scope import Shelf
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.installation.ledger import Ledger
     from looseleaf.bundles.layout.bundle import Bundle
+    from looseleaf.memory.scope import Scope
 
 
 def choose_title(agent_slug: str, slug: str, version: str, ledger: Ledger | None) -> BundleTitle:
@@ -37,12 +43,31 @@ def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
         document = flows.get(slug)
         if document is not None and document["schedule"] == {**schedule, "enabled": False}:
             flows[slug] = {**document, "schedule": schedule}
+    agent = bundle.manifest.agent
+    kept = dict(ledger.agent)
+    description = agent.description or kept.pop("description", "")
     capabilities = tuple(ledger.included.get(CAPABILITIES, ()))
     manifest = changed(
         bundle.manifest,
+        agent=changed(agent, description=description, kept=kept),
         included=dict(ledger.included),
         opaque=dict(ledger.opaque),
         capabilities=capabilities,
     )
     prompts = list_waiting(ledger, PROMPT) | dict(bundle.prompts)
     return changed(bundle, manifest=manifest, flows=flows, extras=extras, prompts=prompts)
+
+
+def leave_out_starters(
+    bundle: Bundle, ledger: Ledger, record: AgentRecord, is_starter: Callable[[Scope], bool]
+) -> Bundle:
+    """Take out pages that the install started and nobody wrote: the bundle did not have them."""
+    pages = {
+        name: content
+        for name, content in bundle.pages.items()
+        if f"{MEMORY}:{name}" in ledger.artifacts or not is_starter(record.shelf.page(name))
+    }
+    user_page, user_scope = bundle.user_page, Shelf("user", record.owner).page(USER_FILE)
+    if f"{USER}:{USER_FILE}" not in ledger.artifacts and is_starter(user_scope):
+        user_page = None
+    return changed(bundle, pages=pages, user_page=user_page)

@@ -41,6 +41,7 @@ class Ledger:
         included: Lists of the manifest for files that Looseleaf keeps and does not use, and the
             capabilities that the bundle needs.
         opaque: Fields of the manifest that Looseleaf keeps and does not use.
+        agent: Fields of the agent in the manifest that Looseleaf keeps and does not use.
     """
 
     bundle_slug: str
@@ -53,6 +54,7 @@ class Ledger:
     pending: tuple[str, ...] = ()
     included: Mapping[str, Any] = FrozenDict()
     opaque: Mapping[str, Any] = FrozenDict()
+    agent: Mapping[str, Any] = FrozenDict()
 
     def hashes(self) -> dict[str, str]:
         """Give the hash of every artifact as it was installed."""
@@ -107,6 +109,7 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
             pending=pending_keys,
             included=fields.get("included", {}),
             opaque=fields.get("opaque", {}),
+            agent=fields.get("agent", {}),
         )
     except (KeyError, TypeError, AttributeError) as error:
         name = f".looseleaf/{FOLDER}/{_PREFIX}{agent_id}.json"

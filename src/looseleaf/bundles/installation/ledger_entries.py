@@ -62,4 +62,5 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
         {kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS}
         | {CAPABILITIES: list(manifest.capabilities)},
         dict(manifest.opaque),
+        {**manifest.agent.kept, "description": manifest.agent.description},
     )

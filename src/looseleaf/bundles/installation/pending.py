@@ -64,6 +64,14 @@ class PendingUpgrade:
         artifacts = {key: entry for key, entry in self.artifacts.items() if key not in keys}
         return changed(self, artifacts=artifacts) if artifacts else None
 
+    def with_present(self, present: Mapping[str, Artifact]) -> PendingUpgrade:
+        """Give what waits, where other artifacts are here now than when it was planned."""
+        artifacts = {
+            key: changed(entry, current_hash=present[key].hash) if key in present else entry
+            for key, entry in self.artifacts.items()
+        }
+        return changed(self, artifacts=artifacts)
+
 
 class PendingUpgrades:
     """The records of a workspace: `.looseleaf/bundles/pending-{id}.json`."""

@@ -10,6 +10,11 @@ from looseleaf.bundles.comparison.artifacts import (
     pause_schedule,
 )
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
+from looseleaf.bundles.comparison.dependencies import (
+    add_dependents,
+    needed_key,
+    require_pipelines,
+)
 from looseleaf.bundles.comparison.merging import is_mergeable, merge_artifact
 from looseleaf.bundles.comparison.plan import (
     APPROVAL,
@@ -98,7 +103,9 @@ def upgrade_agent(
         comparison = compare_states(destination, bundle, record, reconcile=order.reconcile_runtime)
         target, current = comparison.target, comparison.current
         entries = build_plan(comparison)
-        approved_keys = choose_approved(entries, order.approve | order.merge)
+        approved_keys = frozenset(
+            add_dependents(choose_approved(entries, order.approve | order.merge), target, current)
+        )
         check_merge(order.merge, target)
         payloads = _choose_payloads(comparison, entries, approved_keys, order.merge)
         require_rights(destination, payloads)
@@ -160,9 +167,19 @@ def _choose_payloads(
             payloads[key] = merge_result.payload
         elif is_applied:
             payloads[key] = target[key].payload
-        elif entry.bucket == APPROVAL and key not in current and target[key].kind == SCHEDULE:
+        elif entry.bucket == APPROVAL and _is_new_schedule(target[key], current, payloads):
             payloads[key] = pause_schedule(target[key]).payload
+    require_pipelines(payloads, target, current)
     return payloads
+
+
+def _is_new_schedule(
+    artifact: Artifact, current: Collection[str], payloads: Collection[str]
+) -> bool:
+    """Say whether a schedule that waits belongs to a flow that has none yet."""
+    has_flow = needed_key(artifact) in {*current, *payloads}
+    is_new = artifact.kind == SCHEDULE and artifact.key not in current
+    return is_new and has_flow
 
 
 def apply_changes(

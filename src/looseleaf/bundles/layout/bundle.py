@@ -6,7 +6,7 @@ import re
 
 from looseleaf.bundles.archive_paths import ArchiveNames, check_archive_path
 from looseleaf.bundles.layout.archive import MANIFEST
-from looseleaf.bundles.layout.bundle_json import format_json, parse_json
+from looseleaf.bundles.layout.bundle_json import count_parts, format_json, parse_json
 from looseleaf.bundles.layout.manifest import format_manifest, parse_manifest
 from looseleaf.bundles.layout.prompt_files import (
     PROMPTS,
@@ -27,6 +27,7 @@ from looseleaf.bundles.layout.upload_files import (
     place_upload,
 )
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
+from looseleaf.bundles.zip_reader import ZipLimits
 from looseleaf.errors import InvalidName
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.scope import check_filename, check_folder
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 AGENT_PAGES = "memory/agent/"
 USER_PAGE = "memory/USER.md"
 PIPELINES, FLOWS = "pipelines/", "flows/"
+_MOST_PARTS = 1_000_000  # of all pipelines and flows as JSON: some 100 MB when they are read
 _EXTRA_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _RESERVED = {"memory", "pipelines", "flows"}
 _COMPUTED = _RESERVED | {"prompts"}  # lists of the manifest that say what the files are
@@ -131,6 +133,7 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
     if MANIFEST not in files:
         raise InvalidBundle(MANIFEST, "it is missing")
     manifest = parse_manifest(parse_json(MANIFEST, files[MANIFEST]))
+    _check_amount(files)
     parts: dict[str, dict[str, Any]] = {name: {} for name in ("pages", "pipelines", "flows")}
     parts |= {"uploads": {}, "extras": {}, "prompts": {}}
     user_page = None
@@ -146,6 +149,16 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
     _check_included(bundle, files)
     _check_references(bundle)
     return bundle
+
+
+def _check_amount(files: Mapping[str, bytes]) -> None:
+    """Refuse definitions that would fill the memory of this machine, before they are read."""
+    rest = _MOST_PARTS
+    for path, content in files.items():
+        if path.startswith((PIPELINES, FLOWS)):
+            rest -= count_parts(content, rest)
+            if rest < 0:
+                raise InvalidBundle(path, f"all workflows have more than {_MOST_PARTS:,} parts")
 
 
 def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
@@ -177,13 +190,20 @@ def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
     return "extras", path, _check_text(path, content)
 
 
-def _check_text(path: str, content: bytes) -> bytes:
+def find_text_fault(content: bytes) -> str:
+    """Say why bytes are no text of a bundle; "" where they are."""
+    if len(content) > ZipLimits().file_bytes:
+        return f"it has more than {ZipLimits().file_bytes:,} bytes"
     try:
         content.decode()
     except UnicodeDecodeError:
-        raise InvalidBundle(path, "it is not UTF-8 text") from None
-    if b"\0" in content:
-        raise InvalidBundle(path, "it is no text: it holds a NUL")
+        return "it is not UTF-8 text"
+    return "it is no text: it holds a NUL" if b"\0" in content else ""
+
+
+def _check_text(path: str, content: bytes) -> bytes:
+    if fault := find_text_fault(content):
+        raise InvalidBundle(path, fault)
     return content
 
 
@@ -210,4 +230,7 @@ def _check_references(bundle: Bundle) -> None:
         kind, slug, name = path.removeprefix(MEMORY).split("/")
         if slug not in (bundle.pipelines if kind == "pipelines" else bundle.flows):
             raise InvalidBundle(path, f"the bundle has no {kind.removesuffix('s')} {slug!r}")
-        check_folder(name)
+        try:
+            check_folder(name)
+        except InvalidName as error:
+            raise InvalidBundle(path, error.why) from None

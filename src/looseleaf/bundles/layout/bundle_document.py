@@ -20,7 +20,8 @@ def parse_document(content: bytes, limits: ZipLimits | None = None) -> dict[str,
     bounds = limits or ZipLimits()
     if len(content) > bounds.archive_bytes:
         raise InvalidArchive(_DOCUMENT, f"it has more than {bounds.archive_bytes:,} bytes")
-    document = parse_json(_DOCUMENT, content)
+    # A file is a path, a text and a comma.
+    document = parse_json(_DOCUMENT, content, most_parts=3 * bounds.files + 10)
     texts = document.get("files")
     if set(document) != {"files"} or not isinstance(texts, dict):
         raise InvalidArchive(_DOCUMENT, "it is not an object with the key files alone")

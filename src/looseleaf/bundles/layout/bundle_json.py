@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
+from itertools import islice
 
 from looseleaf.errors.bundles import InvalidBundle
 
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _DEEPEST = 40
+MOST_PARTS = 100_000  # texts, brackets and commas of one document: some 10 MB when it is read
+_PART = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 
 
 def format_json(document: Mapping[str, Any]) -> bytes:
@@ -21,13 +26,20 @@ def format_json(document: Mapping[str, Any]) -> bytes:
     return text.encode() + b"\n"
 
 
-def parse_json(path: str, content: bytes) -> dict[str, Any]:
-    """Read a JSON object: UTF-8, each key once, no NaN, not too deep; else `InvalidBundle`."""
+def parse_json(path: str, content: bytes, *, most_parts: int = MOST_PARTS) -> dict[str, Any]:
+    """Read a JSON object that can be written again as it is; else `InvalidBundle`.
+
+    It is UTF-8, has each key once, no NaN, no number beyond a float, no half of a character, and is
+    neither too deep nor of too many parts: `[],[],` takes twenty times its size in memory.
+    """
+    if count_parts(content, most_parts) > most_parts:
+        raise InvalidBundle(path, f"its JSON has more than {most_parts:,} parts")
     try:
         document = json.loads(
             content.decode(),
             object_pairs_hook=_unique_members,
             parse_constant=_refuse_constant,
+            parse_float=_parse_float,
         )
     except RecursionError:
         raise InvalidBundle(path, "its JSON is nested too deep") from None
@@ -37,7 +49,14 @@ def parse_json(path: str, content: bytes) -> dict[str, Any]:
         raise InvalidBundle(path, "it is not a JSON object")
     if _depth(document) > _DEEPEST:
         raise InvalidBundle(path, "its JSON is nested too deep")
+    if b"\\u" in content and not _is_unicode(document):
+        raise InvalidBundle(path, "its JSON has half of a character (a lone surrogate)")
     return document
+
+
+def count_parts(content: bytes, most_parts: int) -> int:
+    """Count the parts of JSON without reading it; one more than the most where there are more."""
+    return sum(1 for _ in islice(_PART.finditer(content), most_parts + 1))
 
 
 def hash_payload(payload: object) -> str:
@@ -57,6 +76,21 @@ def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _is_unicode(document: object) -> bool:
+    try:
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _depth(document: object) -> int:

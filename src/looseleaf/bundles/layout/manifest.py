@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from looseleaf.agents.config import check_config
 from looseleaf.agents.record import check_name, check_slug
 from looseleaf.bundles.layout.archive import MANIFEST
 from looseleaf.errors import Invalid
 from looseleaf.errors.bundles import InvalidBundle
+from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
@@ -30,20 +33,21 @@ _FIELDS = {
     *("exported_at", "exported_by", "agent", "included", "run_artifacts", "capabilities"),
     "subagents",
 }
-_AGENT_FIELDS = {
-    *("slug", "label", "description", "agent_config", "subagents", "skills", "references"),
-    *("tool_policy", "skill_policy", "site_scope"),
-}
+_AGENT_FIELDS = {"slug", "label", "description", "agent_config"}
+_KEPT_FIELDS = ("references", "site_scope", "skill_policy", "skills")
+# Fields that would be lost, and with them a limit or a part of the agent.
+_REFUSED_FIELDS = ("subagents", "tool_policy")
 
 
 @value
 class BundleAgent:
-    """The agent that a bundle defines."""
+    """The agent that a bundle defines; `kept` holds fields that only other programs use."""
 
     slug: str
     label: str
     description: str = ""
     agent_config: Mapping[str, Any] = FrozenDict()
+    kept: Mapping[str, Any] = FrozenDict()
 
 
 @value
@@ -85,6 +89,7 @@ def format_manifest(manifest: Manifest) -> dict[str, Any]:
         "exported_at": manifest.exported_at,
         "exported_by": manifest.exported_by,
         "agent": {
+            **agent.kept,
             "slug": agent.slug,
             "label": agent.label,
             "description": agent.description,
@@ -143,15 +148,14 @@ def check_bundle_slug(slug: str) -> str:
 def _read_agent(fields: object) -> BundleAgent:
     if not isinstance(fields, dict):
         raise _refuse("agent is missing, or no object")
-    foreign = sorted(set(fields) - _AGENT_FIELDS)
-    unsupported_keys = [
-        name for name in _AGENT_FIELDS - set(BundleAgent.__match_args__) if fields.get(name)
-    ]
-    if foreign or unsupported_keys:
-        names = ", ".join(foreign + sorted(unsupported_keys))
+    known_fields = {*_AGENT_FIELDS, *_KEPT_FIELDS, *_REFUSED_FIELDS}
+    unsupported = sorted(set(fields) - known_fields)
+    unsupported += [name for name in _REFUSED_FIELDS if fields.get(name)]
+    if unsupported:
+        names = ", ".join(unsupported)
         raise _refuse(f"agent has {names}, which this Looseleaf does not have")
     slug = _read_text(fields, "slug", is_required=True)
-    config = fields.get("agent_config", {})
+    config = fields.get("agent_config") or {}  # PHP writes [] for an empty object
     if not isinstance(config, dict):
         raise _refuse("agent.agent_config is no object")
     label = _read_text(fields, "label") or slug
@@ -161,7 +165,12 @@ def _read_agent(fields: object) -> BundleAgent:
         check_config(slug, config)
     except Invalid as error:
         raise InvalidBundle(MANIFEST, f"agent: {error}".rstrip(".")) from None
-    return BundleAgent(slug, label, _read_text(fields, "description", limit=2_000), config)
+    description = _read_text(fields, "description", limit=2_000)
+    return BundleAgent(slug, label, description, config, _read_kept(fields))
+
+
+def _read_kept(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fields[name] for name in _KEPT_FIELDS if name in fields}
 
 
 def _read_list(contents: Mapping[str, Any], kind: str) -> tuple[str, ...]:
@@ -175,8 +184,11 @@ def _read_text(
     fields: Mapping[str, Any], name: str, *, is_required: bool = False, limit: int = LONGEST_TEXT
 ) -> str:
     text = fields.get(name) or ""
-    if not isinstance(text, str) or len(text) > limit or "\0" in text:
+    if not isinstance(text, str) or len(text) > limit:
         raise _refuse(f"{name} is a text of at most {limit} characters")
+    lines = re.split(r"[\r\n\t]", text) if limit > LONGEST_TEXT else [text]
+    if any(find_invisible(line, allow_joiners=True) for line in lines):
+        raise _refuse(f"{name} has characters that nobody sees")
     if is_required and not text.strip():
         raise _refuse(f"{name} is missing")
     return text

@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1
 _TEXTS = (".md", ".txt", ".json", ".yaml", ".yml", ".csv")
 _FIELDS = {"schema_version", "name", "bytes", "sha256", "encoding", "data"}
 _ENCODING = "base64"
+_MOST_PARTS = 1_000  # of a file that may be an upload; ours have 18
 
 
 def place_upload(path: str, content: bytes) -> str:
@@ -61,7 +62,7 @@ def parse_upload(path: str, content: bytes) -> tuple[str, bytes] | None:
     upload_path = f"{MEMORY}{path.removeprefix(UPLOADS).removesuffix('.json')}"
     if not upload_path.startswith((PIPELINE_FILES, FLOW_FILES)):
         return None
-    document = parse_json(path, content)
+    document = parse_json(path, content, most_parts=_MOST_PARTS)
     if set(document) != _FIELDS or document["schema_version"] != SCHEMA_VERSION:
         return None
     if document["encoding"] != _ENCODING or document["name"] != upload_path.rpartition("/")[2]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 _LEGACY = ("handler", "handler_slug", "handler_config")
 _FLOW_STEP_KEYS = {"step_position", "step_id", "step_type", "handler_configs"}
+_STEP_SETTINGS = ("step_config", "handler_configs")
 _PIPELINE_STEP_KEYS = {"step_position", "step_id", "step_type", "label", "step_config"}
 
 
@@ -124,6 +125,8 @@ def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
         raise InvalidBundle(path, "pipeline_slug is missing")
     if max_items:
         raise InvalidBundle(path, "max_items is not empty, and this Looseleaf has no such limits")
+    if isinstance(fields.get("schedule"), str):
+        fields["schedule"] = {"interval": fields["schedule"]}  # as Data Machine writes it
     steps = _read_steps(path, fields.pop("steps", []), _FLOW_STEP_KEYS)
     fields["step_settings"] = {
         str(step.get("step_id", "")): step.get("handler_configs", {}) for step in steps
@@ -141,8 +144,8 @@ def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
 
 
 def _checked_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    if document.get("schema_version") != SCHEMA_VERSION:
-        version = document.get("schema_version")
+    version = document.get("schema_version")
+    if version != SCHEMA_VERSION or type(version) is not int:
         raise InvalidBundle(path, f"schema_version is {version!r}, not {SCHEMA_VERSION}")
     slug = path.rpartition("/")[2].removesuffix(".json")
     if document.get("slug") != slug:
@@ -150,18 +153,27 @@ def _checked_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:
     return dict(document)
 
 
+def _check_step(path: str, step: Mapping[str, Any], keys: set[str]) -> None:
+    for key in step:
+        if key in _LEGACY:
+            raise InvalidBundle(path, f"a step has the old key {key!r}; use handler_configs")
+        if key not in keys:
+            raise InvalidBundle(path, f"a step has {key!r}, which this Looseleaf cannot use")
+    if type(step.get("step_position")) is not int:
+        raise InvalidBundle(path, "a step has no step_position")
+    if not isinstance(step.get("step_id", ""), str):
+        raise InvalidBundle(path, "step_id is no text")
+    for key in _STEP_SETTINGS:
+        if not isinstance(step.get(key, {}), dict):
+            raise InvalidBundle(path, f"{key} of a step is no object")
+
+
 def _read_steps(path: str, steps: object, keys: set[str]) -> list[dict[str, Any]]:
     """Give the steps by position, each an object with known keys."""
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         raise InvalidBundle(path, "steps is no list of objects")
     for step in steps:
-        for key in step:
-            if key in _LEGACY:
-                raise InvalidBundle(path, f"a step has the old key {key!r}; use handler_configs")
-            if key not in keys:
-                raise InvalidBundle(path, f"a step has {key!r}, which this Looseleaf cannot use")
-        if type(step.get("step_position")) is not int:
-            raise InvalidBundle(path, "a step has no step_position")
+        _check_step(path, step, keys)
     positions = [step["step_position"] for step in steps]
     if len(set(positions)) < len(positions):
         raise InvalidBundle(path, "two steps have the same step_position")
