@@ -257,3 +257,28 @@ def test_the_folder_of_a_deleted_agent_may_have_another_one(workspace: Workspace
     assert not [one for one in faults(workspace) if one.check == "pages"]
     Path(workspace.root, ".looseleaf/history/agent-2/notes.md/1").write_bytes(b"x")
     assert [one for one in faults(workspace) if one.check == "pages"]
+
+
+def test_many_pages_that_a_hook_leaves_out_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding stays readable; prompt check names all of them."""
+    (tmp_path / "many_pages.py").write_text(
+        "from looseleaf import hookimpl\n\n\n@hookimpl\ndef register_files(files):\n"
+        "    for number in range(40):\n"
+        "        files.register(f'page-{number:02}.md', 40 + number, layer='shared')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    root = tmp_path / "memory"
+    Workspace.create(root)
+    with (root / "looseleaf.toml").open("a") as file:
+        file.write('plugins = ["many_pages"]\n')
+    for number in range(40):
+        page = root / "shared" / f"page-{number:02}.md"
+        page.write_text("# Page\n\n" + "many words\n" * 100)
+        page.chmod(0o600)
+    with Workspace.open(root) as workspace:
+        details = [found.detail for found in faults(workspace, verify=False)]
+    (detail,) = [detail for detail in details if "a hook may print" in detail]
+    assert "more" in detail
+    assert len(detail) < 300

@@ -14,7 +14,7 @@ from looseleaf.catalog.tools.names import unknown_tool_names
 from looseleaf.catalog.workflows.workflow_tools import find_policy_faults, find_step_faults
 from looseleaf.errors import AgentMissing, LooseleafError
 from looseleaf.memory.scope import Shelf, Where
-from looseleaf.prompt.host_limit import concerns_person, fit_to_host
+from looseleaf.prompt.host_limit import concerns_person, fit_to_host, join_names
 from looseleaf.stores.database.audit_anchor import HOME
 from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
 from looseleaf.stores.disk.agents.record_files import RECORD
@@ -191,7 +191,7 @@ def _describe_omissions(context: Context, record: AgentRecord) -> str:
     if excerpt is assembly or not concerns_person(excerpt):
         return ""  # a generated page is left out without loss
     parts = [
-        f"{verb} {', '.join(names)}"
+        f"{verb} {join_names(names)}"
         for verb, names in (("gives in part", excerpt.truncated), ("leaves out", excerpt.omitted))
         if names
     ]

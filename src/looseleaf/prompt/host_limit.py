@@ -19,6 +19,7 @@ from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Literal
 
     Unit = Literal["utf-16", "utf-8"]
@@ -211,10 +212,10 @@ class _Fitting:
     def _notice(self, truncated: dict[str, str], omitted_names: list[str]) -> str:
         parts = ["Not all of your memory fits here."]
         if truncated:
-            names = _join_names([f"{name} ({extent})" for name, extent in truncated.items()])
+            names = join_names([f"{name} ({extent})" for name, extent in truncated.items()])
             parts.append(f"In part: {names}.")
         if omitted_names:
-            parts.append(f"Left out: {_join_names(omitted_names)}.")
+            parts.append(f"Left out: {join_names(omitted_names)}.")
         agent = f" --agent {self.limit.agent}" if self.limit.agent else ""
         parts.append(
             "Read the rest before you rely on it: with the tool get_agent_memory (file), or by "
@@ -223,7 +224,8 @@ class _Fitting:
         return f"[{' '.join(parts)}]"
 
 
-def _join_names(names: list[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
+    """Name the first pages of a list, and say how many more there are."""
     if len(names) <= _MOST_NAMES:
         return ", ".join(names)
     return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} more"
