@@ -442,8 +442,8 @@ class AgentAmbiguous(Ambiguous):
     def __init__(self, candidates: tuple[str, ...]) -> None:
         self.candidates = candidates
         super().__init__(
-            f"Which agent? Name one of: {', '.join(candidates)} (--agent, or LOOSELEAF_AGENT, "
-            "or default_agent in looseleaf.toml)."
+            f"Which agent? Name one of: {', '.join(candidates)} (--agent or LOOSELEAF_AGENT in a "
+            "terminal, agent in a request), or set default_agent in looseleaf.toml."
         )
 
 

@@ -79,7 +79,9 @@ def test_an_entry_is_put_in_and_taken_out(run: Run, home: Path, root: Path, clie
     before = {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
     assert "has it already" in install(run, client)
     assert before == {file: file.read_bytes() for file in home.rglob("*") if file.is_file()}
-    assert run("mcp", "uninstall", "--client", client, "--yes").code == 0
+    removed = run("mcp", "uninstall", "--client", client, "--yes")
+    assert removed.code == 0
+    assert removed.text.endswith("no longer starts it; restart it if it is running.\n")
     assert all("looseleaf" not in file.read_text() for file in home.rglob("*") if file.is_file())
     assert "has no entry" in run("mcp", "uninstall", "--client", client, "--yes").text
 

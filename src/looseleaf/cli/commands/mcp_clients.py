@@ -114,7 +114,8 @@ def uninstall(
     if not edits:
         say(f"{plan.server_file} has no entry {name}.")
         return
-    _write_edits(edits, action)
+    if _write_edits(edits, action):
+        say(f"{plan.client.title} no longer starts it; restart it if it is running.")
 
 
 @command("status", "looseleaf mcp status", "looseleaf mcp status --format json")

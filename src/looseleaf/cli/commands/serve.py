@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -70,7 +71,8 @@ def serve(
         elif is_new:
             # A reader of the service's log could use the link before its operator does.
             say("Nobody can sign in yet. A link is printed on a terminal alone, or with")
-            say("--login-link; on this machine, run: looseleaf tokens login")
+            say("--login-link; or run this on this machine, for a code to sign in with:")
+            say(f"  looseleaf tokens login --root {shlex.quote(workspace.root)}")
     say(f"Serving {workspace.root}")
     say(f"  at {base} (its API: {base}/docs). Stop with Ctrl-C.")
     server.run(workspace.root, settings, socket, log=log)
