@@ -23,6 +23,7 @@ class CopyChanged(Exception):
 class FileCopy(NamedTuple):
     """One file of a copy: its path below the root, and its bytes, to be read once and in order.
 
+    The chunks of a file that is read already are a tuple.
     An empty folder is a copy, too: `is_folder` is True, and it has no bytes.
     """
 
@@ -65,7 +66,7 @@ def copy_file(folder: int, name: str, path: bytes) -> FileCopy | None:
     if fd < 0:
         return None
     try:
-        return copy_open_file(fd, Place(folder, name, path))
+        return copy_open_file(fd, Place(folder, name, path), os.fstat(fd))
     finally:
         os.close(fd)
 
@@ -91,14 +92,13 @@ class Place(NamedTuple):
 
 
 def copy_open_file(
-    fd: int, place: Place, *, limit: int = CHUNK, is_locked: bool = False
+    fd: int, place: Place, status: os.stat_result, *, limit: int = CHUNK, is_locked: bool = False
 ) -> FileCopy | None:
     """Do as `copy_file` with a file that is open; `limit` is the size up to which it is read now.
 
     The bytes of a larger one are read later, and it must still be the same file then. A file of
-    ours that is locked cannot change while it is read.
+    ours that is locked cannot change while it is read. `status` is that of the open file.
     """
-    status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         return None
     size = status.st_size

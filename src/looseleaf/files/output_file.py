@@ -17,11 +17,10 @@ _CHUNK = 1 << 20
 
 
 class Mark(NamedTuple):
-    """A position to which a file can be taken back."""
+    """A position to which a file can be taken back, as long as no later one is marked."""
 
     written: int
     buffered: int
-    digest: Any
 
 
 class OutputFile:
@@ -32,6 +31,7 @@ class OutputFile:
         self._buffer = bytearray()
         self._byte_count = 0
         self._digest = sha256()  # of what is written
+        self._marked_digest: Any = None  # as it was at the mark, once more is written
 
     def write(self, content: bytes) -> None:
         """Add bytes to the end."""
@@ -50,8 +50,9 @@ class OutputFile:
         return digest.hexdigest()
 
     def mark(self) -> Mark:
-        """Remember the position."""
-        return Mark(self._byte_count, len(self._buffer), self._digest.copy())
+        """Remember the position; marks are many, so that their hash is copied when it is needed."""
+        self._marked_digest = None
+        return Mark(self._byte_count, len(self._buffer))
 
     def rewind(self, mark: Mark) -> None:
         """Take back everything that was added since a mark."""
@@ -60,7 +61,7 @@ class OutputFile:
             atomic.truncate(self._fd, mark.written)
             os.lseek(self._fd, mark.written, os.SEEK_SET)
             self._buffer = bytearray(remainder)
-            self._byte_count, self._digest = mark.written, mark.digest.copy()
+            self._byte_count, self._digest = mark.written, self._marked_digest.copy()
         del self._buffer[mark.buffered :]
 
     def chunks(self) -> Iterator[bytes]:
@@ -85,6 +86,8 @@ class OutputFile:
     def flush(self) -> None:
         """Write what is left; it may not survive a power cut yet."""
         atomic.write_all(self._fd, self._buffer)
+        if self._marked_digest is None:
+            self._marked_digest = self._digest.copy()
         self._digest.update(self._buffer)
         self._byte_count += len(self._buffer)
         self._buffer.clear()

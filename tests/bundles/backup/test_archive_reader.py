@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import zipfile
 from hashlib import sha256
@@ -171,3 +172,23 @@ def test_the_checksum_can_be_checked_by_hand(tmp_path: Path) -> None:
     digest, _, rest = text.partition("  ")
     assert digest == sha256(SOUND[: int(rest.split()[2])]).hexdigest()
     assert tmp_path.exists()
+
+
+def test_a_compressed_backup_is_called_so(tmp_path: Path) -> None:
+    """The next step is in the message."""
+    path = tmp_path / "looseleaf.tar.gz"
+    path.write_bytes(gzip.compress(b"anything"))
+    with (
+        pytest.raises(InvalidBackup, match="uncompress it first"),
+        open_archive(str(path)) as reader,
+    ):
+        reader.read_description()
+
+
+def test_a_missing_backup_is_named_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where only a name was given."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BackupMissing, match=re.escape(f"'none.tar' in {tmp_path}")):
+        open_archive("none.tar")

@@ -106,15 +106,25 @@ class ArchiveWriter:
                 archive.write(encode_header(header))
                 continue
             header = Header(copy.path, copy.size, copy.file_mode, copy.mtime, tar_format.FILE)
-            archive.write(encode_header(header))
-            digest = sha256()
-            for chunk in copy.chunks:
-                digest.update(chunk)
-                archive.write(chunk)
-            archive.write(padding(copy.size))
-            self._manifest.write(manifest_line(digest.hexdigest(), copy.path))
+            if isinstance(copy.chunks, tuple):  # a small file, as most are: one write for all of it
+                content = b"".join(copy.chunks)
+                archive.write(encode_header(header) + content + padding(copy.size))
+                digest = sha256(content).hexdigest()
+            else:
+                digest = self._add_chunks(header, copy.chunks)
+            self._manifest.write(manifest_line(digest, copy.path))
             self.file_count += 1
             self.content_bytes += copy.size
+
+    def _add_chunks(self, header: Header, chunks: Iterable[bytes]) -> str:
+        """Write a large file piece by piece; give its hash."""
+        archive, digest = self._archive, sha256()
+        archive.write(encode_header(header))
+        for chunk in chunks:
+            digest.update(chunk)
+            archive.write(chunk)
+        archive.write(padding(header.size))
+        return digest.hexdigest()
 
     def mark(self) -> tuple[Mark, Mark, int, int]:
         """Remember the end, to take back what is added after it."""

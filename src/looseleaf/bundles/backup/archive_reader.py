@@ -46,6 +46,8 @@ TABLES = b"database"  # beside them, the tables of a PostgreSQL database
 _CHUNK = 1 << 20
 _MOST_OWN_BYTES = 1 << 20  # of a description, a checksum and a list of what was left out
 _MOST_NAMED = 5
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\3\4")  # gzip to zip
+_MOST_MARK_BYTES = 6
 _PARTS = 64  # of the numbers of all paths, each sorted by itself
 
 
@@ -90,7 +92,11 @@ class ArchiveReader:
 
     def read_description(self) -> BackupDescription:
         """Read the first member alone."""
+        self._file.seek(0)
+        is_compressed = self._file.read(_MOST_MARK_BYTES).startswith(_COMPRESSED)
         self._rewind()
+        if is_compressed:
+            raise InvalidBackup("it is compressed; uncompress it first")
         header = self.next_header()
         if header is None or header.path != DESCRIPTION or header.size > _MOST_OWN_BYTES:
             raise InvalidBackup("it does not begin as a backup does")
@@ -207,7 +213,8 @@ class ArchiveReader:
 def open_archive(path: str) -> ArchiveReader:
     """Open an archive; `BackupMissing` where there is no such file."""
     if not os.path.lexists(path):
-        raise BackupMissing(os.path.basename(path), os.path.dirname(path) or ".")
+        folder, name = os.path.split(os.path.abspath(path))
+        raise BackupMissing(name, folder)
     return ArchiveReader(path)
 
 

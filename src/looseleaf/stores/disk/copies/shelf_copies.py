@@ -130,9 +130,11 @@ class ShelfCopies:
         copy = None
         if fd >= 0:
             try:
-                if now() - os.fstat(fd).st_mtime < _RECENT_SECONDS:
+                status = os.fstat(fd)
+                if now() - status.st_mtime < _RECENT_SECONDS:
                     wait_for_writers(fd)
-                copy = copy_open_file(fd, Place(folder, name, path))
+                    status = os.fstat(fd)
+                copy = copy_open_file(fd, Place(folder, name, path), status)
             finally:
                 os.close(fd)
         if copy is None:
@@ -154,7 +156,7 @@ class ShelfCopies:
             if fd >= 0:
                 try:
                     place = Place(page_history, name, path)
-                    copy = copy_open_file(fd, place, limit=room, is_locked=True)
+                    copy = copy_open_file(fd, place, os.fstat(fd), limit=room, is_locked=True)
                 finally:
                     os.close(fd)
             if copy is None:
