@@ -747,6 +747,17 @@ def test_the_page_of_the_plan_names_modules_that_exist() -> None:
     assert not missing - planned
 
 
+def test_the_page_of_reasons_follows_the_plan() -> None:
+    """Sections of docs/why.md are packages, each once, in their order; reasons are questions."""
+    lines = (REPOSITORY / "docs" / "why.md").read_text().splitlines()
+    sections = [line[3:] for line in lines if line.startswith("## ")]
+    heights = [HEIGHT[name.removesuffix(".py").partition("/")[0]] for name in sections[1:]]
+    assert sections[0] == "The installation"
+    assert heights == sorted(heights)
+    assert len(set(sections)) == len(sections)
+    assert not [line for line in lines if line.startswith("### ") and not line.endswith("?")]
+
+
 def _plan_rows() -> dict[str, str]:
     """Give the rows of the table of packages, each by every name in its first column."""
     rows = [line.split("|") for line in PLAN.read_text().splitlines() if line.startswith("| `")]

@@ -117,13 +117,13 @@ class Workspace:
         surface: str = "library",
     ) -> Workspace:
         """Make a folder a workspace, or complete one; nothing that is there is overwritten."""
-        from looseleaf.stores.disk.create import make_home
+        from looseleaf.stores.disk.create import create_folder
 
         folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
         if agent:
             check_slug(agent)
         with OsErrorContext(folder):
-            make_home(folder, name, journal=journal)
+            create_folder(folder, name, journal=journal)
         workspace = cls.open(folder, clock=clock, surface=surface)
         workspace.start(agent)
         return workspace
@@ -135,7 +135,7 @@ class Workspace:
         self.close()
 
     def close(self) -> None:
-        """Let go of every folder, file and connection; used again, it opens what it needs."""
+        """Close every folder, file and connection; the next use opens them again."""
         self._authentication = None
         self.store.release()
         for part in (self._job_runtime, self._index, self._models, self._database):
@@ -268,7 +268,7 @@ class Workspace:
         return self._resources
 
     def workflow_jobs(self) -> JobRuntime:
-        """Give the jobs at work: their list, schedules, and the worker of this process."""
+        """Give the jobs of the workspace: their list, schedules, and the worker of this process."""
         if self._job_runtime is None:
             from looseleaf.job_runtime.runtime import JobRuntime
 

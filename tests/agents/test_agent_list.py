@@ -26,7 +26,7 @@ from looseleaf.operations.composed import sources_of
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.memory import read_memory, write_page
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
-from looseleaf.stores.disk.create import make_home
+from looseleaf.stores.disk.create import create_folder
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.upkeep.generated_pages import GeneratedPages
@@ -40,7 +40,7 @@ def agents(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Agen
     """Give an empty list of agents of each kind."""
     if request.param == "memory":
         return MemoryAgents(clock)
-    make_home(str(tmp_path / "home"), "", journal=False)
+    create_folder(str(tmp_path / "home"), "", journal=False)
     return DiskAgents(str(tmp_path / "home"), clock=clock)
 
 

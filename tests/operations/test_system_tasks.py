@@ -1,4 +1,4 @@
-"""System tasks as operations: for one agent or for all, and how they fare."""
+"""System tasks as operations: for one agent or for all, and the condition of each."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class SettingsAndAudit(Protocol):
         """Add an event that changed no account to the audit."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
 
 class Accounts(SettingsAndAudit, Protocol):

@@ -96,7 +96,7 @@ class Principal:
 
     @property
     def actor_kind(self) -> ActorKind:
-        """The kind of actor that it is; behind a token a model may be at work, or a script."""
+        """The kind of actor that the principal is; a token may belong to a model or to a script."""
         is_agent = self.is_agent or self.kind == TOKEN
         return provenance.AGENT if is_agent else provenance.PERSON
 

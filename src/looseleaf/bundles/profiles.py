@@ -21,7 +21,7 @@ _DEEPEST = 32
 
 @value
 class Profile:
-    """What an export takes along.
+    """The content of an export.
 
     Fields:
         name: share, backup or fork.

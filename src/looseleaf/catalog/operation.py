@@ -31,7 +31,7 @@ class Operation:
 
     @property
     def summary(self) -> str:
-        """What it does, in one sentence."""
+        """What the operation does, in one sentence."""
         return (self.run.__doc__ or "").partition("\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""Whose page is meant: agents, users, layers and pages found by name, and allowed or refused."""
+"""Resolution of names: agents, users, layers and pages, each found and allowed or refused."""
 
 from __future__ import annotations
 

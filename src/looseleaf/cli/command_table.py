@@ -135,7 +135,7 @@ AUDIT = {
 }
 SYSTEM = {
     "status": Entry("commands.system", "status", "Say whether the system tasks are well."),
-    "tasks": Entry("commands.system", "tasks", "List the system tasks, and how they fare."),
+    "tasks": Entry("commands.system", "tasks", "List the system tasks and the condition of each."),
     "run": Entry("commands.system", "run", "Run a system task now, for one agent or for all."),
     "runs": Entry("commands.system", "runs", "List the newest runs of system tasks."),
     "prompts": Entry("commands.system_prompts", "prompts", "List the prompts of system tasks."),

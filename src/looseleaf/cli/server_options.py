@@ -28,7 +28,7 @@ _HINT = (
 
 
 class ServerOptions(NamedTuple):
-    """The options of a command that say which server is meant, and how it is spoken to."""
+    """The options of a command that name a server, its token and its time limit."""
 
     server: str
     token: str | None

@@ -58,7 +58,7 @@ def lock(fd: int, label: str, *, seconds: float = LOCK_SECONDS) -> None:
 
 
 def unlock(fd: int) -> None:
-    """Let go of a lock at once, even where a process forked meanwhile has the descriptor too."""
+    """Release a lock at once, even where a process forked meanwhile has the descriptor too."""
     fcntl.flock(fd, fcntl.LOCK_UN)
 
 

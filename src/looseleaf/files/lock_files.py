@@ -72,7 +72,7 @@ class HeldFile:
         self._folder, self._file, self._name = folder, file, name
 
     def close(self) -> None:
-        """Remove the file and let go of it."""
+        """Remove the file and release the lock."""
         if self._file >= 0:
             atomic.remove(self._folder, self._name)
             os.close(self._file)

@@ -1,4 +1,4 @@
-"""The jobs of a workspace at work: schedules, and the worker with its engine."""
+"""How the jobs of a workspace run: schedules, and the worker with its engine."""
 
 from __future__ import annotations
 

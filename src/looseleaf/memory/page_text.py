@@ -64,7 +64,7 @@ class PageText:
         return self.page.updated
 
     def document(self) -> PageDocument:
-        """Give it as it leaves as JSON: the text, without the rest of the page."""
+        """Give the JSON document of the result: the text, without the rest of the page."""
         return PageDocument(
             file=self.file,
             layer=self.layer,

@@ -43,7 +43,7 @@ class RegisteredFile:
 
     @property
     def is_copy(self) -> bool:
-        """Whether it repeats other pages: it is generated, and for that reason in no prompt."""
+        """Whether the page is a generated copy of other pages, which is in no prompt."""
         return self.composable and not self.modes
 
     def injected_in(self, mode: str) -> bool:

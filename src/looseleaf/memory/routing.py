@@ -139,5 +139,5 @@ class IndexByShelf:
         return self.index.verify(shelf) if self.is_own(shelf) else []
 
     def close(self) -> None:
-        """Let go of every file; the next search opens them again."""
+        """Close every file; the next search opens them again."""
         self.index.close()

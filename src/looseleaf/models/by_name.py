@@ -67,7 +67,7 @@ class Models:
             return self._open[name]
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         with self._lock:
             self._open.clear()
             connectors, self._connectors = self._connectors, {}

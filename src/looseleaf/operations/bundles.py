@@ -84,7 +84,7 @@ def preview_bundle(
     slug: str = "",
     version: str = "",
 ) -> BundlePreview:
-    """List what an export of an agent would take along, and which lines look like secrets.
+    """List what an export of an agent would include, and which lines look like secrets.
 
     Arguments:
         agent: The agent to export, by id or slug; without it, the token's or the default agent.

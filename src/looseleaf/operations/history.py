@@ -1,4 +1,4 @@
-"""What pages were: list, compare, restore, purge, prune, pack."""
+"""The history of pages: list, compare, restore, purge, prune, pack."""
 
 from __future__ import annotations
 

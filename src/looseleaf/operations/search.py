@@ -1,4 +1,4 @@
-"""Finding: a text in pages, or the page about some words."""
+"""Search: a text in pages, or the pages about some words."""
 
 from __future__ import annotations
 

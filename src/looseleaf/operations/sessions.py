@@ -1,4 +1,4 @@
-"""Conversations that were had: list, search, rename, delete."""
+"""Conversations of the past: list, search, rename, delete."""
 
 from __future__ import annotations
 

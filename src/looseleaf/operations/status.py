@@ -1,4 +1,4 @@
-"""Where one is: which workspace, agent, user and version."""
+"""The status: which workspace, agent, user and version a call reaches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System tasks: what runs by itself, how it fares, and running it now."""
+"""System tasks: work that runs by itself, the condition of each task, and running one now."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_RUNS = 200
 
 @value
 class TaskInfo:
-    """A system task, and how it fares for one agent or for the workspace.
+    """A system task, and its condition for one agent or for the workspace.
 
     Fields:
         task_type: The word by which the task is named.
@@ -132,7 +132,7 @@ def show_system_status(context: Context) -> SystemStatus:
     "looseleaf/list-system-tasks", permission="settings", categories=("system",), read_only=True
 )
 def list_tasks(context: Context) -> list[TaskInfo]:
-    """List every system task, for each agent that one may see, and how it fares."""
+    """List every system task and its condition, for each agent that one may see."""
     context.allow()
     tasks = context.parts.system_tasks().all()
     agents = visible_agents(context)

@@ -1,1 +1,1 @@
-"""How others extend it: hooks, and our own defaults registered like anyone else's."""
+"""How others extend Looseleaf: hooks, and our own defaults registered like anyone else's."""

@@ -93,12 +93,12 @@ class RestoreTarget:
             self._postgres.undo()
 
     def finish(self) -> None:
-        """Note that the folder is there."""
+        """Complete the database; the folder is in its place."""
         if self._postgres is not None:
             self._postgres.finish()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._postgres is not None:
             self._postgres.close()
 

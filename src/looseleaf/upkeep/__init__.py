@@ -1,1 +1,1 @@
-"""Keeping memory lean."""
+"""Keeping memory lean: system tasks, generated pages, checks of pages and folders."""

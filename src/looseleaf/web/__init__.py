@@ -1,1 +1,1 @@
-"""The web server: REST for agents and programs, a way in for people."""
+"""The web server: REST for agents and programs, sign-in and the admin site for people."""

@@ -113,4 +113,4 @@ class Engine(Protocol):
         """Forget runs that have ended; return those that the engine has still to finish."""
 
     def close(self) -> None:
-        """Take no more work, and let go of everything."""
+        """Take no more work, and close every connection."""

@@ -41,10 +41,10 @@ class DatabaseTarget(Protocol):
         """Leave the database as it was, after `commit`."""
 
     def finish(self) -> None:
-        """Hear that the folder is there."""
+        """Complete the database; the folder is in its place."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
 
 
 def restore_backup(

@@ -89,7 +89,7 @@ class Record:
 
     @property
     def is_dictionary(self) -> bool:
-        """Whether it is a typed dictionary, which is in Python what it is in JSON."""
+        """Whether the type is a typed dictionary, which has the same form in JSON."""
         return issubclass(self.kind, dict)
 
 

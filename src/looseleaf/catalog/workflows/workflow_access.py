@@ -1,4 +1,4 @@
-"""Which pipeline or flow is meant: found by id or slug, and allowed or refused by its agent."""
+"""Access to pipelines and flows: found by id or slug, and allowed or refused by their agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`looseleaf memory lint`: problems in pages, found without a model, and mend with --fix."""
+"""`looseleaf memory lint`: problems in pages, found without a model and mended by --fix."""
 
 from __future__ import annotations
 

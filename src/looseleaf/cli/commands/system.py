@@ -40,7 +40,7 @@ def status(options: SharedOptions) -> None:
 @command("tasks", "looseleaf system tasks", "looseleaf system tasks --format json")
 @shared_options("format")
 def tasks(options: SharedOptions) -> None:
-    """List the system tasks, and how they fare.
+    """List the system tasks and the condition of each.
 
     One line for each agent that a task runs for.
     """

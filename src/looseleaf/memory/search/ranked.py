@@ -54,7 +54,7 @@ class Index(PageFinder, Protocol):
         """Drop every text of a shelf; the next search makes it anew."""
 
     def close(self) -> None:
-        """Let go of every file; the next search opens them again."""
+        """Close every file; the next search opens them again."""
 
 
 def rank_pages(

@@ -1,1 +1,1 @@
-"""Accounts, settings, the audit and conversations in SQLite or PostgreSQL."""
+"""Accounts, settings, the audit, conversations, workflows and jobs in SQLite or PostgreSQL."""

@@ -55,7 +55,7 @@ class SqlAccounts:
         self.audit.add(event)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
     def verify(self) -> list[str]:

@@ -66,7 +66,7 @@ class Database:
             raise Unavailable(SUBJECT, reason)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.engine.dispose()
         if self._watch is not None:
             self._watch.close()

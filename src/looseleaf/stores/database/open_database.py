@@ -41,7 +41,7 @@ class OpenDatabase:
         self._effective = (-1, settings)  # the version of the accounts, and the settings then
 
     def close(self) -> None:
-        """Let go of the database; asked again, it is opened again."""
+        """Close the database; the next use opens it again."""
         with self._lock:
             connections = (self._database, self._settings_and_audit)
             self._database = self._accounts = self._chats = self._settings_and_audit = None

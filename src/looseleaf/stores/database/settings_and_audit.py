@@ -69,7 +69,7 @@ class VersionWatch:
         self._stamp, self._number = -1, 0
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.sql.close()
 
     def version(self) -> int:
@@ -96,7 +96,7 @@ class SqliteSettingsAndAudit:
         self._anchor = AuditAnchor(os.path.dirname(os.path.dirname(file)))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._watch.close()
 
     def revision(self) -> str:

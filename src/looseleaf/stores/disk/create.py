@@ -38,7 +38,7 @@ def settings_text(name: str, *, journal: bool = False) -> str:
     return text.replace("{name}", f"{set_name:<31} ")
 
 
-def make_home(folder: str, name: str, *, journal: bool = False) -> None:
+def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
     """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -93,7 +93,7 @@ class LockedPage:
         self.store.release()  # later reads look for the folder again
 
     def close(self) -> None:
-        """Let go of the page."""
+        """Release the lock of the page."""
         self.log.close()
         atomic.unlock(self.log.folder)
         for fd in (self._file, self.folder, self.staging, self.log.folder):

@@ -163,7 +163,7 @@ class DbosEngine:
         return tuple(unfinished_ids)
 
     def close(self) -> None:
-        """Take no more work, and let go of everything."""
+        """Take no more work, and close every connection."""
         global _instance  # noqa: PLW0603 - as in `launch`
         if _instance is self:
             DBOS.destroy()

@@ -24,7 +24,7 @@ _LOOKED_AT = 30  # of the newest runs
 
 @value
 class TaskCondition:
-    """How a task fares for one agent.
+    """The condition of a task for one agent.
 
     Fields:
         task_type: The task.
@@ -54,7 +54,7 @@ class TaskCondition:
 def task_condition(
     task: SystemTask, log: RunLog, agent: AgentRecord | None, settings: Settings, now: float
 ) -> TaskCondition:
-    """Say how a task fares for an agent, or for the workspace."""
+    """Give the condition of a task for an agent, or for the workspace."""
     runs = log.list(agent.id if agent else 0, task_type=task.type, limit=_LOOKED_AT)
     last = runs[0] if runs else None
     bad_runs = _count_bad(runs, task.attention)
@@ -92,7 +92,7 @@ def _count_bad(runs: Iterable[RunRecord], statuses: tuple[str, ...]) -> int:
 def list_conditions(
     tasks: Iterable[SystemTask], agents: Iterable[AgentRecord], settings: Settings, now: float
 ) -> Iterator[TaskCondition]:
-    """Say how every task fares, for each active agent where it runs per agent."""
+    """Give the condition of every task, for each active agent where it runs per agent."""
     log = RunLog(settings.root)
     active = [agent for agent in agents if agent.status == "active"]
     for task in tasks:

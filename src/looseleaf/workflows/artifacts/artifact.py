@@ -26,7 +26,7 @@ class ArtifactFile:
 
 @value
 class DailyMemoryArtifact:
-    """A day of the journal that a job wrote, as a package takes it along.
+    """A day of the journal that a job wrote, as a package includes it.
 
     Fields:
         type: agent_daily_memory.
@@ -49,7 +49,7 @@ class DailyMemoryArtifact:
 
 @value
 class AgentMemoryArtifact:
-    """A page that a job wrote, as a package takes it along.
+    """A page that a job wrote, as a package includes it.
 
     Fields:
         type: agent_memory.

@@ -1,4 +1,4 @@
-"""JobArtifacts: what a job leaves for packages that take it along, always built alike."""
+"""JobArtifacts: what a job leaves for packages that include it, always built alike."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class HeldLock(Protocol):
     """A lock that ends with its process."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
 
 
 class LifeLocks(Protocol):

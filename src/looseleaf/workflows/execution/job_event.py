@@ -30,7 +30,7 @@ class JobEvent:
     detail: str = ""
 
     def describe(self) -> str:
-        """Say it in a line for people, with the name of the job and the reason of a failure."""
+        """Describe the event for people, with the name of the job and the reason of a failure."""
         job = self.job
         if job is None:
             return f"Job {self.job_id}: taken over, since worker {self.detail} died."

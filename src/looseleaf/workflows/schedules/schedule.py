@@ -50,7 +50,7 @@ class ScheduleEntry:
 
     @property
     def is_active(self) -> bool:
-        """Whether it runs by itself."""
+        """Whether the schedule runs by itself."""
         return self.is_enabled and not self.timing.is_manual
 
     @property

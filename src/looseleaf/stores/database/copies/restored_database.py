@@ -100,7 +100,7 @@ class PostgresRestore:
                 table_load.remove_mark(self._connection)
 
     def close(self) -> None:
-        """Let go of the database; what was not kept is rolled back."""
+        """Close the database; changes that were not committed are rolled back."""
         if self._connection is not None:
             self._connection.close()
         self._engine.dispose()

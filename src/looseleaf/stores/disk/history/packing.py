@@ -78,7 +78,7 @@ class _Packer:
         self._log_fd = NO_FILE
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         if self._log_fd >= 0:
             os.close(self._log_fd)
 

@@ -1,1 +1,1 @@
-"""Agents: the overview, the settings of an agent, access to it."""
+"""Agents: the overview, the settings of an agent, access to it, its export."""

@@ -23,7 +23,7 @@ PROFILE_WORDS = {
 
 
 def preview_export(visit: Visit) -> Document | Redirect:
-    """Show what an export by a profile would take along, and what looks like a secret."""
+    """Show what an export by a profile would include, and which lines look like secrets."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     profile = _profile_of(visit)
     preview: BundlePreview = visit.run(

@@ -1,1 +1,1 @@
-"""Operation: people, settings, the audit, health and requests."""
+"""Operation: people, settings, the audit, health, requests, backups, bundles and imports."""

@@ -63,7 +63,7 @@ def format_setting(setting: object) -> str:
 
 
 def change_setting(visit: Visit) -> Document | Redirect:
-    """Set one, or go back to what the file says."""
+    """Set one setting, or reset it to the value of the file."""
     name, form = visit.form.get("name", ""), visit.form
     if form.get("action") == "unset":
         visit.run("looseleaf/set-settings", settings={name: None})

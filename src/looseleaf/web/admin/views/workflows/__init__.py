@@ -1,1 +1,1 @@
-"""Views of workflows: pipelines and flows."""
+"""Views of workflows: pipelines, flows, jobs, schedules and uploaded files."""
