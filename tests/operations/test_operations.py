@@ -113,7 +113,7 @@ def test_another_users_page_is_another_page(context: Context) -> None:
 
 
 def test_sections_are_set_appended_listed_and_deleted(context: Context) -> None:
-    """By the names of the seeds."""
+    """By the names of Data Machine."""
     memory.update_memory(context, "Facts", "- one", mode="set")
     memory.update_memory(context, "Facts", "- two", mode="append")
     assert memory.read_memory(context, section="Facts").content == "- one\n- two"
@@ -417,7 +417,7 @@ def test_what_is_not_generated_cannot_be_composed(context: Context) -> None:
 
 
 def test_an_existing_folder_becomes_a_workspace_untouched(tmp_path: Path, clock: Clock) -> None:
-    """The layout of the seeds is taken over: agents get records, pages keep their bytes."""
+    """The layout of Data Machine is taken over: agents get records, pages keep their bytes."""
     soul = tmp_path / "agents" / "chubes-bot" / "SOUL.md"
     day = tmp_path / "agents" / "chubes-bot" / "daily" / "2026" / "02" / "15.md"
     for path in (soul, day):

@@ -151,7 +151,7 @@ def upgrade_bundle(
     reconcile_runtime: bool = False,
     dry_run: bool = False,
 ) -> BundlePlan:
-    """Upgrade an agent by a bundle: what nobody changed here follows it, the rest needs approval.
+    """Upgrade an agent by a bundle: parts that were changed here need approval, others follow it.
 
     Memory that the agent learned is never overwritten.
 

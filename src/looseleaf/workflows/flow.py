@@ -68,7 +68,7 @@ class Flow:
 
 
 def format_flow_step(step_id: str, flow_id: int) -> str:
-    """Name a step of a flow as the seeds' REST interface does: `{step id}_{flow id}`."""
+    """Name a step of a flow as Data Machine's REST interface does: `{step id}_{flow id}`."""
     return f"{step_id}_{flow_id}"
 
 

@@ -167,7 +167,7 @@ def test_a_long_page_is_cut_and_says_so(acting: Context) -> None:
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(acting: Context) -> None:
-    """The names of the seeds' abilities are known too."""
+    """The names of Data Machine's abilities are known too."""
     with pytest.raises(ToolMissing, match="get_agent_memory"):
         call(acting, "remember")
     assert pick_tool(operation_tools(acting), "datamachine/get-agent-memory").name

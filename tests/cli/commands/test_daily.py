@@ -1,4 +1,4 @@
-"""The journal from the command line, in the shapes of the seeds."""
+"""The journal from the command line, in the shapes of Data Machine."""
 
 from __future__ import annotations
 

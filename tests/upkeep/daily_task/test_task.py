@@ -1,4 +1,4 @@
-"""The lifecycle of the task, in the order of the seeds."""
+"""The lifecycle of the task, in the order of Data Machine."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ TASK = SystemTask("tidy", "Tidy", "Tidies.", lambda _run: TaskResult("done"))
 
 
 def test_the_built_in_task_is_registered(workspace: Workspace) -> None:
-    """With the words of the seeds."""
+    """With the words of Data Machine."""
     task = workspace.system_tasks().get("daily_memory_generation")
     assert (task.label, task.setting, task.supports_run) == (
         "Daily Memory",

@@ -29,7 +29,7 @@ def test_every_type_says_what_it_is(bench: Bench, step_type: object) -> None:
 
 
 def test_pipelines_that_fit_are_accepted_and_others_are_not(bench: Bench) -> None:
-    """The three examples of the seeds fit; a step that nothing feeds does not."""
+    """The three examples of Data Machine fit; a step that nothing feeds does not."""
     types = bench.workspace.step_types()
     for names in (
         ("input", "ai", "publish", "memory_update"),

@@ -105,8 +105,8 @@ class ArchiveReader:
     def read_all(self, receive: Receive) -> ArchiveContent:
         """Read everything, and raise `InvalidBackup` at the first thing that is not in order.
 
-        `receive` gets each file and empty folder of the workspace; what it does with them counts
-        only when this function returns.
+        `receive` gets each file and empty folder of the workspace. Its caller may use them only
+        when this function has returned.
         """
         description = self.read_description()
         self._rewind()

@@ -1,4 +1,4 @@
-"""Whether a bundle would widen what an agent may see or do, compared with its present policies."""
+"""Rights: whether a bundle would widen what an agent may see or do."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[s
         if name not in parameters:
             raise InvalidArgument(key, f"{operation.name} takes {', '.join(parameters) or 'none'}")
         if key in ("agent_id", "user_id") and argument == 0:
-            argument = None  # noqa: PLW2901 - as the seeds say: nobody in particular
+            argument = None  # noqa: PLW2901 - as Data Machine has it: nobody in particular
         if name in operation_arguments and operation_arguments[name] != argument:
             raise InvalidArgument(key, f"it contradicts {name}")
         _check(key, argument, _parameter_schema(operation, parameters[name][0]))

@@ -138,7 +138,7 @@ def refuse_minimum(sizes: Sizes, limits: Thresholds) -> Refusal | None:
 
 
 def refuse_answer(sizes: Sizes, limits: Thresholds) -> Refusal | None:
-    """Check the sizes of an answer in the order of the seeds; None where all gates hold."""
+    """Check the sizes of an answer in the order of Data Machine; None where all gates hold."""
     if not sizes.persistent:
         return Refusal("empty", "the persistent part is empty")
     return refuse_bytes(sizes, limits) or refuse_size(sizes, limits)

@@ -66,7 +66,7 @@ class Outcome:
     output_tokens: int = 0
 
     def details(self) -> dict[str, Any]:
-        """Give the figures as plain JSON, with the words of the seeds."""
+        """Give the figures as plain JSON, with the names that Data Machine gives them."""
         fields = as_dict(self)
         for name in ("status", "reason", "is_retryable"):
             del fields[name]

@@ -172,7 +172,7 @@ def _find_flow(
 
 
 def _decide(hashes: Hashes, former: ImportedPart | None) -> _Decision:
-    """Decide about a definition, as about a page; what was changed here stays."""
+    """Decide about a definition, as about a page; a definition that was changed here stays."""
     if not hashes.current:
         return _Decision(CREATE) if former is None else _Decision(LEFT_OUT, _DELETED)
     if hashes.current == hashes.target:

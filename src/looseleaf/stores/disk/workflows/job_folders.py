@@ -1,6 +1,6 @@
 """The folders of flows and jobs below the root: uploaded files, packets of a job, artifacts.
 
-Packets lie where the seeds have them, in `pipeline-{id}/flow-{id}/jobs/job-{id}/data.json`.
+Packets lie where Data Machine has them, in `pipeline-{id}/flow-{id}/jobs/job-{id}/data.json`.
 Artifacts lie in `.looseleaf/`, since they stay where the folder of a failed job is removed.
 """
 
