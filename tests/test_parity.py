@@ -14,7 +14,12 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.tools.operation_tools import NOT_OFFERED, operation_tools, tools_of, why_not
+from looseleaf.catalog.tools.operation_tools import (
+    NOT_OFFERED,
+    find_tool_refusal,
+    operation_tools,
+    tools_of,
+)
 from looseleaf.web.app import HANDLERS
 from looseleaf.web.rest.abilities import ABILITIES, all_operations
 
@@ -79,7 +84,7 @@ def test_an_operation_has_a_tool(name: str, workspace: Workspace) -> None:
     tools = tools_of(CATALOG[name])
     listed = {tool.name for tool in operation_tools(workspace.context)}
     assert {tool.name for tool in tools} <= listed
-    assert bool(tools) is (why_not(CATALOG[name]) is None)
+    assert bool(tools) is (find_tool_refusal(CATALOG[name]) is None)
 
 
 def test_an_operation_has_a_route(workspace: Workspace) -> None:

@@ -76,9 +76,9 @@ class Context:
 
     def read_past(self, scope: Scope, as_of: str) -> bytes:
         """Read what a page said at a time or revision."""
-        from looseleaf.memory.history import at
+        from looseleaf.memory.history import require_content_at
 
-        return at(self.history, scope, as_of)
+        return require_content_at(self.history, scope, as_of)
 
     def clock(self) -> float:
         """Give the time, in seconds since 1970."""

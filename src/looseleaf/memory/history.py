@@ -164,15 +164,15 @@ def parse_moment(text: str) -> int | float:
         ) from None
 
 
-def at(history: History, scope: Scope, as_of: str) -> bytes:
+def require_content_at(history: History, scope: Scope, as_of: str) -> bytes:
     """Read what a page said at a time or revision, or raise `PageMissing` if it was not there."""
-    content = content_at(history, scope, parse_moment(as_of))
+    content = read_content_at(history, scope, parse_moment(as_of))
     if content is None:
         raise PageMissing(scope.filename, f"the history as of {as_of}")
     return content
 
 
-def content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
+def read_content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
     """Read what a page said at a time or revision; None where it was not there."""
     revision = pick(scope.filename, history.revisions(scope), moment)
     return (

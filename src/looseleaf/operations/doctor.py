@@ -55,11 +55,11 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
     is_shared = context.settings.group_writable
     pages, agents, user = context.pages, context.parts.agents, context.settings.default_user
     checks: dict[str, Iterator[Finding]] = {
-        "python": folder_condition.python(),
-        "file system": folder_condition.file_system(root),
-        "permissions": folder_condition.permissions(root, group_writable=is_shared),
-        "leftovers": folder_condition.leftovers(root),
-        "databases": folder_condition.databases(root),
+        "python": folder_condition.check_python(),
+        "file system": folder_condition.check_file_system(root),
+        "permissions": folder_condition.check_permissions(root, group_writable=is_shared),
+        "leftovers": folder_condition.check_leftovers(root),
+        "databases": folder_condition.check_databases(root),
         "agents": _agents(context, root),
         "core pages": check_core_pages(pages, agents, user),
         "hidden text": check_hidden_text(pages, shelves_to_check(agents, user), every_page=verify),
@@ -113,7 +113,7 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
     for slug in folders.lost_slugs(ids) if folders is not None else ():
         advice = "Restore its folder from a backup; its history is in .looseleaf/history."
         yield Finding("agents", "fault", f"{slug} was there and is gone", advice)
-    yield from folder_condition.agent_folders(root, slugs)
+    yield from folder_condition.check_agent_folders(root, slugs)
     if fine:
         yield Finding("agents", "ok", f"{fine} can be used")
 

@@ -267,16 +267,16 @@ def check_prompt(  # noqa: PLR0913 - the same
         flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
-    from looseleaf.prompt.budget import over_budget
+    from looseleaf.prompt.budget import find_overruns
     from looseleaf.prompt.host_limit import fit_to_host
-    from looseleaf.upkeep.page_problems import prompt_problems
+    from looseleaf.upkeep.page_problems import find_prompt_problems
 
     chain = context.parts.chain()
     # Without a budget of its own, so that what is too much is seen whole.
     place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
     assembly = assemble(context, mode, where=place, **fields, budget=Budget())
     configured_limit = configured_budget(context, assembly.request.agent)
-    overruns = over_budget(
+    overruns = find_overruns(
         assembly,
         (configured_limit, Budget(total=max_bytes), Budget(total=max_tokens, unit="tokens")),
         chain.tokenizer.count,
@@ -284,7 +284,7 @@ def check_prompt(  # noqa: PLR0913 - the same
     )
     tokens = chain.tokenizer.count(assembly.text)
     size = len(assembly.text.encode())
-    problems = prompt_problems(context.pages, assembly)
+    problems = find_prompt_problems(context.pages, assembly)
     sizes = (size, tokens, chain.tokenizer.name, tuple(overruns))
     if not host:
         fits = not overruns and not problems

@@ -25,7 +25,7 @@ def fit_pieces(
 
     result = list(pieces)
     used_size = 0
-    for place in by_importance(result):
+    for place in rank_places(result):
         piece = result[place]
         size = size_of(piece.text)
         reason = _too_large(piece, size, used_size, budget)
@@ -36,7 +36,7 @@ def fit_pieces(
     return result
 
 
-def by_importance(pieces: list[Piece]) -> list[int]:
+def rank_places(pieces: list[Piece]) -> list[int]:
     """Give the places of the injected pieces, the most important first.
 
     The words of directives (the task, the tools) come before pages. Of pages, those of the agent
@@ -76,7 +76,7 @@ def notice(left_out: LeftOut) -> str:
     return f"[{left_out.name} {act}: {left_out.detail}]"
 
 
-def over_budget(
+def find_overruns(
     assembly: Assembly,
     budgets: Iterable[Budget],
     count_tokens: Callable[[str], int],

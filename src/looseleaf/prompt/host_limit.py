@@ -10,7 +10,7 @@ import json
 
 from looseleaf.errors import Invalid
 from looseleaf.prompt.assembly import BETWEEN, Assembly, Piece
-from looseleaf.prompt.budget import by_importance, rank_of
+from looseleaf.prompt.budget import rank_of, rank_places
 from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import GENERATED_PAGE, OWN_PAGE, LeftOut, Text
 from looseleaf.prompt.documents import HookDocument, HookOutput
@@ -116,7 +116,7 @@ class _Fitting:
         self.truncated: dict[str, str] = {}  # how much of each page is given
         self.room = limit.characters - _ENVELOPE
         self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
-        self.own_places = [place for place in by_importance(self.pieces) if self._is_own(place)]
+        self.own_places = [place for place in rank_places(self.pieces) if self._is_own(place)]
         longest = self._notice(
             {self.pieces[place].name: _LONGEST_EXTENT for place in self.own_places}, self.pages
         )
@@ -138,7 +138,7 @@ class _Fitting:
             later = []
         self._share(self.own_places)
         other_places = [
-            place for place in by_importance(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
+            place for place in rank_places(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
         ]
         self._keep_whole([*later, *large, *other_places])
         notice = self._closing_notice()

@@ -25,7 +25,7 @@ _LOW_SPACE = 100_000_000
 _MOST_NAMED = 5
 
 
-def file_system(root: str) -> Iterator[Finding]:
+def check_file_system(root: str) -> Iterator[Finding]:
     """Report the file system of the workspace, and try each step of a write on it."""
     kind = file_system_of(root)
     if kind.startswith(NETWORKED):
@@ -94,7 +94,7 @@ def _is_locked(fd: int) -> bool:
     return False
 
 
-def agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
+def check_agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
     """Find folders among those of the agents that no agent can have."""
     try:
         with os.scandir(f"{root}/agents") as entries:
@@ -109,7 +109,7 @@ def agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
             yield Finding("agents", "warning", f"agents/{name} is the folder of no agent", advice)
 
 
-def permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
+def check_permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
     """Find files that others than the owner (or the group, where it may) can read or write.
 
     Root can use every file, so there the owner is the owner of the workspace.
@@ -145,7 +145,7 @@ def _walk_paths(root: str) -> Iterator[str]:
         folders[:] = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
 
 
-def leftovers(root: str) -> Iterator[Finding]:
+def check_leftovers(root: str) -> Iterator[Finding]:
     """Find files that a crash left behind and the next write has not cleared yet."""
     folder = os.path.join(root, HOME, "staging")
     leftover_names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
@@ -158,7 +158,7 @@ def leftovers(root: str) -> Iterator[Finding]:
         yield Finding("leftovers", "ok", "no write was left unfinished")
 
 
-def databases(root: str) -> Iterator[Finding]:
+def check_databases(root: str) -> Iterator[Finding]:
     """Let SQLite check each of its files."""
     home = os.path.join(root, HOME)
     for path in sorted(_walk_paths(home)):
@@ -188,7 +188,7 @@ def _check_integrity(path: str) -> str:
     return "; ".join(str(row[0]) for row in rows)
 
 
-def python() -> Iterator[Finding]:
+def check_python() -> Iterator[Finding]:
     """Report the versions of Python and SQLite."""
     version = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", "ok", f"Python {version}, SQLite {sqlite3.sqlite_version}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _MOST_COPIES = 20
 
 
-def prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Problem, ...]:
+def find_prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Problem, ...]:
     """Find problems of the pages of a prompt, and copies that lie beside them."""
     problems: list[Problem] = []
     for piece in assembly.pieces:
@@ -37,7 +37,7 @@ def prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Problem, ..
             problems += _merge_conflict(piece.name, piece.layer, piece.text, above=1)
     request = assembly.request
     for shelf in (Shelf("shared"), request.agent.shelf, Shelf("user", request.user)):
-        problems += conflicting_copies(pages, shelf)
+        problems += find_conflicting_copies(pages, shelf)
     return tuple(problems)
 
 
@@ -45,7 +45,7 @@ def page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
     """Find problems of the registered pages of a shelf, and copies beside them."""
     for file in pages.registry.by_layer(shelf.layer):
         yield from _problems_of(pages, shelf.page(file.filename))
-    yield from conflicting_copies(pages, shelf)
+    yield from find_conflicting_copies(pages, shelf)
 
 
 def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[Problem]:
@@ -74,7 +74,7 @@ def _merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iter
         yield Problem(name, layer, "merge_conflict", detail, advice)
 
 
-def conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
+def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
     """Find second versions of pages that a program for syncing or merging left on a shelf."""
     count = 0
     for folder, names in _folders(pages, shelf):

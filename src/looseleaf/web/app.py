@@ -140,9 +140,9 @@ def application(
         finally:
             workspace.close()
 
-    def of_error(request: Request, error: Exception) -> Response:
+    def answer_error(request: Request, error: Exception) -> Response:
         faults.note(error)
-        return responses.of_error(request, error)
+        return responses.answer_error(request, error)
 
     app = Starlette(
         routes=[
@@ -152,10 +152,10 @@ def application(
         ],
         lifespan=lifespan,
         exception_handlers={
-            Problem: responses.of_problem,
-            LooseleafError: of_error,
-            HTTPException: responses.of_http,
-            Exception: responses.of_failure,
+            Problem: responses.answer_problem,
+            LooseleafError: answer_error,
+            HTTPException: responses.answer_http_error,
+            Exception: responses.answer_failure,
         },
     )
     app.router.redirect_slashes = False

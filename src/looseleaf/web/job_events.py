@@ -13,7 +13,7 @@ from looseleaf.errors import LooseleafError, Unauthenticated, Unavailable
 from looseleaf.values import value
 from looseleaf.web.http.connection import STOPPING
 from looseleaf.web.http.open_streams import streams_of
-from looseleaf.web.http.responses import encode_json, of_error
+from looseleaf.web.http.responses import answer_error, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, invoke, respond
 from looseleaf.web.rest.endpoints import ENDPOINTS
@@ -106,7 +106,7 @@ async def _stream(
                 raise Unauthenticated("The credential of this stream was revoked")
             document = await _read(request, context, subject)
     except LooseleafError as error:
-        yield b"event: error\ndata: %s\n\n" % bytes(of_error(request, error).body)
+        yield b"event: error\ndata: %s\n\n" % bytes(answer_error(request, error).body)
     finally:
         streams_of(request).leave(context.principal.credential)
 

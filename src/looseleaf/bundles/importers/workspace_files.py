@@ -47,6 +47,6 @@ def note_folders(folder: SourceFolder, reasons: dict[str, str]) -> tuple[str, ..
     return present
 
 
-def below(top: str, path: str) -> str:
+def join_path(top: str, path: str) -> str:
     """Give the path of a file below a folder of the source; "" is the source itself."""
     return f"{top}/{path}" if top else path

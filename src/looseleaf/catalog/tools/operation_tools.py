@@ -174,14 +174,14 @@ def writes_journal(operation: Operation) -> bool:
     return "daily" in operation.categories and not operation.read_only
 
 
-def why_not(operation: Operation) -> str | None:
+def find_tool_refusal(operation: Operation) -> str | None:
     """Say why an operation is not offered to models; None where it is."""
     return NOT_OFFERED.get(operation.name) or _NOT_FOR_MODELS.get(operation.permission)
 
 
 def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
     """Give the tools that an operation becomes: one, or one for each consequence, or none."""
-    if why_not(operation):
+    if find_tool_refusal(operation):
         return ()
     variants = VARIANTS.get(operation.name)
     if variants is None:

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 from looseleaf.web.http import request_log
 from looseleaf.web.http.authentication import SAFE_METHODS
 from looseleaf.web.http.request_id import HEADER, RequestIds
-from looseleaf.web.http.responses import refusal
+from looseleaf.web.http.responses import refuse_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,7 +129,7 @@ class Guard:
         scope[HEADERS_BY_NAME] = headers
         for name, content in scope["headers"]:
             if name == b"host" and b"host" in headers:
-                return refusal(
+                return refuse_request(
                     400, "host_not_allowed", "The request has more than one Host header."
                 )
             headers[name] = content
@@ -137,22 +137,22 @@ class Guard:
             message = (
                 "The target of a request is a path, such as /health: this server is not a proxy."
             )
-            return refusal(400, "invalid_request", message)
+            return refuse_request(400, "invalid_request", message)
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if host not in self._allowed_hosts and not self._is_allowed(host):
             message = "This server does not answer to that name. Its operator can allow it."
-            return refusal(400, "host_not_allowed", message)
+            return refuse_request(400, "host_not_allowed", message)
         if "\ufffd" in scope["path"] and not _is_utf8(scope):
-            return refusal(400, "invalid_name", "The address is not UTF-8.")
+            return refuse_request(400, "invalid_name", "The address is not UTF-8.")
         if scope["method"] in SAFE_METHODS:
             return None
         if _is_foreign(headers, host):
             message = "A page of another site sent this request; only our own may."
-            return refusal(403, "cross_site", message)
+            return refuse_request(403, "cross_site", message)
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding not in (b"identity", b""):
             message = "Send the body as it is: no Content-Encoding is understood."
-            return refusal(415, "unsupported_encoding", message)
+            return refuse_request(415, "unsupported_encoding", message)
         return None
 
 

@@ -94,7 +94,7 @@ def answer(
     return Response(body, status, headers, JSON)
 
 
-def refusal(
+def refuse_request(
     status: int,
     code: str,
     message: str,
@@ -108,18 +108,20 @@ def refusal(
     return Response(body, status, headers, JSON)
 
 
-def of_problem(_request: Request, error: Exception) -> Response:
+def answer_problem(_request: Request, error: Exception) -> Response:
     """Answer an invalid request."""
     problem = error if isinstance(error, Problem) else Problem(500, "internal_error", "")
-    return refusal(problem.status, problem.code, problem.message, problem.data, problem.headers)
+    return refuse_request(
+        problem.status, problem.code, problem.message, problem.data, problem.headers
+    )
 
 
-def of_error(request: Request, error: Exception) -> Response:
+def answer_error(request: Request, error: Exception) -> Response:
     """Answer with a Looseleaf error."""
     if not isinstance(error, LooseleafError):
-        return of_failure(request, error)
+        return answer_failure(request, error)
     if isinstance(error, Conflicted) and is_conditional(request.headers):
-        return of_problem(request, precondition_failed(error.expected, error.actual))
+        return answer_problem(request, precondition_failed(error.expected, error.actual))
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
     if isinstance(error, Unavailable) and not isinstance(
@@ -128,14 +130,14 @@ def of_error(request: Request, error: Exception) -> Response:
         # The reason may name folders and addresses, which only the operator may see.
         sys.stderr.write(f"looseleaf: {error}\n")
         message = f"{error.what} is not available now. The server's operator can see why."
-        return refusal(status, error.code, message, headers=headers)
+        return refuse_request(status, error.code, message, headers=headers)
     if isinstance(error, ExtraMissing):
         sys.stderr.write(f"looseleaf: {error}\n")
         message = f"{error.what} needs the extra {error.extra!r}, which this server does not have."
-        return refusal(status, error.code, message, {"extra": error.extra}, headers)
+        return refuse_request(status, error.code, message, {"extra": error.extra}, headers)
     # The fields of the error, which its message names too, are for programs.
     fields = {name: _to_json(field) for name, field in vars(error).items()}
-    return refusal(status, error.code, str(error), fields, headers)
+    return refuse_request(status, error.code, str(error), fields, headers)
 
 
 def _to_json(field: object) -> object:
@@ -146,13 +148,13 @@ def _to_json(field: object) -> object:
     return field if isinstance(field, str | int | float | None) else str(field)
 
 
-def of_failure(_request: Request, _error: Exception) -> Response:
+def answer_failure(_request: Request, _error: Exception) -> Response:
     """Answer a fault of the server; its log has the details."""
     message = "Something went wrong in the server. Its log says what."
-    return refusal(500, "internal_error", message)
+    return refuse_request(500, "internal_error", message)
 
 
-def of_http(_request: Request, error: Exception) -> Response:
+def answer_http_error(_request: Request, error: Exception) -> Response:
     """Answer a request that the router refuses: unknown path or method."""
     status = getattr(error, "status_code", 500)
     headers = getattr(error, "headers", None)
@@ -161,4 +163,4 @@ def of_http(_request: Request, error: Exception) -> Response:
         404: "There is nothing at this address. /docs lists all addresses.",
         405: "This address does not take that method.",
     }.get(status, str(getattr(error, "detail", "")))
-    return refusal(status, code, message, headers=headers)
+    return refuse_request(status, code, message, headers=headers)

@@ -19,7 +19,7 @@ from looseleaf.chat.events import event_document
 from looseleaf.errors import Forbidden, LooseleafError, Unauthenticated, Unavailable
 from looseleaf.operations import chat
 from looseleaf.web.http.bodies import media_type, parse_object
-from looseleaf.web.http.responses import answer, encode_json, of_error
+from looseleaf.web.http.responses import answer, answer_error, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of
 
@@ -181,7 +181,7 @@ def _encode_event(document: dict[str, Any]) -> bytes:
 
 
 def _encode_error(request: Request, error: LooseleafError) -> bytes:
-    body = of_error(request, error).body
+    body = answer_error(request, error).body
     return b"event: error\ndata: %s\n\n" % bytes(body)
 
 

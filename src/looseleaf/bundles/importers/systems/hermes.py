@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import read_json_lines
-from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, SKILLS, below
+from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, SKILLS, join_path
 from looseleaf.memory.day import parse_date
 from looseleaf.memory.templates import one_line
 from looseleaf.times import format_time
@@ -67,7 +67,7 @@ def read(folder: SourceFolder) -> SourceContent:
 
 def _read_entries(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
     for name, title, layer in _FILES:
-        file = below(top, name)
+        file = join_path(top, name)
         text = folder.read(file) if folder.has_file(file) else None
         if text is not None:
             entries = dict.fromkeys(_split_entries(text))
@@ -76,7 +76,7 @@ def _read_entries(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
 
 def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
     """Read the entries that are not in the memory any more, each to the page of its store."""
-    file = below(top, _ARCHIVE)
+    file = join_path(top, _ARCHIVE)
     if not folder.has_file(file):
         return
     stores: dict[Layer, dict[str, str]] = {layer: {} for layer in _ARCHIVES}

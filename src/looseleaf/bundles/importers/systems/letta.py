@@ -13,8 +13,8 @@ from looseleaf.bundles.importers.front_matter import split_front_matter
 from looseleaf.bundles.importers.workspace_files import (
     NOT_IN_PROMPTS,
     SKILLS,
-    below,
     is_page,
+    join_path,
     note_folders,
 )
 from looseleaf.errors import LooseleafError
@@ -39,7 +39,7 @@ _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name
 
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a memory folder of Letta is recognized."""
-    system = below(_top(folder), _SYSTEM)
+    system = join_path(_top(folder), _SYSTEM)
     blocks = [file for file in islice(folder.walk(system), _MOST_SAMPLES) if file.endswith(".md")]
     signs = [file for file in blocks if _group_of(file[len(system) + 1 :])]
     if signs:
@@ -59,7 +59,7 @@ def read(folder: SourceFolder) -> SourceContent:
             folder.refuse(path, "it is outside the memory folder")
     blocks: dict[str, list[tuple[str, str]]] = {}
     pages: list[SourcePage] = []
-    skipped_folders = note_folders(folder, {below(top, "skills"): SKILLS})
+    skipped_folders = note_folders(folder, {join_path(top, "skills"): SKILLS})
     for file in folder.walk(top, skip=skipped_folders):
         filename = file[len(top) + 1 :] if top else file
         if not is_page(folder, file) or (text := folder.read(file)) is None:

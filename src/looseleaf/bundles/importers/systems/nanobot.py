@@ -17,8 +17,8 @@ from looseleaf.bundles.importers.workspace_files import (
     NO_MEMORY,
     NOT_IN_PROMPTS,
     SKILLS,
-    below,
     is_page,
+    join_path,
     map_page,
     note_folders,
 )
@@ -44,8 +44,8 @@ _FOLDERS = {
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a workspace of nanobot is recognized."""
     top = _workspace(folder)
-    names = [name for name in (_MEMORY, _LOG, _JSON_LOG) if folder.has_file(below(top, name))]
-    return ", ".join(below(top, name) for name in names)
+    names = [name for name in (_MEMORY, _LOG, _JSON_LOG) if folder.has_file(join_path(top, name))]
+    return ", ".join(join_path(top, name) for name in names)
 
 
 def read(folder: SourceFolder) -> SourceContent:
@@ -55,7 +55,7 @@ def read(folder: SourceFolder) -> SourceContent:
         for path in (*folder.files(), *(f"{path}/" for path in folder.folders())):
             if path != f"{top}/":
                 folder.refuse(path, "it is outside the workspace")
-    folders = {below(top, path): reason for path, reason in _FOLDERS.items()}
+    folders = {join_path(top, path): reason for path, reason in _FOLDERS.items()}
     skipped_folders = note_folders(folder, folders)
     pages: list[SourcePage] = []
     entries: list[DayEntry] = []

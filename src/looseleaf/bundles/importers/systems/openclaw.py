@@ -12,8 +12,8 @@ from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import DayEntry, build_days
 from looseleaf.bundles.importers.workspace_files import (
     SKILLS,
-    below,
     is_page,
+    join_path,
     map_page,
     note_folders,
 )
@@ -37,11 +37,11 @@ _FOLDERS = {  # that hold no memory
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a workspace of OpenClaw is recognized."""
     top = _workspace(folder)
-    signs = [name for name in _SIGNS if folder.has_file(below(top, name))]
-    has_notes = any(_DAY.fullmatch(_name(file)) for file in folder.files(below(top, "memory")))
+    signs = [name for name in _SIGNS if folder.has_file(join_path(top, name))]
+    has_notes = any(_DAY.fullmatch(_name(file)) for file in folder.files(join_path(top, "memory")))
     is_workspace = len(signs) >= 2 and ("SOUL.md" in signs or "IDENTITY.md" in signs)
     if is_workspace or (signs and has_notes):
-        return ", ".join(below(top, name) for name in signs[:3])
+        return ", ".join(join_path(top, name) for name in signs[:3])
     return ""
 
 
@@ -56,9 +56,9 @@ def read(folder: SourceFolder) -> SourceContent:
             folder.refuse(f"{path}/", "it is outside the workspace")
     for path in folder.files() if top else ():
         folder.refuse(path, "it is outside the workspace")
-    folders = {below(top, path): reason for path, reason in _FOLDERS.items()}
+    folders = {join_path(top, path): reason for path, reason in _FOLDERS.items()}
     skipped_folders = note_folders(folder, folders)
-    has_main_memory = folder.has_file(below(top, "MEMORY.md"))
+    has_main_memory = folder.has_file(join_path(top, "MEMORY.md"))
     pages: list[SourcePage] = []
     entries: list[DayEntry] = []
     for file in sorted(folder.walk(top, skip=skipped_folders), key=_stem):
