@@ -28,7 +28,7 @@ from looseleaf.values import changed, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
+    from typing import Any, Literal
 
     from looseleaf.bundles.installation.destination import Destination
     from looseleaf.bundles.layout.bundle import Bundle
@@ -149,6 +149,7 @@ def upgrade_bundle(
     approve: tuple[str, ...] = (),
     merge: tuple[str, ...] = (),
     reconcile_runtime: bool = False,
+    planned_hashes: Mapping[str, Any] | None = None,
     dry_run: bool = False,
 ) -> BundlePlan:
     """Upgrade an agent by a bundle: parts that were changed here need approval, others follow it.
@@ -163,6 +164,8 @@ def upgrade_bundle(
         merge: Keys that are merged: sections of SOUL.md, or keys of a configuration, pipeline or
             flow, that were changed here stay, and the others follow the bundle.
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
+        planned_hashes: The current_hash of parts as a plan showed them, by key; where one that is
+            approved was changed since, nothing is written.
         dry_run: Whether only the plan is made, and nothing is written.
     """
     record = agent_of(context, agent) if agent is not None else None
@@ -176,7 +179,8 @@ def upgrade_bundle(
         entries = _hide_user_page(context, record, entries)
         plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
         return changed(plan, installed_version=version)
-    order = UpgradeOrder(frozenset(approve), frozenset(merge), reconcile_runtime)
+    keys = (frozenset(approve), frozenset(merge))
+    order = UpgradeOrder(*keys, reconcile_runtime, planned_hashes or {})
     outcome = upgrade_agent(destination, bundle, record, order)
     update_generated_pages(context, record)
     plan = _describe_outcome(context, bundle, "upgrade", outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -57,10 +58,44 @@ def with_ada(workspace: Workspace) -> None:
 
 def with_approvals(workspace: Workspace) -> None:
     """Begin with ada, where a page, a schedule and a prompt wait for approval."""
+    with_edited_soul(workspace)
+    upgrade_bundle(workspace.context, bundles()[1])
+
+
+def with_edited_soul(workspace: Workspace) -> None:
+    """Begin with ada, whose SOUL.md was edited here."""
     install_bundle(workspace.context, bundles()[0])
     change = {"file": "SOUL.md", "content": "# Mine\n", "agent": "ada", "allow_shrink": True}
     invoke(workspace.context, "datamachine/write-agent-file", change)
+
+
+def with_flow_file(workspace: Workspace) -> None:
+    """Begin with ada, whose flow has an uploaded file."""
+    _install(workspace)
+    upload = {"file": "b.txt", "data": "eA==", "flow": "morning"}
+    invoke(workspace.context, "datamachine/upload-flow-file", upload)
+
+
+def _upgrade_waiting(workspace: Workspace) -> None:
     upgrade_bundle(workspace.context, bundles()[1])
+
+
+def _upgrade_moving(workspace: Workspace) -> None:
+    files = files_of(bundles()[1])
+    included = json.loads(files["manifest.json"])["included"]
+    pipelines = {"included": {**included, "pipelines": ["news", "other"]}}
+    files["pipelines/other.json"] = files["pipelines/news.json"].replace(b'"news"', b'"other"')
+    files = edit(files, "flows/morning.json", pipeline_slug="other")
+    upgrade_bundle(workspace.context, encode(edit(files, "manifest.json", **pipelines)))
+
+
+def _approve_merged(workspace: Workspace) -> None:
+    soul = ("memory:SOUL.md",)
+    pending_upgrades.approve(workspace.context, "ada", keys=("all",), merge=soul)
+
+
+def _reject(workspace: Workspace) -> None:
+    pending_upgrades.reject(workspace.context, "ada", keys=("all",))
 
 
 def _approve(workspace: Workspace) -> None:
@@ -78,7 +113,11 @@ def _upgrade(workspace: Workspace) -> None:
 SCENES = {
     "install": Scene(nothing, _install),
     "upgrade": Scene(with_ada, _upgrade),
+    "upgrade_waiting": Scene(with_edited_soul, _upgrade_waiting),
+    "upgrade_moving": Scene(with_flow_file, _upgrade_moving),
     "approve": Scene(with_approvals, _approve),
+    "approve_merged": Scene(with_approvals, _approve_merged),
+    "reject": Scene(with_approvals, _reject),
 }
 
 

@@ -46,7 +46,13 @@ def state_of(root: Path) -> dict[str, Any]:
                 left_out = {"id", "created", "updated", "hash", *keys}
                 workflows.append({k: v for k, v in document.items() if k not in left_out})
         user = {"file": "USER.md", "layer": "user"}
-        files = sorted(path.name for path in root.glob("pipeline-*/context/*"))
+        pipelines = invoke(context, "looseleaf/list-pipelines", {})
+        slugs = {f"pipeline-{document['id']}": document["slug"] for document in pipelines}
+        files = sorted(
+            f"{slugs[path.relative_to(root).parts[0]]}/{path.parent.name}/{path.name}"
+            for pattern in ("pipeline-*/context/*", "pipeline-*/flow-*/flow-*-files/*")
+            for path in root.glob(pattern)
+        )
         return {
             "agents": agents,
             "workflows": workflows,
@@ -88,7 +94,7 @@ def choose(calls: list[Call], count: int) -> list[Call]:
 
 def check_mended(name: str, root: Path, whole: Whole) -> None:
     """Check that repeating the act leads to where it would have led."""
-    if state_of(root) == whole.before or name == "upgrade":
+    if state_of(root) == whole.before or name.startswith("upgrade"):
         perform(name, root)
     else:
         with pytest.raises((AgentExists, UpgradeMissing)):

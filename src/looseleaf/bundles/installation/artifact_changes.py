@@ -137,6 +137,7 @@ class ArtifactChanges:
             content = uploads.read(folder, file.name)
             uploads.put(new_folder, file.name, content, self._destination.limits)
             uploads.delete(folder, file.name)
+        uploads.remove_all(folder)  # with what a killed move left there
 
     def _set_schedule(self, slug: str, fields: Mapping[str, Any] | None) -> None:
         if fields is None:

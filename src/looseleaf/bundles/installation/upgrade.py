@@ -33,9 +33,9 @@ from looseleaf.bundles.installation.pending import UPGRADE as PENDING_UPGRADE
 from looseleaf.bundles.installation.pending import build_pending, format_pending
 from looseleaf.bundles.installation.undo_log import UPGRADE, UndoLog, begin, finish, recover
 from looseleaf.errors import InvalidArgument
-from looseleaf.errors.bundles import BundleMismatch
+from looseleaf.errors.bundles import BundleMismatch, UpgradeOutdated
 from looseleaf.times import format_time
-from looseleaf.values import value
+from looseleaf.values import FrozenDict, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,11 +56,25 @@ class UpgradeOrder:
         approve: Keys of the plan that need approval and have it; `all` for every one.
         merge: Keys whose sections are merged: those edited here stay, the others follow the bundle.
         reconcile_runtime: Whether schedules and queues follow the bundle, too.
+        planned_hashes: The hashes of parts as the person saw them, by key.
     """
 
     approve: frozenset[str] = frozenset()
     merge: frozenset[str] = frozenset()
     reconcile_runtime: bool = False
+    planned_hashes: Mapping[str, str] = FrozenDict()
+
+    def require_planned(
+        self, record: AgentRecord, keys: Collection[str], current: Mapping[str, Artifact]
+    ) -> None:
+        """Raise `UpgradeOutdated` where an approved part is not as the person saw it."""
+        changed_keys = tuple(
+            key
+            for key, planned_hash in sorted(self.planned_hashes.items())
+            if key in keys and (key not in current or current[key].hash != planned_hash)
+        )
+        if changed_keys:
+            raise UpgradeOutdated(record.slug, changed_keys)
 
 
 def plan_upgrade(
@@ -106,6 +120,7 @@ def upgrade_agent(
         approved_keys = frozenset(
             add_dependents(choose_approved(entries, order.approve | order.merge), target, current)
         )
+        order.require_planned(record, approved_keys, current)
         check_merge(order.merge, target)
         payloads = _choose_payloads(comparison, entries, approved_keys, order.merge)
         require_rights(destination, payloads)

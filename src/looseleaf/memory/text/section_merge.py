@@ -124,13 +124,17 @@ def _split(text: str) -> dict[Key, str]:
 
 def _order(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
     """Give every section once: in our order, and those of the others after their neighbors."""
-    order = list(my_keys)
-    for place, key in enumerate(their_keys):
-        if key not in order:
-            before = next(
-                (neighbor for neighbor in reversed(their_keys[:place]) if neighbor in order), None
-            )
-            order.insert(order.index(before) + 1 if before is not None else 0, key)
+    own_keys = set(my_keys)
+    followers: dict[Key | None, list[Key]] = {}  # by the section of ours that they come after
+    neighbor: Key | None = None
+    for key in their_keys:
+        if key in own_keys:
+            neighbor = key
+        else:
+            followers.setdefault(neighbor, []).append(key)
+    order = followers.get(None, [])
+    for key in my_keys:
+        order += [key, *followers.get(key, ())]
     return order
 
 

@@ -29,7 +29,7 @@ def test_a_secret_is_named_and_stops_the_download(site: Site) -> None:
     site.run("datamachine/write-agent-file", **page, allow_shrink=True)
     browser, _csrf = site.sign_in()
     text = browser.get(PAGE, params={"profile": "backup"}).text
-    assert "look like secrets, so nothing is exported" in text
+    assert "Nothing is exported, since" in text
     assert secret not in text
     address = f"{PAGE}/download"
     refusal = browser.get(address, params={"profile": "backup"})

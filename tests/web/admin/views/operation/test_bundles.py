@@ -70,6 +70,24 @@ def test_an_edited_soul_is_shown_as_a_diff_and_approved(site: Site) -> None:
     assert site.run("datamachine/get-agent-file", **page)["content"] != "# Mine\n"
 
 
+def test_a_part_that_changed_after_the_plan_is_not_overwritten(site: Site) -> None:
+    """The approval is for the text that the page showed."""
+    browser, csrf = site.sign_in()
+    data = site.run("looseleaf/export-bundle", agent="ada")["data"]
+    site.run("looseleaf/install-bundle", data=data, slug="eve")
+    page = {"file": "SOUL.md", "agent": "eve"}
+    site.run("datamachine/write-agent-file", content="# Mine\n", allow_shrink=True, **page)
+    plan = upload(browser, csrf, archive_of(site), "eve").text
+    names = ("data", "agent", "act", "shown memory:SOUL.md")
+    fields = {"csrf": csrf, "action": "apply", "approve memory:SOUL.md": "on"}
+    fields |= {name: hidden_field(plan, name) for name in names}
+    site.run("datamachine/write-agent-file", content="# Mine, and newer\n", **page)
+    answer = browser.post(BUNDLES, data=fields)
+    assert answer.status_code == 409
+    assert "changed since the upgrade was planned" in answer.text
+    assert site.run("datamachine/get-agent-file", **page)["content"] == "# Mine, and newer\n"
+
+
 def test_what_is_no_bundle_is_refused_on_the_page(site: Site) -> None:
     """With the reason above the form; and the form needs its token and its right."""
     browser, csrf = site.sign_in()

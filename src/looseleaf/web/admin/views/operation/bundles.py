@@ -18,6 +18,7 @@ ADDRESS = "/admin/bundles"
 MOST = 200
 APPROVE = "approve "  # before the key of the plan, in the name of a field
 MERGE = "merge "
+SHOWN = "shown "  # before the key of a part, whose hash the plan showed
 SIGNS = {"+": "added", "-": "removed"}
 BUCKET_WORDS = {
     "needs_approval": "Needs your approval",
@@ -114,6 +115,7 @@ def _apply_plan(visit: Visit) -> Redirect:
             agent=agent,
             approve=keys[APPROVE],
             merge=keys[MERGE],
+            planned_hashes={key: form[SHOWN + key] for key in chosen_keys(visit, SHOWN)},
         )
     verb = "Installed" if result.act == "install" else "Upgraded"
     approval_notice = f" Waits for approval: {', '.join(result.waiting)}." if result.waiting else ""
