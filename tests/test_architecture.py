@@ -88,6 +88,10 @@ LAZY_IMPORTS: dict[tuple[str, str], str] = {
     ("stores/disk/shelf_folders.py", "ctypes"): "the same, and one that reads many pages",
     ("memory/pages.py", "looseleaf.memory.text.hidden_characters.*"): "most pages are plain",
     ("memory/pages.py", "looseleaf.memory.text.replacement.*"): "reading a page replaces nothing",
+    (
+        "memory/search/ranked.py",
+        "looseleaf.memory.text.comments.*",
+    ): "patterns for pages with notes",
     ("extras.py", "*"): "only where a part is missing: how this installation was made",
     (
         "stores/workflow_resources.py",

@@ -105,3 +105,17 @@ def test_a_generated_page_with_facts_of_its_own_is_searched(workspace: Workspace
     assert registry.register("copy.md", composable=True, modes=()).is_copy
     assert not registry.register("facts.md", composable=True).is_copy
     assert not registry.register("notes.md", modes=()).is_copy
+
+
+def test_notes_for_people_answer_no_question(tmp_path: Path) -> None:
+    """The comments of a starter page are no memory; what stands beside them is."""
+    with Workspace.create(tmp_path / "new", agent="ada") as workspace:
+        context = workspace.context
+        assert invoke(context, FIND, {"words": "What went wrong yesterday?"})["pages"] == []
+        lesson = {"section": "Lessons Learned", "content": "- The upload went wrong above 5 MB"}
+        invoke(context, "datamachine/update-agent-memory", {**lesson, "mode": "append"})
+        (page,) = invoke(context, FIND, {"words": "What went wrong yesterday?"})["pages"]
+        assert "above 5 MB" in page["snippet"]
+        assert "<!--" not in page["snippet"]
+        (match,) = invoke(context, SEARCH, {"query": "went wrong or surprised"})["matches"]
+        assert "<!--" in match["content"]

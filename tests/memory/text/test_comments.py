@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from looseleaf.memory.templates import CORE_STARTERS, TemplateContext, starter
-from looseleaf.memory.text.comments import is_unwritten, without_comments
+from looseleaf.memory.text.comments import blank_comments, is_unwritten, without_comments
 
 FENCE = "```"
 KEPT = (
@@ -139,3 +139,19 @@ def test_starters_say_nothing_to_a_model_before_someone_fills_them_in() -> None:
         assert text is not None
         assert is_unwritten(without_comments(text))
         assert not is_unwritten(text)
+
+
+PARTS = ("text", "<!-- note", "-->", "<!-- a note -->", FENCE, "")
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=12))
+def test_the_lines_that_stay_keep_their_numbers(parts: list[str]) -> None:
+    """A comment becomes empty lines; what stays is what stays where comments are left out."""
+    text = "\n".join(parts)
+    blanked = blank_comments(text)
+    lines = blanked.split("\n")
+    assert len(lines) == len(parts)
+    assert all(line in ("", part) for line, part in zip(lines, parts, strict=True))
+    assert [line for line in lines if line] == [
+        line for line in without_comments(text).split("\n") if line
+    ]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 900  # of a passage
 _LINE = 280  # characters of one line; the rest of a longer one is left out
 _CUT = "…"
+STEM = 5  # letters of a word of the question that a line must have to be shown for it
 
 
 def passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
@@ -52,7 +53,7 @@ def _by_worth(lines: list[str], best: Sequence[int]) -> list[int]:
 def _shorten(line: str, stems: Sequence[str]) -> str:
     """Shorten a long line to the part that holds the first word of the question."""
     folded_line = line.casefold()
-    places = [at for stem in stems if (at := folded_line.find(stem[:5])) >= 0]
+    places = [at for stem in stems if (at := folded_line.find(stem[:STEM])) >= 0]
     start = max(0, min(places, default=0) - _LINE // 4)
     end = start + _LINE - 2
     return (_CUT if start else "") + line[start:end].strip() + (_CUT if end < len(line) else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors import InvalidQuery
 from looseleaf.memory.search.bounds import MOST_PAGES
 from looseleaf.memory.search.folding import folded_pages, read_content
-from looseleaf.memory.search.passages import passage
+from looseleaf.memory.search.passages import STEM, passage
 from looseleaf.memory.search.ranking import ScannedWords, question_words, rank
 from looseleaf.memory.search.results import Hit
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Counts = list[tuple[str, int]]
 else:
     Protocol = object
+
+_MOST_LINES = 3  # that show what a page is about, where its best lines are notes
 
 
 class PageFinder(Protocol):
@@ -79,7 +81,28 @@ def rank_pages(
     hits = []
     for page in best:
         content = read_content(store, shelf, page.filename)
-        if content is not None:
-            text = passage(content, page.lines, terms)
+        text = _read_passage(content, page, terms) if content is not None else None
+        if text is not None:
             hits.append(Hit(page.filename, float(f"{page.score:.6g}"), text))
     return hits
+
+
+def _read_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
+    """Give the lines that show what a page is about; None where only notes for people do."""
+    if b"<!--" not in content:
+        return passage(content, page.lines, terms)
+    from looseleaf.memory.text.comments import blank_comments
+
+    text = blank_comments(content.decode("utf-8", "replace"))
+    lines = text.split("\n")
+    best = [number for number in page.lines if number < len(lines) and lines[number].strip()]
+    if page.lines and not best:
+        best = [number for number, line in enumerate(lines) if _has_term(line, terms)][:_MOST_LINES]
+        if not best:
+            return None
+    return passage(text.encode(), best, terms)
+
+
+def _has_term(line: str, terms: tuple[str, ...]) -> bool:
+    folded_line = line.casefold()
+    return any(term[:STEM] in folded_line for term in terms)

@@ -53,6 +53,17 @@ def without_comments(text: str) -> str:
     return "".join(parts) + text[at:] if at else text
 
 
+def blank_comments(text: str) -> str:
+    """Give a page with an empty line for each line of a comment, so that the others keep theirs."""
+    if "<!--" not in text:
+        return text
+    parts, at = [], 0
+    for start, end in _Scanner(text).comments():
+        parts += [text[at:start], "\n" * text.count("\n", start, end)]
+        at = end
+    return "".join(parts) + text[at:]
+
+
 def is_unwritten(text: str) -> bool:
     """Say whether a page without its comments has headings (lines of `#`) alone, or nothing."""
     return all(
