@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.access.principals import Principal, act_through, confine
+from looseleaf.access.principals import CAPABILITIES, Principal, act_through, confine
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
@@ -29,6 +29,8 @@ SAMPLES: dict[str, object] = {
     "words": SECRET,
 }
 PLACES: tuple[dict[str, object], ...] = ({}, {"layer": "user"}, {"layer": "shared"})
+TOKEN = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
+STRONGEST = Principal("token", 1, "ada", frozenset(CAPABILITIES), agent_id=1)
 READS = sorted(name for name, one in CATALOG.items() if one.read_only)
 
 
@@ -48,11 +50,10 @@ def workspace(tmp_path: Path) -> Workspace:
     return made
 
 
-def bind(workspace: Workspace, binds: str) -> Context:
+def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
     """Give the agent the policy, and act by its token."""
     config = {"memory_policy": {**POLICY, "binds": binds}}
     invoke(workspace.context, "looseleaf/configure-agent", {"agent": "ada", "config": config})
-    token = Principal("token", 1, "ada", agent_id=1, role="operator", ceiling=frozenset(("chat",)))
     return workspace.acting(principal=token, surface="test")
 
 
@@ -95,7 +96,8 @@ def test_no_read_gives_a_page_that_a_policy_with_access_denies(
     name: str, workspace: Workspace
 ) -> None:
     """Every operation that reads, from the catalog, with every place that it can name."""
-    assert SECRET not in reading(bind(workspace, "access"), name)
+    for token in (TOKEN, STRONGEST):
+        assert SECRET not in reading(bind(workspace, "access", token), name)
 
 
 def test_a_policy_that_binds_injection_denies_no_read(workspace: Workspace) -> None:

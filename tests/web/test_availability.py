@@ -33,6 +33,10 @@ def test_a_workspace_that_is_gone_is_503_everywhere(site: Site, *, is_mount_poin
         site.ask("POST", f"{NAMESPACE}/agents", token, json={"slug": "bob"}),
         site.ask("GET", MEMORY, "nobody"),
     ]
+    password = {"login": "admin", "password": "wrong"}
+    hook = f"{NAMESPACE}/webhooks/1/gate/none"
+    for path, body in (("/login", password), ("/login", {"link": "none"}), (hook, {})):
+        answers.append(site.ask("POST", path, json=body))  # without a credential, too
     assert {(one.status_code, one.json()["code"]) for one in answers} == {
         (503, "workspace_unavailable")
     }

@@ -94,6 +94,7 @@ async def _sign_in_by_form(request: Request) -> Response:
 
 async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
     authenticator = authenticator_of(request)
+    authenticator.workspace.root_folder.glance()
     address = address_of(request)
     login = sign_in.get("login", "")
     attempts, name = authenticator.attempts, login if isinstance(login, str) else ""

@@ -31,7 +31,9 @@ async def receive_call(request: Request) -> Response:
     job, step, secret = (request.path_params[name] for name in ("job", "step", "secret"))
     if not (job.isascii() and job.isdecimal() and len(job) <= _MOST_DIGITS):
         raise JobMissing(0)
-    jobs = authenticator_of(request).workspace.workflow_jobs().jobs
+    workspace = authenticator_of(request).workspace
+    workspace.root_folder.glance()
+    jobs = workspace.workflow_jobs().jobs
     gate = digest_secret(secret)
     check = partial(jobs.has_gate, int(job), step, gate)
     if not await workers_of(request).read(address_of(request), check):
