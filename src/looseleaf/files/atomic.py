@@ -221,8 +221,10 @@ def truncate(fd: int, size: int) -> None:
     os.ftruncate(fd, size)
 
 
-def make_folder(parent: int, name: str, *, mode: int = 0o700) -> None:
-    """Create a directory durably, unless it is there."""
+def make_folder(
+    parent: int, name: str, *, mode: int = 0o700, is_synced_later: bool = False
+) -> None:
+    """Create a directory durably, unless it is there; with `is_synced_later`, the caller syncs."""
     try:
         os.mkdir(name, mode, dir_fd=parent)
     except FileExistsError:
@@ -233,7 +235,8 @@ def make_folder(parent: int, name: str, *, mode: int = 0o700) -> None:
         _give_to_owner(fd, parent)
     finally:
         os.close(fd)
-    sync(parent)
+    if not is_synced_later:
+        sync(parent)
 
 
 def link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:

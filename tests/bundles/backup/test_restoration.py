@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,22 @@ def test_times_of_files_come_back(workspace: Workspace, tmp_path: Path) -> None:
     os.utime(page, (1_000_000_000, 1_000_000_000))
     restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
     assert (Path(restored.root) / "agents/ada/MEMORY.md").stat().st_mtime == 1_000_000_000
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc")
+def test_many_and_deep_folders_are_few_open_ones(tmp_path: Path) -> None:
+    """Pages and histories come by turns, and a path may be as deep as its length allows."""
+    deep = "/".join(["shared", *"d" * 300, "deep.md"])
+    names = [f"{top}/f{number}/x.md" for number in range(100) for top in ("shared", "users")]
+    archive = write(tmp_path, build(SETTINGS, *((name, b"x") for name in (*names, deep))))
+    open_counts = []
+
+    def show_progress(_done: int, _total: int) -> None:
+        open_counts.append(len(os.listdir("/proc/self/fd")))
+
+    before = len(os.listdir("/proc/self/fd"))
+    restore_workspace(archive, str(tmp_path / "new"), show_progress=show_progress)
+    assert max(open_counts) < before + 100
+    assert len(os.listdir("/proc/self/fd")) == before
+    for name in (*names, deep):
+        assert (tmp_path / "new" / name).read_bytes() == b"x"

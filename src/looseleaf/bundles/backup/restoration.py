@@ -13,7 +13,7 @@ from looseleaf.bundles.backup.folder_lock import open_locked_folder
 from looseleaf.errors import DiskFull
 from looseleaf.errors.bundles import FolderTaken, InvalidBackup
 from looseleaf.files import atomic
-from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext, open_folder
+from looseleaf.files.folders import GROUP, PRIVATE, OsErrorContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from looseleaf.bundles.backup.tar_format import Header
 
 RESTORING = ".restoring"
+_MOST_OPEN = 64  # folders at a time
 
 
 class DatabaseTarget(Protocol):
@@ -116,22 +117,22 @@ def _publish(folder: int, staged_name: str, name: str) -> None:
 
 
 class _FileTree:
-    """The files of a folder that only this process knows."""
+    """The files of a folder that only this process knows; the caller syncs all of them at once."""
 
     def __init__(self, root: int, modes: tuple[int, int]) -> None:
         self._root, self._modes = root, modes
-        self._open_path, self._folder = b"", os.dup(root)  # the folder of the file before
+        self._folders: dict[bytes, int] = {}  # open folders by path, the latest last
 
     def create(self, header: Header, chunks: Iterator[bytes]) -> None:
         if header.kind == tar_format.FOLDER:
-            self._enter(header.path)
+            self._open(header.path)
             return
         path, _, name = header.path.rpartition(b"/")
-        self._enter(path)
+        folder = self._open(path)
         mode = header.file_mode & self._modes[0] | PRIVATE[0]
         first = next(chunks, b"")
         try:
-            fd, _ = atomic.create(self._folder, os.fsdecode(name), first, mode=mode)
+            fd, _ = atomic.create(folder, os.fsdecode(name), first, mode=mode)
         except (FileExistsError, IsADirectoryError):
             path_text = tar_format.quote_path(header.path)
             raise InvalidBackup(f"two entries in it have the path {path_text} here") from None
@@ -142,21 +143,37 @@ class _FileTree:
         finally:
             os.close(fd)
 
-    def _enter(self, path: bytes) -> None:
-        """Open the folder that the next file lies in, made if need be."""
-        if path == self._open_path:
-            return
-        segments = os.fsdecode(path).split("/") if path else ()
+    def _open(self, path: bytes) -> int:
+        """Open a folder, made if need be; pages and their histories come by turns."""
+        if not path:
+            return self._root
+        if path not in self._folders:
+            parents = [path[:end] for end in range(len(path)) if path[end : end + 1] == b"/"]
+            folder = self._root
+            for place in (*parents, path):
+                if place not in self._folders:
+                    self._folders[place] = self._open_segment(folder, place)
+                folder = self._folders[place] = self._folders.pop(place)
+                if len(self._folders) > _MOST_OPEN:
+                    os.close(self._folders.pop(next(iter(self._folders))))
+        return self._folders[path]
+
+    def _open_segment(self, parent: int, path: bytes) -> int:
+        name = os.fsdecode(path.rpartition(b"/")[2])
         try:
-            folder = open_folder(self._root, segments, create=self._modes[1], twins=True)
+            try:
+                return os.open(name, atomic.FOLDER, dir_fd=parent)
+            except FileNotFoundError:
+                atomic.make_folder(parent, name, mode=self._modes[1], is_synced_later=True)
+                return os.open(name, atomic.FOLDER, dir_fd=parent)
         except (NotADirectoryError, FileExistsError):
             path_text = tar_format.quote_path(path)
             raise InvalidBackup(f"{path_text} is a file and a folder in it") from None
-        self.close()
-        self._open_path, self._folder = path, folder
 
     def close(self) -> None:
-        os.close(self._folder)
+        for folder in self._folders.values():
+            os.close(folder)
+        self._folders.clear()
 
 
 @contextmanager
