@@ -147,6 +147,13 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert not broken, f"{page.name} links to what is not there: {broken}"
 
 
+def test_the_glossary_has_each_word_once() -> None:
+    """The words stand in their order, each once, so that a new word finds its place."""
+    lines = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines()
+    words = [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
+    assert words == sorted(set(words), key=str.lower)
+
+
 def anchors(page: Path) -> set[str]:
     """Give the anchors of a page: its headings as GitHub turns them into addresses."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
