@@ -205,6 +205,14 @@ def test_errors_say_what_to_do(
     assert os.path.isdir(workspace.root)
 
 
+def test_pages_that_are_all_new_are_added(workspace: Workspace, repository: Path) -> None:
+    """The list of agents belongs to no agent of its name."""
+    subject = commit_pages(workspace.context).subject
+    assert subject.startswith("Add ")
+    assert "register.json" not in subject
+    assert repository.is_dir()
+
+
 def test_a_subject_is_short_however_many_took_part(workspace: Workspace, repository: Path) -> None:
     """It names the first few owners and actors, and counts the others."""
     commit_pages(workspace.context)

@@ -62,12 +62,14 @@ def _write_subject(changes: Sequence[PageChange], count: int) -> str:
         if revision.actor or revision.actor_kind
     )
     by = f" by {_list_names(actors)}" if actors else ""
+    kinds = {change.kind for change in changes}
+    kind = kinds.pop() if len(kinds) == 1 and count == len(changes) else ""
+    verb = {"added": "Add", "deleted": "Delete"}.get(kind, "Update")
     if count == 1:
-        verb = {"added": "Add", "deleted": "Delete"}.get(changes[0].kind, "Update")
         subject = f"{verb} {changes[0].path}{by}"
     else:
         owners = dict.fromkeys(_owner_of(change.path) for change in changes)
-        subject = f"Update {count} pages of {_list_names(owners)}{by}"
+        subject = f"{verb} {count} pages of {_list_names(owners)}{by}"
     return _one_line(subject, _SUBJECT_LENGTH)
 
 
@@ -78,10 +80,11 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def _owner_of(path: str) -> str:
-    """Name the owner of a page: an agent, a user, or all."""
+    """Name the owner of a page: an agent, a user, or all; the list of agents is of all of them."""
     layer, _, rest = path.partition("/")
-    owner = rest.partition("/")[0]
-    return {"agents": owner, "users": f"user {owner}"}.get(layer, layer)
+    owner, slash, _ = rest.partition("/")
+    owners = {"agents": owner, "users": f"user {owner}"} if slash else {}
+    return owners.get(layer, layer)
 
 
 def _describe(change: PageChange) -> str:

@@ -22,6 +22,8 @@ def test_a_folder_is_previewed_and_imported(
     page = open_tab(site, java_script_enabled=False).open(IMPORT)
     page.get_by_role("link", name=str(source)).click()
     assert "10 pages would change" in page.locator(".verdict").inner_text()
+    row = page.get_by_role("row").filter(has_text="TOOLS.md")
+    assert "it is not in prompts by itself" in row.inner_text()
     assert not (Path(site.workspace.root) / "agents/ada/TOOLS.md").exists()
     page.get_by_role("button", name="Import 10 pages").click()
     assert "10 pages changed" in page.locator(".verdict").inner_text()
