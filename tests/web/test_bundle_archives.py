@@ -106,3 +106,20 @@ def test_what_waits_is_decided_over_rest(site: Site) -> None:
     assert site.ask("POST", f"{approvals}/eve/approve", token, json=body).status_code == 200
     soul = site.run("datamachine/get-agent-file", file="SOUL.md", agent="eve")["content"]
     assert soul == site.run("datamachine/get-agent-file", file="SOUL.md", agent="ada")["content"]
+
+
+def test_a_secret_stops_an_export_and_is_not_shown(site: Site) -> None:
+    """The error names file and line, for JSON and for an archive as the answer."""
+    token = admin(site)
+    content = "# Ada\n\n**Password:** Zx81kk29Akd02\n"
+    page = {"file": "SOUL.md", "agent": "ada", "content": content, "allow_shrink": True}
+    site.run("datamachine/write-agent-file", **page)
+    for headers in ({}, {"accept": "application/zip"}):
+        body: dict[str, object] = {"agent": "ada"}
+        answer = site.ask("POST", f"{BUNDLES}/export", token, json=body, headers=headers)
+        assert (answer.status_code, answer.json()["code"]) == (403, "secrets_found")
+        assert "memory/agent/SOUL.md:3 (value of a secret)" in answer.json()["message"]
+        assert "Zx81" not in answer.text
+        body["allow_secrets"] = True
+        answer = site.ask("POST", f"{BUNDLES}/export", token, json=body, headers=headers)
+        assert answer.status_code == 200

@@ -92,3 +92,17 @@ def test_a_source_that_is_no_bundle_is_refused(run: Run, root: Path) -> None:
             answer = run("bundles", name, source)
             assert answer.code == 2
             assert answer.err.count("\n") == 1
+
+
+def test_a_secret_stops_an_export_and_is_not_shown(run: Run, root: Path) -> None:
+    """The error names file and line; nothing is written before --allow-secrets is given."""
+    page = root / "agents/main/SOUL.md"
+    page.write_text(f"{page.read_text()}\n**Password:** Zx81kk29Akd02\n")
+    line = page.read_text().count("\n")
+    for target in ("out", "out.zip"):
+        refusal = run("bundles", "export", target)
+        assert refusal.code == 4
+        assert f"memory/agent/SOUL.md:{line} (value of a secret)" in refusal.err
+        assert "Zx81" not in refusal.err + refusal.text
+        assert not (root / target).exists()
+        assert run("bundles", "export", target, "--allow-secrets").code == 0

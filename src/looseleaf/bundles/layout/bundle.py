@@ -133,7 +133,7 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
     if MANIFEST not in files:
         raise InvalidBundle(MANIFEST, "it is missing")
     manifest = parse_manifest(parse_json(MANIFEST, files[MANIFEST]))
-    _check_amount(files)
+    check_amount(files)
     parts: dict[str, dict[str, Any]] = {name: {} for name in ("pages", "pipelines", "flows")}
     parts |= {"uploads": {}, "extras": {}, "prompts": {}}
     user_page = None
@@ -151,7 +151,7 @@ def parse_bundle(files: Mapping[str, bytes]) -> Bundle:
     return bundle
 
 
-def _check_amount(files: Mapping[str, bytes]) -> None:
+def check_amount(files: Mapping[str, bytes]) -> None:
     """Refuse definitions that would fill the memory of this machine, before they are read."""
     rest = _MOST_PARTS
     for path, content in files.items():

@@ -6,7 +6,7 @@ from looseleaf.agents.config import AgentConfig
 from looseleaf.bundles.importers.datamachine.bundle_workflows import translate_workflows
 from looseleaf.bundles.inspection import find_problems
 from looseleaf.bundles.layout.archive import MANIFEST, unpack_files
-from looseleaf.bundles.layout.bundle import parse_bundle
+from looseleaf.bundles.layout.bundle import check_amount, parse_bundle
 from looseleaf.bundles.layout.bundle_document import is_document, parse_document
 from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.catalog.bundles.bundle_destination import destination_of
@@ -30,6 +30,7 @@ def read_bundle(context: Context, data: str) -> Bundle:
     """
     content = decode_data(data)
     files = parse_document(content) if is_document(content) else unpack_files(content)
+    check_amount(files)
     return parse_bundle(translate_workflows(files, context.pages.registry))
 
 

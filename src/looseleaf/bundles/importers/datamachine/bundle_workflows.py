@@ -57,7 +57,7 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
         if source is None:
             continue
         translated[path] = {**source.document, "slug": document.get("slug")}
-        for (flow_path, flow), source_flow in zip(own_flows.items(), source.flows, strict=True):
+        for (flow_path, flow), source_flow in zip(own_flows.items(), source.flows, strict=False):
             translated[flow_path] = _restore_names(flow, source_flow.document)
         notes += _name_places(left_out, (number, path), list(own_flows))
     if notes:
