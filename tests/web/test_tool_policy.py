@@ -131,6 +131,21 @@ def test_a_denied_read_is_denied_by_every_way(site: Site, name: str) -> None:
     assert browser.get(f"{PAGE}/MEMORY.md").status_code == 200
 
 
+@pytest.mark.parametrize("name", ["write_agent_file", "upload_agent_file"])
+def test_a_denied_replacement_is_denied_by_every_way(site: Site, name: str) -> None:
+    """As text and as the bytes of a file; what only adds is left."""
+    token = site.token()
+    site.workspace.agents.configure("ada", {"tool_policy": {"mode": "deny", "tools": [name]}})
+    address = f"{RUN}/datamachine/upload-agent-file/run"
+    answers = [
+        site.ask("PUT", f"{PAGE}/notes.md", token, content=b"x"),
+        site.ask("POST", address, token, json={"file": "notes.md", "data": "eA=="}),
+    ]
+    assert {answer.json()["code"] for answer in answers} == {"tool_denied"}
+    line = {"file": "notes.md", "content": "- one"}
+    assert site.ask("POST", f"{API}/files/append", token, json=line).status_code == 200
+
+
 def test_a_tool_that_is_allowed_allows_its_equivalents(site: Site) -> None:
     """An allow list with agent_memory leaves reading by every way, and no journal."""
     token = site.token()

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     Tools = tuple[ModelTool | OperationTool, ...]
 
 
-# Tools that give the same text: a policy that names one of them means each.
-_SAME_READING = ("get_agent_memory", "get_agent_file")
-_READING = ("datamachine/get-agent-memory", "datamachine/get-agent-file")
+# Operations that give the same text, or put it there: a policy that names one means each.
+_EQUIVALENTS = (
+    ("datamachine/get-agent-memory", "datamachine/get-agent-file"),
+    ("datamachine/write-agent-file", "datamachine/upload-agent-file"),
+)
 GIVEN = "given"
 DENIED = "policy_deny"
 MODE = "mode"
@@ -202,8 +204,9 @@ def is_named(request: Request, tool: OperationTool) -> bool:
 
 def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
     """Name the tools that do what a tool of an operation does, itself first."""
-    equivalents = _SAME_READING if name in _SAME_READING else ()
-    operations = (operation.name, *(_READING if equivalents else ()))
+    group = next((group for group in _EQUIVALENTS if operation.name in group), ())
+    equivalents = tuple(map(tool_name, group)) if name in map(tool_name, group) else ()
+    operations = (operation.name, *(group if equivalents else ()))
     composite = [
         tool.name
         for tool in MODEL_TOOLS.values()
