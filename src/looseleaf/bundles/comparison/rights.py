@@ -81,10 +81,12 @@ def _widens_steps(before: Mapping[str, Any], after: Mapping[str, Any], field: st
 
 
 def _widens_tool_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    allowed, denied = ((before.get(name), after.get(name)) for name in _TOOL_LISTS)
-    if allowed[0] is not None and (allowed[1] is None or not set(allowed[1]) <= set(allowed[0])):
+    allow_lists, deny_lists = ((before.get(name), after.get(name)) for name in _TOOL_LISTS)
+    if allow_lists[0] is not None and (
+        allow_lists[1] is None or not set(allow_lists[1]) <= set(allow_lists[0])
+    ):
         return True
-    return not set(denied[0] or ()) <= set(denied[1] or ())
+    return not set(deny_lists[0] or ()) <= set(deny_lists[1] or ())
 
 
 def _widens_egress(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:

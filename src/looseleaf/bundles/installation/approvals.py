@@ -50,10 +50,10 @@ def approve_upgrade(
         current = destination.current_artifacts(record)
         keys = _choose_keys(upgrade, {*approve, *merge})
         keys = _leave_unresolved(destination, keys, (upgrade, current), approve)
-        waiting = {key: upgrade.target(key) for key in upgrade.artifacts}
-        keys = _order_keys(add_dependents(keys, waiting, current))
-        require_pipelines(keys, waiting, current)
-        targets = {key: waiting[key] for key in keys}
+        waiting_targets = {key: upgrade.target(key) for key in upgrade.artifacts}
+        keys = _order_keys(add_dependents(keys, waiting_targets, current))
+        require_pipelines(keys, waiting_targets, current)
+        targets = {key: waiting_targets[key] for key in keys}
         check_merge(merge, targets)
         _require_unchanged(record, upgrade, targets, current)
         require_rights(destination, keys)
@@ -67,23 +67,23 @@ def approve_upgrade(
             for key, target in targets.items()
         }
         now = format_time(destination.clock())
-        paused = _pause_schedules(waiting, keys, current)
-        payloads |= {key: artifact.payload for key, artifact in paused.items()}
+        paused_schedules = _pause_schedules(waiting_targets, keys, current)
+        payloads |= {key: artifact.payload for key, artifact in paused_schedules.items()}
         remainder = upgrade.without(keys)
         if remainder is not None:
-            remainder = remainder.with_present(paused)
+            remainder = remainder.with_present(paused_schedules)
         records = (add_decisions(ledger, targets, (keys, now)), remainder)
         apply_changes(destination, record, (payloads, current), records)
     return tuple(keys), records[1]
 
 
 def _pause_schedules(
-    waiting: Mapping[str, Artifact], keys: Collection[str], current: Mapping[str, Artifact]
+    waiting_targets: Mapping[str, Artifact], keys: Collection[str], current: Mapping[str, Artifact]
 ) -> dict[str, Artifact]:
     """Give the schedules of new flows that wait for an approval of their own, paused."""
     return {
         key: pause_schedule(artifact)
-        for key, artifact in waiting.items()
+        for key, artifact in waiting_targets.items()
         if artifact.kind == SCHEDULE
         and key not in keys
         and needed_key(artifact) in keys

@@ -44,12 +44,12 @@ def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
         if document is not None and document["schedule"] == {**schedule, "enabled": False}:
             flows[slug] = {**document, "schedule": schedule}
     agent = bundle.manifest.agent
-    kept = dict(ledger.agent)
-    description = agent.description or kept.pop("description", "")
+    kept_fields = dict(ledger.agent)
+    description = agent.description or kept_fields.pop("description", "")
     capabilities = tuple(ledger.included.get(CAPABILITIES, ()))
     manifest = changed(
         bundle.manifest,
-        agent=changed(agent, description=description, kept=kept),
+        agent=changed(agent, description=description, kept=kept_fields),
         included=dict(ledger.included),
         opaque=dict(ledger.opaque),
         capabilities=capabilities,

@@ -149,10 +149,10 @@ def _read_agent(fields: object) -> BundleAgent:
     if not isinstance(fields, dict):
         raise _refuse("agent is missing, or no object")
     known_fields = {*_AGENT_FIELDS, *_KEPT_FIELDS, *_REFUSED_FIELDS}
-    unsupported = sorted(set(fields) - known_fields)
-    unsupported += [name for name in _REFUSED_FIELDS if fields.get(name)]
-    if unsupported:
-        names = ", ".join(unsupported)
+    unsupported_fields = sorted(set(fields) - known_fields)
+    unsupported_fields += [name for name in _REFUSED_FIELDS if fields.get(name)]
+    if unsupported_fields:
+        names = ", ".join(unsupported_fields)
         raise _refuse(f"agent has {names}, which this Looseleaf does not have")
     slug = _read_text(fields, "slug", is_required=True)
     config = fields.get("agent_config") or {}  # PHP writes [] for an empty object
