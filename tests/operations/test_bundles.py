@@ -11,7 +11,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import InvalidArgument
-from looseleaf.errors.bundles import SecretsFound
+from looseleaf.errors.bundles import InvalidExport, SecretsFound
 from tests.bundles.agents_of import create_ada, export, files_of
 
 SHARE = {"manifest.json", "memory/agent/SOUL.md", "pipelines/news.json", "flows/morning.json"}
@@ -147,3 +147,15 @@ def test_a_page_that_is_no_text_is_named_and_stays(
     with Workspace.create(tmp_path / "other", agent="main") as other:
         invoke(other.context, "looseleaf/install-bundle", {"data": archive["data"]})
         assert export(other, "backup") == archive["data"]
+
+
+def test_a_bundle_that_nobody_could_install_is_not_exported(ada: Workspace) -> None:
+    """Neither shown in a preview; the error names another way, and a smaller profile works."""
+    folder = Path(ada.root) / "agents" / "ada" / "notes"
+    folder.mkdir()
+    for number in range(10_001):
+        (folder / f"{number}.md").write_bytes(b"x")
+    for name in ("looseleaf/preview-bundle", "looseleaf/export-bundle"):
+        with pytest.raises(InvalidExport, match=r"10,000.*looseleaf backup"):
+            invoke(ada.context, name, {"agent": "ada", "profile": "backup"})
+    assert set(files_of(export(ada, "share"))) == SHARE

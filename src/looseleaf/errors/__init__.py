@@ -29,7 +29,7 @@ never raised itself; catch it to catch everything::
     │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
-    │   ├── InvalidExport               a folder or file that pages cannot be exported to
+    │   ├── InvalidExport               what cannot be exported, or not to this folder or file
     │   ├── InvalidImport               a source of an import that cannot be read as one
     │   ├── InvalidBundle               files that define no agent one could install
     │   ├── InvalidSource               a feed or document that has no items one could read

@@ -16,7 +16,7 @@ class InvalidBackup(Invalid):
 
 
 class InvalidExport(Invalid):
-    """A folder or file that pages cannot be exported to; nothing was written."""
+    """Pages or an agent that cannot be exported, or not to this place; nothing was written."""
 
     code = "invalid_export"
 

@@ -18,7 +18,7 @@ from looseleaf.bundles.installation.installed_title import (
     leave_out_starters,
 )
 from looseleaf.bundles.installation.ledger import Ledgers
-from looseleaf.bundles.layout.archive import pack_files
+from looseleaf.bundles.layout.archive import find_excess, pack_files
 from looseleaf.bundles.layout.bundle import format_bundle, readable_files
 from looseleaf.bundles.layout.manifest import check_bundle_slug
 from looseleaf.bundles.profiles import find_profile
@@ -32,7 +32,7 @@ from looseleaf.catalog.bundles.bundle_reading import (
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors.bundles import SecretsFound
+from looseleaf.errors.bundles import InvalidExport, SecretsFound
 from looseleaf.memory.store import content_hash
 from looseleaf.values import changed, value
 
@@ -95,7 +95,7 @@ def preview_bundle(
         version: The version of the bundle; without it, that of the bundle it came from, or 1.
     """
     bundle, left_out = _collect(context, agent, profile, slug, version)
-    files = format_bundle(bundle)
+    files = _format_files(bundle)
     return BundlePreview(
         bundle.manifest.agent.slug,
         profile,
@@ -131,7 +131,7 @@ def export_bundle(
         allow_secrets: Whether files with lines that look like secrets may leave.
     """
     bundle, left_out = _collect(context, agent, profile, slug, version)
-    files = format_bundle(bundle)
+    files = _format_files(bundle)
     findings = scan_files(sorted(readable_files(bundle).items()))
     if findings and not allow_secrets:
         raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
@@ -158,6 +158,17 @@ def inspect_bundle(context: Context, data: str) -> BundleReport:
     context.allow()
     bundle = read_bundle(context, data)
     return inspect_parts(bundle, find_misfits(context, bundle))
+
+
+def _format_files(bundle: Bundle) -> dict[str, bytes]:
+    """Give the files of a bundle, or refuse one that could not be installed again."""
+    files = format_bundle(bundle)
+    if excess := find_excess(files):
+        raise InvalidExport(
+            f"{bundle.manifest.agent.slug} is too large for a bundle: {excess}. Take the profile "
+            "share, or back up the whole workspace: looseleaf backup."
+        )
+    return files
 
 
 def source_of(context: Context) -> AgentSource:

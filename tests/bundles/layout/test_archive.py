@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.bundles.layout.archive import pack_files, unpack_files
+from looseleaf.bundles.layout.archive import find_excess, pack_files, unpack_files
+from looseleaf.bundles.zip_reader import ZipLimits
 from looseleaf.errors.bundles import InvalidArchive
 
 NAMES = st.from_regex(r"[a-z]{4,8}(/[a-z]{4,8}){0,3}\.(md|json)", fullmatch=True)
@@ -25,6 +26,21 @@ def test_what_is_packed_comes_out(files: dict[str, bytes]) -> None:
     archive = zipfile.ZipFile(io.BytesIO(packed))
     assert archive.testzip() is None
     assert {name: archive.read(name) for name in archive.namelist()} == expected
+
+
+@given(files=st.dictionaries(NAMES, st.binary(max_size=300), min_size=1, max_size=8))
+def test_an_excess_is_what_the_reader_refuses(files: dict[str, bytes]) -> None:
+    """By the bytes of the archive, the number of files and the bytes of one, each to the last."""
+    files = {"manifest.json": b"{}", **files}
+    packed, longest = pack_files(files), max(map(len, files.values()))
+    exact = {"archive_bytes": len(packed), "files": len(files), "file_bytes": longest}
+    assert find_excess(files, ZipLimits(**exact)) == ""
+    assert unpack_files(packed, ZipLimits(**exact)) == files
+    for name, most in exact.items():
+        limits = ZipLimits(**{**exact, name: most - 1})
+        assert find_excess(files, limits)
+        with pytest.raises(InvalidArchive):
+            unpack_files(packed, limits)
 
 
 def test_a_folder_around_the_bundle_is_left_out() -> None:

@@ -9,14 +9,12 @@ import io
 import struct
 import zlib
 
-from looseleaf.bundles.zip_reader import ZipArchive
+from looseleaf.bundles.zip_reader import ZipArchive, ZipLimits
 from looseleaf.errors.bundles import InvalidArchive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from looseleaf.bundles.zip_reader import ZipLimits
 
 MANIFEST = "manifest.json"
 _VERSION = 20  # what a reader must understand: folders
@@ -24,6 +22,8 @@ _UNIX = 3 << 8 | _VERSION
 _UTF_8 = 0x800
 _FIRST_DAY = 1 << 5 | 1  # 1980-01-01, the first day of the format
 _FILE_MODE = 0o100644 << 16
+_HEADER_BYTES = 76  # of one file, its name aside: before its bytes, and in the directory
+_END_BYTES = 22
 
 
 def pack_files(files: Mapping[str, bytes]) -> bytes:
@@ -43,6 +43,24 @@ def pack_files(files: Mapping[str, bytes]) -> bytes:
     end = (0, 0, len(files), len(files), directory.tell(), body.tell(), 0)
     body.write(directory.getvalue() + struct.pack("<4s4H2LH", b"PK\x05\x06", *end))
     return body.getvalue()
+
+
+def find_excess(files: Mapping[str, bytes], limits: ZipLimits | None = None) -> str:
+    """Say why no reader would take an archive of these files: too many, or too large; "" if none.
+
+    Safe names are not looked at.
+    """
+    limits = limits or ZipLimits()
+    if len(files) > limits.files:
+        return f"it has {len(files):,} files, and a bundle may have {limits.files:,}"
+    for path, content in files.items():
+        if len(content) > limits.file_bytes:
+            return f"{path} has more than {limits.file_bytes:,} bytes"
+    names = sum(2 * len(path.encode()) for path in files)
+    size = _END_BYTES + _HEADER_BYTES * len(files) + names + sum(map(len, files.values()))
+    if size > limits.archive_bytes:
+        return f"it has {size:,} bytes, and a bundle may have {limits.archive_bytes:,}"
+    return ""
 
 
 def unpack_files(content: bytes, limits: ZipLimits | None = None) -> dict[str, bytes]:
