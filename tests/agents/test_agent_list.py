@@ -142,9 +142,7 @@ class PartsElsewhere:
         store = DiskStore(str(folder), agent_folder=lambda number: f"number-{number}")
         self.pages = MemoryPages(lambda _place: store, workspace.registry, report=workspace.report)
         self.history = DiskHistory(store)
-        self.context = changed(
-            workspace.context, parts=cast("Parts", self), pages=self.pages, history=self.history
-        )
+        self.context = changed(workspace.context, parts=cast("Parts", self), pages=self.pages)
 
     def generated(self) -> GeneratedPages:
         """Give the generated pages, made from these agents."""
