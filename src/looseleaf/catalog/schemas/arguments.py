@@ -13,7 +13,7 @@ from looseleaf.memory.scope import LAYERS, Where
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping
+    from collections.abc import Callable, Collection, Container, Mapping
     from typing import Any
 
     from looseleaf.catalog.operation import Operation
@@ -77,6 +77,11 @@ def schema(operation: Operation) -> Schema:
         "required": required,
         "additionalProperties": False,
     }
+
+
+def argument_names(operation: Operation) -> Collection[str]:
+    """Give the names of an operation's arguments."""
+    return _parameters(operation).keys()
 
 
 def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:

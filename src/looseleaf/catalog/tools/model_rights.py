@@ -8,7 +8,7 @@ from looseleaf.access.principals import (
     confine,
     find_requirement,
 )
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import argument_names
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import FrozenDict, changed
 
@@ -87,7 +87,7 @@ def may_call(
     """
     is_append = operation.permission == "write" and fixed_arguments.get("mode") == "append"
     permission = "append" if is_append else operation.permission
-    takes_page = "memory" in operation.categories and "file" in schema(operation)["properties"]
+    takes_page = "memory" in operation.categories and "file" in argument_names(operation)
     places: list[Shelf | None] = [agent.shelf]
     if permission in _OF_EVERYONE or takes_page:
         places += [Shelf("user", user_id), None]

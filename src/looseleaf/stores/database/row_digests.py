@@ -53,6 +53,11 @@ _COLUMNS = {
     ]
     for table in _DIGEST_TABLES
 } | {"chat_sessions": [*_SESSION_COLUMNS, "summary"]}
+_UPDATE_COUNT = (
+    tables.state.update()
+    .where(tables.state.c.name == sa.bindparam("of_table"))
+    .values(number=tables.state.c.number + sa.bindparam("more"))
+)
 _BATCH_ROWS = 1000
 _MOST_NAMED = 5
 
@@ -75,9 +80,7 @@ def seal_rows(
 
 def count_rows(connection: sa.Connection, table: sa.Table, change: int) -> None:
     """Change the stored number of rows of a table."""
-    number = tables.state.c.number + change
-    is_table = tables.state.c.name == table.name
-    connection.execute(tables.state.update().where(is_table).values(number=number))
+    connection.execute(_UPDATE_COUNT, {"of_table": table.name, "more": change})
 
 
 def verify_rows(database: Database) -> Iterator[str]:
