@@ -26,10 +26,12 @@ class RequestIds:
     def identify(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bytes:
         """Note the id of a request in its scope, and give it as the answer's header has it."""
         header = headers.get(HEADER)
-        text = header.decode("latin-1") if header is not None else ""
-        if not is_activity_id(text):
-            text = f"{self._prefix}-{next(self._numbers)}"
-        scope[_REQUEST_ID] = text
+        if header is not None:
+            text = header.decode("latin-1")
+            if is_activity_id(text):
+                scope[_REQUEST_ID] = text
+                return header
+        text = scope[_REQUEST_ID] = f"{self._prefix}-{next(self._numbers)}"
         return text.encode("ascii")
 
 
