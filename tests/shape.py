@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.clause_subjects import docs_sentences, docstring_sentences, find_clause_subjects
+from tests.function_names import find_functions_without_verb
 from tests.modules import SOURCE, Module, read_modules
 from tests.tested_in import TESTED_IN
 from tests.unclear_names import find_unclear_names, words
@@ -160,6 +161,7 @@ def main(arguments: list[str]) -> int:
         parser.error(f"{source} holds no package looseleaf")
     modules = read_modules(source)
     unclear, names = find_unclear_names(modules)
+    verbless, functions = find_functions_without_verb(modules)
     clauses, sentences = find_clause_subjects(docs_sentences(source))
     in_docstrings, docstrings = find_clause_subjects(docstring_sentences(modules))
     tested = [module for module in modules if module.has_code]
@@ -173,6 +175,7 @@ def main(arguments: list[str]) -> int:
         ("module names that say nothing", find_empty_names(modules), len(modules)),
         ("cycles of modules", find_cycles(modules), 0),
         ("participles and pronouns", unclear, names),
+        ("functions without a verb", verbless, functions),
         ("clauses as subject, docs", clauses, sentences),
         ("clauses as subject, docstrings", in_docstrings, docstrings),
         ("modules without a test", untested, len(tested)),

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import clause_subjects, shape, unclear_names
+from tests import clause_subjects, function_names, shape, unclear_names
 from tests.modules import SOURCE, Module, read_modules
 from tests.tested_in import TESTED_IN
 
 # The limits of today, tightened as names and sentences are rewritten.
 MOST_UNCLEAR_NAMES = 0.5  # per cent
+MOST_FUNCTIONS_WITHOUT_VERB = 27.0  # per cent
 MOST_CLAUSES_IN_DOCS = 0.5  # per cent
 MOST_CLAUSES_IN_DOCSTRINGS = 0.5  # per cent
 MOST_CYCLES = 0
@@ -63,6 +64,12 @@ def test_local_names_are_nouns(modules: list[Module]) -> None:
     """Parameters, local variables and fields are no bare participles or pronouns."""
     hits, total = unclear_names.find_unclear_names(modules)
     assert share(hits, total) <= MOST_UNCLEAR_NAMES, hits
+
+
+def test_functions_begin_with_a_verb(modules: list[Module]) -> None:
+    """A function is named by its act, as a statement or as a conversion, not as a thing."""
+    hits, total = function_names.find_functions_without_verb(modules)
+    assert share(hits, total) <= MOST_FUNCTIONS_WITHOUT_VERB, hits
 
 
 def test_subjects_are_nouns_in_the_docs() -> None:
@@ -132,6 +139,43 @@ def test_a_participle_is_found(text: str) -> None:
 def test_a_noun_is_no_participle(text: str) -> None:
     """Functions, nouns in -ed, terms of the field and attributes of others are left alone."""
     assert unclear_names.find_unclear_names([module(text)])[0] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def _rows(): ...",
+        "def new_id(): ...",
+        "def _made(): ...",
+        "def _link(page): ...",
+        "async def page(request): ...",
+        "class C:\n    def _part(self): ...",
+        "def f_of():\n    def callback(): ...",
+    ],
+)
+def test_a_function_without_verb_is_found(text: str) -> None:
+    """Functions, private methods and functions inside others that are named as things."""
+    hits, _ = function_names.find_functions_without_verb([module(text)])
+    assert len(hits) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def build_row(): ...",
+        "def _is_local(): ...",
+        "def as_json(): ...",
+        "def link_pages(): ...",
+        "def agent_of(request): ...",
+        "class C:\n    def part(self): ...\n    def __eq__(self, other): ...",
+        "class C:\n    @property\n    def _part(self): ...",
+        "@command('paths')\ndef paths(): ...",
+        "@app.operation('x')\nasync def page(): ...",
+    ],
+)
+def test_a_verb_is_seen(text: str) -> None:
+    """Acts, statements, conversions, accessors, and names that another surface fixes."""
+    assert function_names.find_functions_without_verb([module(text)])[0] == []
 
 
 @pytest.mark.parametrize(
