@@ -8,7 +8,8 @@ from benchmarks import workload
 from benchmarks.bench import Bench
 from benchmarks.table import Row, compared
 from benchmarks.timing import Runner, race
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.plugins.core_files import register_core_files
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.gates import Thresholds, refuse_loss
 from looseleaf.upkeep.daily_task.overflow import plan_overflow

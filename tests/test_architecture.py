@@ -262,9 +262,6 @@ FOREIGN_OBJECTS: dict[str, str] = {
 EMPTY_NAMES = {"base", "common", "core", "helpers", "misc", "utils"}
 EMPTY_ENDINGS = ("Factory", "Helper", "Impl", "Manager", "Service", "Util", "Utils")
 MOST_LINES = 320
-LONGER: dict[str, str] = {
-    "errors/__init__.py": "one module tells every failure, and has those of memory"
-}
 
 WRITING_FLAGS = {"O_APPEND", "O_CREAT", "O_RDWR", "O_TRUNC", "O_WRONLY"}
 WRITING_METHODS = {"touch", "write_bytes", "write_text"}
@@ -550,7 +547,7 @@ def modules_say_their_role(module: Module) -> Iterator[Fault]:
 
 def modules_stay_small(module: Module) -> Iterator[Fault]:
     lines = module.text.count("\n")
-    if lines >= MOST_LINES and module.path not in LONGER:
+    if lines >= MOST_LINES:
         yield lines, f"{lines} lines: split it by noun, below {MOST_LINES}"
 
 

@@ -12,7 +12,7 @@ from looseleaf.access.audit import Event
 from looseleaf.access.authentication import HOUR, LINK_SECONDS, SESSION_SECONDS, Authentication
 from looseleaf.access.credentials import format_credential, hash_password, new_secret
 from looseleaf.access.principals import Principal
-from looseleaf.errors import Unauthenticated
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from looseleaf.values import changed

@@ -19,8 +19,9 @@ from looseleaf.access.principals import (
     lower_role,
 )
 from looseleaf.errors import Forbidden
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
 from looseleaf.memory.scope import Shelf
+from looseleaf.plugins.core_files import register_core_files
 from looseleaf.values import changed
 
 ME, OTHER = 2, 3

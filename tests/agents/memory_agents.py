@@ -8,7 +8,7 @@ from typing import Any
 from looseleaf.agents.agent_list import no_id, no_pages, only_active
 from looseleaf.agents.config import check_config, merge_config
 from looseleaf.agents.record import STATUSES, AgentRecord, check_name, check_slug
-from looseleaf.errors import AgentExists, AgentMissing, InvalidAgent
+from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.times import format_time
 from looseleaf.values import changed
 

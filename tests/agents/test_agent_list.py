@@ -12,14 +12,8 @@ from looseleaf.agents.agent_list import AgentList, readable_agents
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.parts import Parts
-from looseleaf.errors import (
-    AgentAmbiguous,
-    AgentExists,
-    AgentMissing,
-    InvalidAgent,
-    InvalidPolicy,
-    NameTaken,
-)
+from looseleaf.errors.agents import AgentAmbiguous, AgentExists, AgentMissing, InvalidAgent
+from looseleaf.errors.pages import InvalidPolicy, NameTaken
 from looseleaf.memory.pages import MemoryPages
 from looseleaf.operations import agents as operations
 from looseleaf.operations.composed import sources_of

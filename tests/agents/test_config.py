@@ -11,7 +11,8 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.agents.budget import Budget
 from looseleaf.agents.config import AgentConfig, ChatConfig, Compaction, DailyMemory, merge_config
-from looseleaf.errors import Invalid, InvalidAgent
+from looseleaf.errors import Invalid
+from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.policy import memory_policy, tool_policy
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import AgentExists, AgentMissing
+from looseleaf.errors.agents import AgentExists, AgentMissing
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from tests.agents.scenes import SCENES, perform, prepare
 from tests.stores.tracing import CHANGING, Call, Tracer, copy_of

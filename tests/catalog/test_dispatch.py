@@ -13,14 +13,10 @@ from looseleaf.catalog.dispatch import invoke, run_operation
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import (
-    AgentMissing,
-    DailyMemoryOff,
-    Forbidden,
-    InvalidArgument,
-    InvalidName,
-    OperationMissing,
-)
+from looseleaf.errors import Forbidden, InvalidArgument, InvalidName
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.operations import OperationMissing
+from looseleaf.errors.pages import DailyMemoryOff
 from looseleaf.memory.page_text import PageText
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.operations import memory

@@ -13,7 +13,8 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import LooseleafError, PageDenied
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.pages import PageDenied
 
 SECRET = "heliotrope"
 DENIED = ("USER.md", "private.md", "RULES.md", "daily/2026/04/17.md")

@@ -11,7 +11,8 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import InvalidName, InvalidOperation, OperationMissing, Refused
+from looseleaf.errors import InvalidName, Refused
+from looseleaf.errors.operations import InvalidOperation, OperationMissing
 from looseleaf.memory.scope import HERE, Where
 
 

@@ -9,8 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from looseleaf.chat.session import Outcome, Written
-from looseleaf.errors import SessionBusy, TurnLost
-from looseleaf.errors.chat import SessionMissing
+from looseleaf.errors.chat import SessionBusy, SessionMissing, TurnLost
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.chat.chats import SqlChats

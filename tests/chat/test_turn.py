@@ -20,7 +20,7 @@ from looseleaf.chat.events import (
 from looseleaf.chat.session import Written
 from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, pair_calls
 from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
-from looseleaf.errors import TurnLost
+from looseleaf.errors.chat import TurnLost
 from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, never
 from looseleaf.stores.database.chat.chats import SqlChats

@@ -13,14 +13,15 @@ from looseleaf import errors
 from looseleaf.cli.escapes import escape, escape_line, is_hidden
 from looseleaf.cli.formats import display_width, print_table
 from looseleaf.cli.output import exit_code
+from looseleaf.errors.pages import NotText, PageMissing, Protected, SectionAmbiguous
 from tests.cli.conftest import Run
 
 CODES = {
     errors.Invalid("x"): 2,
-    errors.NotText("x", 1): 2,
-    errors.PageMissing("x"): 3,
-    errors.SectionAmbiguous("x", (1, 2)): 3,
-    errors.Protected("x"): 4,
+    NotText("x", 1): 2,
+    PageMissing("x"): 3,
+    SectionAmbiguous("x", (1, 2)): 3,
+    Protected("x"): 4,
     errors.Conflicted("x", "a", "b"): 5,
     errors.Locked("x", 1): 6,
     errors.DiskFull("x"): 6,

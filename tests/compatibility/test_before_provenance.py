@@ -15,7 +15,7 @@ import pytest
 from looseleaf import Shelf, Workspace
 from looseleaf.access.audit import AuditFilter
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import RevisionMissing
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.stores.disk.history.log_line import is_intact
 from tests.conftest import Clock
 

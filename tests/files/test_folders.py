@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import DiskFull, NameTaken, Unavailable, Unsafe
+from looseleaf.errors import DiskFull, Unavailable, Unsafe
+from looseleaf.errors.pages import NameTaken
 from looseleaf.files.folders import (
     NO_FILE,
     READ,

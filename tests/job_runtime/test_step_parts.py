@@ -9,7 +9,8 @@ import pytest
 from looseleaf.access.principals import SESSION, Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.tools.model_tools import run_tool
-from looseleaf.errors import Forbidden, LooseleafError, PageMissing
+from looseleaf.errors import Forbidden, LooseleafError
+from looseleaf.errors.pages import PageMissing
 from looseleaf.errors.workflows import JobForbidden
 from looseleaf.job_runtime.step_parts import JobStepParts, act_in_job
 from looseleaf.operations.jobs import execute

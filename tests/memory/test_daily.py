@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import Change, Found, Missing, Workspace
-from looseleaf.errors import InvalidDate, PageMissing
+from looseleaf.errors import InvalidDate
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import Day, day_of, parse_date
 from looseleaf.memory.provenance import Provenance
 from tests.conftest import Clock

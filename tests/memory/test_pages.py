@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf import ABSENT, Change, Conflict, Found, Scope, Workspace
-from looseleaf.errors import (
+from looseleaf.errors.pages import (
     NotEditable,
     NotText,
     PageMissing,
@@ -17,7 +17,8 @@ from looseleaf.errors import (
 )
 from looseleaf.memory.pages import Changed, MemoryPages, Saved
 from looseleaf.memory.provenance import Provenance
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.plugins.core_files import register_core_files
 
 BY = Change(provenance=Provenance("ada", surface="test", reason="because"))
 MEMORY = Scope("agent", 0, 1, "MEMORY.md")

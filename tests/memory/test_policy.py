@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidName, InvalidPolicy
+from looseleaf.errors import InvalidName
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.files.folders import fold
 from looseleaf.memory.policy import (
     Decision,
@@ -23,7 +24,8 @@ from looseleaf.memory.policy import (
     resolve_registered,
     tool_policy,
 )
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.plugins.core_files import register_core_files
 
 PAGES = ["SOUL.md", "soul.md", "MEMORY.md", "daily/2026/04/17.md", "Daily/x.md", "daily.md"]
 PATTERNS = ["SOUL.md", "Memory.md", "daily/*", "DAILY/2026/*", "daily.md", "gone.md"]

@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidName, InvalidSetting, NameTaken, Refused
+from looseleaf.errors import InvalidName, InvalidSetting, Refused
+from looseleaf.errors.pages import NameTaken
 from looseleaf.files.folders import fold
-from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode, register_core_files
+from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode
+from looseleaf.plugins.core_files import register_core_files
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from looseleaf.errors import (
+from looseleaf.errors.pages import (
     InvalidSectionName,
     SectionAmbiguous,
     SectionMissing,

@@ -13,17 +13,15 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import (
-    AgentMissing,
-    DiskFull,
-    Forbidden,
-    Invalid,
-    InvalidSetting,
-    NotFound,
+from looseleaf.errors import DiskFull, Forbidden, Invalid, InvalidSetting, NotFound
+from looseleaf.errors.access import (
+    CredentialMissing,
+    InvalidUser,
     Unauthenticated,
+    UserExists,
     UserMissing,
 )
-from looseleaf.errors.access import CredentialMissing, InvalidUser, UserExists
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.times import format_date
 from looseleaf.values import changed
 from tests.conftest import Clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import AgentMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Where
 from looseleaf.operations.agent_summary import summarize_agents
 from looseleaf.operations.agents import create_agent

@@ -12,7 +12,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import AssembledText
+from looseleaf.errors.pages import AssembledText
 from looseleaf.prompt.blocks import block, holds_block
 from looseleaf.prompt.directives.outputs import Source
 

@@ -11,7 +11,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import AgentExists, Invalid, InvalidArgument, UserMissing
+from looseleaf.errors import Invalid, InvalidArgument
+from looseleaf.errors.access import UserMissing
+from looseleaf.errors.agents import AgentExists
 from looseleaf.errors.bundles import BundleMismatch, BundleMissing
 from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of, tree
 

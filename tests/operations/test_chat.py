@@ -14,15 +14,10 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.chat.events import Ended, Titled
 from looseleaf.chat.session import Saying
-from looseleaf.errors import (
-    AssembledText,
-    DailyMemoryOff,
-    Forbidden,
-    InvalidArgument,
-    LooseleafError,
-)
+from looseleaf.errors import Forbidden, InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage, SessionMissing
 from looseleaf.errors.models import ModelFailed, ModelMissing
+from looseleaf.errors.pages import AssembledText, DailyMemoryOff
 from looseleaf.models.model import ToolCall
 from looseleaf.operations.chat import converse
 from looseleaf.values import changed

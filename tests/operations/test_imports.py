@@ -8,7 +8,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
-from looseleaf.errors import AgentMissing, Forbidden
+from looseleaf.errors import Forbidden
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.bundles import FolderRefused, InvalidImport
 from looseleaf.operations import history, imports, memory
 from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, fingerprint, write_tree

@@ -20,8 +20,9 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.errors import AgentMissing, Forbidden, LooseleafError
+from looseleaf.errors import Forbidden, LooseleafError
 from looseleaf.errors.access import CredentialMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, ScheduleMissing
 from looseleaf.plugins.core_operations import MODULES
 

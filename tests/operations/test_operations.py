@@ -14,17 +14,8 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.errors import (
-    Conflicted,
-    Invalid,
-    InvalidName,
-    NotFound,
-    PageMissing,
-    Protected,
-    Refused,
-    RevisionMissing,
-    SectionTaken,
-)
+from looseleaf.errors import Conflicted, Invalid, InvalidName, NotFound, Refused
+from looseleaf.errors.pages import PageMissing, Protected, RevisionMissing, SectionTaken
 from looseleaf.memory.history import PastPages, parse_moment
 from looseleaf.memory.scope import Where
 from looseleaf.memory.search import visible_pages

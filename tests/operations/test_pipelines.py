@@ -8,7 +8,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import Conflicted, VersionRequired
+from looseleaf.errors import Conflicted
+from looseleaf.errors.pages import VersionRequired
 from looseleaf.errors.workflows import (
     InvalidWorkflow,
     PipelineMissing,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import AgentMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.upkeep import InvalidTaskParameters
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.operations import system_tasks

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Change, Shelf, Workspace
-from looseleaf.errors import BrokenPlugin, Refused, Unavailable
+from looseleaf.errors import Refused, Unavailable
+from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.provenance import Provenance
 from tests.plugins.conftest import Open, Write
 

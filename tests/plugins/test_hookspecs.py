@@ -13,7 +13,9 @@ import pytest
 from looseleaf import Change, Scope, Shelf, Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import InvalidPolicy, OperationMissing, Refused, Unavailable
+from looseleaf.errors import Refused, Unavailable
+from looseleaf.errors.operations import OperationMissing
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Settings, Workspace
-from looseleaf.errors import BrokenPlugin, InvalidSetting
+from looseleaf.errors import InvalidSetting
+from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.discovery import open_hooks
 from looseleaf.plugins.loader import SPECS, load

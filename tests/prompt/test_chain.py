@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import BrokenDirective, DirectiveFailed, Invalid, InvalidPolicy, Refused
+from looseleaf.errors import Invalid, Refused
+from looseleaf.errors.operations import BrokenDirective, DirectiveFailed
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.prompt.directives.directive import Directives
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
 from looseleaf.prompt.directives.view import DirectiveView

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from looseleaf.errors import Conflicted, InvalidName, RevisionMissing, Unavailable
+from looseleaf.errors import Conflicted, InvalidName, Unavailable
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.history import History
 from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.memory.scope import Scope, Shelf

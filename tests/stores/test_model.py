@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from looseleaf.errors import RevisionMissing
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.store import ABSENT, Conflict, Deleted, Missing, Written, content_hash
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL

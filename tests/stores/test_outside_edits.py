@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import RevisionMissing
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic, file_writers
 from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, content_hash
 from looseleaf.stores.disk.history.page_history import DiskHistory

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import (
-    DiskFull,
-    HistoryMissing,
-    InUse,
-    Locked,
-    LooseleafError,
-    TooBusy,
-    Unavailable,
-)
+from looseleaf.errors import DiskFull, InUse, Locked, LooseleafError, TooBusy, Unavailable
 from looseleaf.errors.models import ModelFailed
+from looseleaf.errors.pages import HistoryMissing
 from looseleaf.errors.workflows import RequestFailed
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
 from looseleaf.web.health import RecentFaults

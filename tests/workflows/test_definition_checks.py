@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import InvalidName, InvalidPolicy
+from looseleaf.errors import InvalidName
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.values import changed
 from looseleaf.workflows.definition_checks import (

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.errors import HistoryMissing
+from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.sections import append_lines

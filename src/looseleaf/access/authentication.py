@@ -6,8 +6,9 @@ import time
 
 from looseleaf.access import credentials, principals
 from looseleaf.access.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, TOKEN, Credential
-from looseleaf.errors import AgentMissing, Unauthenticated, Unavailable
-from looseleaf.errors.access import LoginLinkInvalid
+from looseleaf.errors import Unavailable
+from looseleaf.errors.access import LoginLinkInvalid, Unauthenticated
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

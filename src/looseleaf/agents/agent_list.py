@@ -6,7 +6,8 @@ is never the same as an agent that does not exist.
 
 from __future__ import annotations
 
-from looseleaf.errors import AgentAmbiguous, AgentMissing, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

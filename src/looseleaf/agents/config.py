@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from looseleaf.agents.budget import budget_of
-from looseleaf.errors import InvalidAgent
+from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.policy import memory_policy, tool_policy
 from looseleaf.values import value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidAgent
+from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import value
 

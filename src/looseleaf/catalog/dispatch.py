@@ -7,13 +7,8 @@ from looseleaf.catalog.resolution import agent_of, find_operation
 from looseleaf.catalog.schemas.arguments import arguments
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.tools.access import require_operation
-from looseleaf.errors import (
-    AssembledText,
-    Forbidden,
-    InvalidArgument,
-    PreconditionUnsupported,
-    Unavailable,
-)
+from looseleaf.errors import Forbidden, InvalidArgument, Unavailable
+from looseleaf.errors.pages import AssembledText, PreconditionUnsupported
 from looseleaf.memory.provenance import AGENT
 from looseleaf.prompt.blocks import holds_block
 from looseleaf.values import as_dict

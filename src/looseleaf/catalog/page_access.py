@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from copy import copy
 
-from looseleaf.errors import AgentMissing, PageDenied, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import PageDenied
 from looseleaf.memory.policy import decide
 from looseleaf.memory.store import has_paths
 from looseleaf.values import changed

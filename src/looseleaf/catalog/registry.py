@@ -7,7 +7,7 @@ from looseleaf.catalog.declaration import wrap_operation
 from looseleaf.catalog.operation import Operation
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.catalog.schemas.json_schema import result_schema
-from looseleaf.errors import InvalidOperation, OperationMissing
+from looseleaf.errors.operations import InvalidOperation, OperationMissing
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from looseleaf.access.principals import AGENT, CHANGES, authorize, requirement_to_name
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.errors import (
-    AgentAmbiguous,
-    AgentMissing,
-    Conflicted,
-    DailyMemoryOff,
-    Forbidden,
-    InvalidName,
-    UserMissing,
-)
+from looseleaf.errors import Conflicted, Forbidden, InvalidName
+from looseleaf.errors.access import UserMissing
+from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
+from looseleaf.errors.pages import DailyMemoryOff
 from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.scope import LAYERS, Shelf
 from looseleaf.memory.store import Conflict

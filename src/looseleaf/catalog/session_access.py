@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of, require_user, visible_agents
-from looseleaf.errors import AgentMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.chat import SessionAmbiguous, SessionMissing
 from looseleaf.memory.scope import HERE
 

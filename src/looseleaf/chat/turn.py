@@ -9,7 +9,8 @@ from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Sai
 from looseleaf.chat.session import Outcome
 from looseleaf.chat.summary import sum_up
 from looseleaf.chat.transcript import SUMMARY, boundary, pair_calls
-from looseleaf.errors import LooseleafError, TurnLost
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.chat import TurnLost
 from looseleaf.models.model import Delta, Message, Question, Retry, Usage, never
 from looseleaf.values import value
 

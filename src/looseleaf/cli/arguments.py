@@ -13,7 +13,8 @@ from looseleaf.catalog.stated_origin import with_origin
 from looseleaf.cli.argv import is_page
 from looseleaf.cli.output import show_progress
 from looseleaf.cli.stdin import take_stdin
-from looseleaf.errors import Invalid, LooseleafError, NotText
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.errors.pages import NotText
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.provenance import STATED_BY_PEOPLE
 from looseleaf.memory.scope import LAYERS, Where

@@ -14,10 +14,9 @@ from looseleaf.errors import (
     LooseleafError,
     NotFound,
     Refused,
-    SessionBusy,
-    TurnLost,
     Unavailable,
 )
+from looseleaf.errors.chat import SessionBusy, TurnLost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import click
 
 from looseleaf import settings
 from looseleaf.cli.stdin import take_stdin
-from looseleaf.errors import Invalid, InvalidSetting, Unauthenticated
+from looseleaf.errors import Invalid, InvalidSetting
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.remote.address import parse_address
 from looseleaf.remote.connection import SECONDS, Connection
 from looseleaf.remote.context import Remote

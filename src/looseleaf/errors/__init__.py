@@ -1,8 +1,8 @@
 """Every error Looseleaf raises, each with a stable code.
 
-This module has the families and the errors of memory; the others stand in the module of their
-subject, such as `errors/workflows.py`, so that a plain read need not build them. LooseleafError is
-never raised itself; catch it to catch everything::
+This module has the families and the errors that every subject shares; the others stand in the
+module of their subject, such as `errors/pages.py`, so that a plain read need not build them all.
+LooseleafError is never raised itself; catch it to catch everything::
 
     LooseleafError
     ├── Invalid (ValueError)            the request is wrong; nothing was done
@@ -132,6 +132,8 @@ class Invalid(LooseleafError, ValueError):
 
 
 class _InvalidThing(Invalid):
+    """A thing of a kind that cannot be used; each kind has its own sentence."""
+
     template = ""
 
     def __init__(self, name: object, why: str) -> None:
@@ -146,13 +148,6 @@ class InvalidName(_InvalidThing):
     template = "{name!r} cannot be used as a name: {why}."
 
 
-class InvalidSectionName(_InvalidThing):
-    """A section name that would not survive in a page."""
-
-    code = "invalid_section_name"
-    template = "{name!r} cannot be the name of a section: {why}."
-
-
 class InvalidDate(Invalid):
     """Not a real day written YYYY-MM-DD."""
 
@@ -163,59 +158,11 @@ class InvalidDate(Invalid):
         super().__init__(f"{date!r} is not a day. Write it as YYYY-MM-DD, for example 2026-04-17.")
 
 
-class InvalidPolicy(Invalid):
-    """A memory or tool policy that says nothing one could follow."""
-
-    code = "invalid_policy"
-
-    def __init__(self, why: str) -> None:
-        self.why = why
-        super().__init__(f"The policy cannot be followed: {why}.")
-
-
 class InvalidSetting(_InvalidThing):
     """A settings file or variable with a value that cannot be used."""
 
     code = "invalid_setting"
     template = "The setting {name} cannot be used: {why}."
-
-
-class InvalidAgent(_InvalidThing):
-    """A slug or configuration that no agent can have."""
-
-    code = "invalid_agent"
-    template = "Invalid agent {name!r}: {why}."
-
-
-class InvalidQuery(_InvalidThing):
-    """A search that asks for nothing."""
-
-    code = "invalid_query"
-    template = "Cannot search for {name!r}: {why}."
-
-
-class BrokenDirective(_InvalidThing):
-    """A directive that could not keep its contract."""
-
-    code = "broken_directive"
-    template = "The directive {name!r} breaks its contract: {why}."
-
-
-class BrokenPlugin(_InvalidThing):
-    """A plugin that cannot be imported, misses its hooks, or failed in one."""
-
-    code = "broken_plugin"
-    template = (
-        "The plugin {name} cannot be used: {why}. To go on without it, take it out of plugins in "
-        "looseleaf.toml, or put it into plugins_off."
-    )
-
-
-class InvalidOperation(_InvalidThing):
-    """An operation that no surface could offer."""
-
-    code = "invalid_operation"
-    template = "Invalid operation {name!r}: {why}."
 
 
 class InvalidArgument(_InvalidThing):
@@ -238,165 +185,10 @@ class ExtraMissing(Invalid, ImportError):
         )
 
 
-class UnclosedBlock(Invalid):
-    """The page ends inside a code fence or comment, which would swallow a new section."""
-
-    code = "unclosed_block"
-
-    def __init__(self, line: int, kind: str) -> None:
-        self.line, self.kind = line, kind
-        super().__init__(
-            f"The page ends inside the {kind} that line {line} opens, so a new section would be "
-            f"swallowed by it. Close the {kind} first."
-        )
-
-
-class NotText(Invalid):
-    """Bytes that are not UTF-8 where a page's text is needed."""
-
-    code = "not_text"
-
-    def __init__(self, filename: str, offset: int) -> None:
-        self.filename, self.offset = filename, offset
-        super().__init__(
-            f"{filename} is not UTF-8 text (byte {offset}). Save it as UTF-8, then try again."
-        )
-
-
-class PreconditionUnsupported(Invalid):
-    """A version was named for an operation that replaces no single version of a page."""
-
-    code = "precondition_unsupported"
-
-    def __init__(self, operation: str) -> None:
-        self.operation = operation
-        super().__init__(
-            f"{operation} cannot keep If-Match or If-None-Match, so nothing was done. "
-            "Leave the header out."
-        )
-
-
-class VersionRequired(Invalid):
-    """The settings ask every replacement for the version it replaces."""
-
-    code = "precondition_required"
-
-    def __init__(self, filename: str) -> None:
-        self.filename = filename
-        super().__init__(
-            f"Say which version of {filename} you replace: the header If-Match with the ETag you "
-            "read, or If-None-Match: * for a new page (elsewhere, the argument if_match with the "
-            "hash, or absent)."
-        )
-
-
-class LossRefused(Invalid):
-    """A replacement that would lose most of a page, most likely by mistake."""
-
-    code = "loss_refused"
-
-    def __init__(self, filename: str, why: str) -> None:
-        self.filename, self.why = filename, why
-        super().__init__(
-            f"{filename} was not replaced: {why}. Send the whole text. If this is meant, repeat it "
-            "with allow_shrink (--allow-shrink at the command line); clearing a page is an "
-            "operation of its own."
-        )
-
-
-class TooLarge(Invalid):
-    """More bytes than a page may have."""
-
-    code = "too_large"
-
-    def __init__(self, filename: str, size: int, limit: int) -> None:
-        self.filename, self.size, self.limit = filename, size, limit
-        super().__init__(
-            f"{filename} would have {size} bytes; a page may have {limit}. Split it into pages."
-        )
-
-
 class NotFound(LooseleafError, LookupError):
     """There is nothing of this name."""
 
     code = "not_found"
-
-
-class PageMissing(NotFound):
-    """There is no such page."""
-
-    code = "page_missing"
-
-    def __init__(self, filename: str, place: str = "") -> None:
-        self.filename = filename
-        super().__init__(f"There is no page {filename}{' in ' + place if place else ''}.")
-
-
-class SectionMissing(NotFound):
-    """The page has no such section; `available` names those it has."""
-
-    code = "section_missing"
-
-    def __init__(self, name: object, available: tuple[str, ...]) -> None:
-        self.name, self.available = name, available
-        names = ", ".join(available) if available else "none"
-        super().__init__(f"There is no section {name!r}. Available sections: {names}.")
-
-
-class RevisionMissing(NotFound):
-    """There is no such revision, or its content is no longer kept."""
-
-    code = "revision_missing"
-
-    def __init__(
-        self, filename: str, revision: object, why: str = "it is not in the history"
-    ) -> None:
-        self.filename, self.revision, self.why = filename, revision, why
-        super().__init__(f"{filename} has no revision {revision}: {why}.")
-
-
-class AgentMissing(NotFound):
-    """No agent has that id or slug, or a user has none; `candidates` names those there are."""
-
-    code = "agent_missing"
-
-    def __init__(
-        self, agent: object, candidates: tuple[str, ...], hint: str = "", *, user: int = 0
-    ) -> None:
-        self.agent, self.candidates = agent, candidates
-        names = ", ".join(candidates) if candidates else "none yet (looseleaf agents create SLUG)"
-        problem = f"User {user} has no active agent" if user else f"There is no agent {agent!r}"
-        super().__init__(f"{problem}. Available agents: {names}.{hint}")
-
-
-class OperationMissing(NotFound):
-    """No operation has that name."""
-
-    code = "operation_missing"
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(f"There is no operation {name!r}.")
-
-
-class ToolMissing(NotFound):
-    """No tool has that name; `available` names those there are."""
-
-    code = "tool_missing"
-
-    def __init__(self, name: str, available: tuple[str, ...]) -> None:
-        self.name, self.available = name, available
-        super().__init__(f"There is no tool {name!r}. Available tools: {', '.join(available)}.")
-
-
-class UserMissing(NotFound):
-    """No user has that id or login."""
-
-    code = "user_missing"
-
-    def __init__(self, user: object) -> None:
-        self.user = user
-        super().__init__(f"There is no user {user!r}.")
 
 
 class WorkspaceMissing(NotFound):
@@ -420,94 +212,10 @@ class Ambiguous(LooseleafError, LookupError):
     code = "ambiguous"
 
 
-class SectionAmbiguous(Ambiguous):
-    """Several sections have that name; choose one by position."""
-
-    code = "section_ambiguous"
-
-    def __init__(self, name: str, positions: tuple[int, ...]) -> None:
-        self.name, self.positions = name, positions
-        numbers = ", ".join(map(str, positions))
-        super().__init__(
-            f"There are {len(positions)} sections {name!r}, at positions {numbers}. "
-            "Say which one by its position."
-        )
-
-
-class AgentAmbiguous(Ambiguous):
-    """Several agents could be meant; choose one."""
-
-    code = "agent_ambiguous"
-
-    def __init__(self, candidates: tuple[str, ...]) -> None:
-        self.candidates = candidates
-        super().__init__(
-            f"Which agent? Name one of: {', '.join(candidates)} (--agent or LOOSELEAF_AGENT in a "
-            "terminal, agent in a request), or set default_agent in looseleaf.toml."
-        )
-
-
 class Refused(LooseleafError):
     """Understood, and not allowed."""
 
     code = "refused"
-
-
-class Protected(Refused):
-    """A core page, which can be cleared but not deleted."""
-
-    code = "protected"
-
-    def __init__(self, filename: str) -> None:
-        self.filename = filename
-        super().__init__(
-            f"{filename} is a core page and cannot be deleted. Clear its content instead."
-        )
-
-
-class NotEditable(Refused):
-    """A generated page, which changes only by being composed anew."""
-
-    code = "not_editable"
-
-    def __init__(self, filename: str) -> None:
-        self.filename = filename
-        super().__init__(
-            f"{filename} is generated and cannot be edited. Change what it is made from, then run: "
-            f"looseleaf memory compose {filename}"
-        )
-
-
-class NameTaken(Refused):
-    """A name already there differs only by case or Unicode form."""
-
-    code = "name_taken"
-
-    def __init__(self, name: str, taken: str) -> None:
-        self.name, self.taken = name, taken
-        super().__init__(f"{name} differs from {taken} only by case or Unicode form. Use {taken}.")
-
-
-class SectionTaken(NameTaken):
-    """A section already there differs only in case from the one that would be added."""
-
-    code = "section_taken"
-
-    def __init__(self, name: str, taken: str) -> None:
-        super().__init__(name, taken)
-        self.args = (
-            f"The section {name!r} differs only in case from {taken!r}. Write to {taken!r}.",
-        )
-
-
-class AgentExists(Refused):
-    """The slug belongs to another agent."""
-
-    code = "agent_exists"
-
-    def __init__(self, slug: str) -> None:
-        self.slug = slug
-        super().__init__(f"There is an agent {slug} already.")
 
 
 class Forbidden(Refused):
@@ -520,69 +228,6 @@ class Forbidden(Refused):
         super().__init__(f"You may not do this: it takes {needed}.")
 
 
-class PageDenied(Forbidden):
-    """The memory policy of the agent that acts binds access, and denies this page."""
-
-    code = "page_denied"
-
-    def __init__(self, filename: str, rule: str) -> None:
-        self.filename, self.rule = filename, rule
-        super().__init__(
-            "read",
-            f"a memory policy of this agent that gives it {filename} ({rule}, binds access); "
-            "a person can change the policy",
-        )
-
-
-class Unauthenticated(Refused):
-    """The credential is missing, wrong, expired or revoked; it is not said which."""
-
-    code = "unauthenticated"
-
-    def __init__(
-        self,
-        reason: str = "You are not signed in: send a token, an application password or a session",
-    ) -> None:
-        super().__init__(f"{reason}.")
-
-
-class ToolDenied(Refused):
-    """The agent may not use this tool; `rule` names what decided."""
-
-    code = "tool_denied"
-
-    def __init__(self, name: str, rule: str) -> None:
-        self.name, self.rule = name, rule
-        super().__init__(
-            f"The tool {name} is not for this agent ({rule}). Its tool_policy, or the request, "
-            "would have to allow it."
-        )
-
-
-class AssembledText(Refused):
-    """The text holds a page as a prompt shows it, which would be remembered twice."""
-
-    code = "assembled_text"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The text holds a page as it stands in a prompt (<page …> to </page …>), which is "
-            "remembered already. Write only what is new, without those lines."
-        )
-
-
-class DailyMemoryOff(Refused):
-    """The journal is closed to agents until it is switched on."""
-
-    code = "daily_memory_disabled"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Agents may not write the daily journal here. Switch it on: daily_memory_enabled = "
-            "true in looseleaf.toml, or: looseleaf settings set daily_memory_enabled true"
-        )
-
-
 class Unsafe(Refused):
     """A link, device or mount stands where a page should be."""
 
@@ -591,16 +236,6 @@ class Unsafe(Refused):
     def __init__(self, name: str, why: str) -> None:
         self.name, self.why = name, why
         super().__init__(f"{name} is not touched: {why}.")
-
-
-class DirectiveFailed(LooseleafError):
-    """A directive that must not be missing failed, so there is no prompt."""
-
-    code = "directive_failed"
-
-    def __init__(self, name: str, error: Exception) -> None:
-        self.name = name
-        super().__init__(f"The directive {name} failed: {type(error).__name__}: {error}")
 
 
 class Conflicted(LooseleafError):
@@ -613,30 +248,6 @@ class Conflicted(LooseleafError):
         super().__init__(
             f"{filename} has changed: expected version {expected or 'absent'}, it is "
             f"{actual or 'absent'}. Read it again, then repeat the change."
-        )
-
-
-class SessionBusy(LooseleafError):
-    """A turn of the conversation is running, here or in another process."""
-
-    code = "session_busy"
-
-    def __init__(self, session: str) -> None:
-        self.session = session
-        super().__init__(
-            f"The chat session {session} is being answered. Wait for the end, or cancel it."
-        )
-
-
-class TurnLost(LooseleafError):
-    """The turn was silent for so long that another took its place; nothing was written."""
-
-    code = "turn_lost"
-
-    def __init__(self, session: str) -> None:
-        self.session = session
-        super().__init__(
-            f"The chat session {session} was taken over while this turn was silent, or it is gone."
         )
 
 
@@ -673,16 +284,6 @@ class InUse(Unavailable):
     """Another program is writing to a file or a folder; asking again later helps."""
 
     code = "in_use"
-
-
-class HistoryMissing(Unavailable):
-    """The store that has the page keeps no prior versions."""
-
-    code = "no_history"
-
-    def __init__(self, filename: str, reason: str) -> None:
-        self.filename = filename
-        super().__init__(f"The history of {filename}", reason)
 
 
 class TooBusy(Unavailable):

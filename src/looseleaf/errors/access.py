@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import NotFound, Refused, Unauthenticated, _InvalidThing
+from looseleaf.errors import NotFound, Refused, _InvalidThing
 
 
 class InvalidUser(_InvalidThing):
@@ -30,6 +30,28 @@ class UserExists(Refused):
     def __init__(self, login: str) -> None:
         self.login = login
         super().__init__(f"There is a user {login} already, or one with that id.")
+
+
+class UserMissing(NotFound):
+    """No user has that id or login."""
+
+    code = "user_missing"
+
+    def __init__(self, user: object) -> None:
+        self.user = user
+        super().__init__(f"There is no user {user!r}.")
+
+
+class Unauthenticated(Refused):
+    """The credential is missing, wrong, expired or revoked; it is not said which."""
+
+    code = "unauthenticated"
+
+    def __init__(
+        self,
+        reason: str = "You are not signed in: send a token, an application password or a session",
+    ) -> None:
+        super().__init__(f"{reason}.")
 
 
 class LoginLinkInvalid(Unauthenticated):

@@ -8,10 +8,10 @@ from looseleaf.errors import (
     LooseleafError,
     NotFound,
     Refused,
-    TooLarge,
     Unavailable,
     _InvalidThing,
 )
+from looseleaf.errors.pages import TooLarge
 
 
 class InvalidSchedule(_InvalidThing):

@@ -8,14 +8,8 @@ import os
 import stat
 import sys
 
-from looseleaf.errors import (
-    DiskFull,
-    LooseleafError,
-    NameTaken,
-    Unavailable,
-    Unsafe,
-    WorkspaceUnavailable,
-)
+from looseleaf.errors import DiskFull, LooseleafError, Unavailable, Unsafe, WorkspaceUnavailable
+from looseleaf.errors.pages import NameTaken
 from looseleaf.files import atomic
 
 TYPE_CHECKING = False

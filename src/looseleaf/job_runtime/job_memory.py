@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import LooseleafError, SessionBusy
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.chat import SessionBusy
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.packet import Packet, parse_packet
 

@@ -19,7 +19,7 @@ from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.chat.events import Called, Ended
 from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Party, Result, TurnTaker
-from looseleaf.errors import ToolMissing
+from looseleaf.errors.operations import ToolMissing
 from looseleaf.files.folders import fold
 from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
 from looseleaf.memory.policy import tool_policy

@@ -12,7 +12,8 @@ from looseleaf.catalog.tools.access import acting_agent, listed_tools, require_t
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.operation_tools import pick_tool
 from looseleaf.catalog.tools.outputs import output_schema
-from looseleaf.errors import LooseleafError, ToolDenied, ToolMissing
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.operations import ToolDenied, ToolMissing
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.prompts import PROMPT, start_session
 from looseleaf.mcp_server.tool_results import answer, report_fault

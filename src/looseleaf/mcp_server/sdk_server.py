@@ -12,7 +12,8 @@ from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 
 from looseleaf.catalog.tools.operation_tools import pick_tool
-from looseleaf.errors import LooseleafError, ToolMissing
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.operations import ToolMissing
 from looseleaf.mcp_server.change_notices import ChangeNotices
 from looseleaf.mcp_server.features import (
     CACHEABLE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import PageMissing
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import FOLDER, Day, day_named, day_of
 from looseleaf.memory.search.bounds import BOUNDS
 from looseleaf.memory.search.substring import Query

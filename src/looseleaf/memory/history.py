@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Invalid, PageMissing, Refused, RevisionMissing
+from looseleaf.errors import Invalid, Refused
+from looseleaf.errors.pages import PageMissing, RevisionMissing
 from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.memory.store import Capabilities, Entry, Found, Missing, Store
 from looseleaf.times import DAY_SECONDS, parse_time

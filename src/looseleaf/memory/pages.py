@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Conflicted, NotEditable, NotText, PageMissing, Protected, TooLarge
+from looseleaf.errors import Conflicted
+from looseleaf.errors.pages import NotEditable, NotText, PageMissing, Protected, TooLarge
 from looseleaf.memory import sections
 from looseleaf.memory.store import (
     ABSENT,

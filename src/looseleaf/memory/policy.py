@@ -6,7 +6,8 @@ the call's deny, the agent's deny, the agent's allow_only, the call's allow_only
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidName, InvalidPolicy
+from looseleaf.errors import InvalidName
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.files.folders import fold
 from looseleaf.memory.registry import check_mode
 from looseleaf.memory.scope import check_filename, check_folder

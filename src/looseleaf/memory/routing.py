@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import HistoryMissing
+from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.history import PackedVersions, PageVerdict, has_history
 from looseleaf.memory.scope import Scope
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import (
+from looseleaf.errors.pages import (
     InvalidSectionName,
     SectionAmbiguous,
     SectionMissing,

@@ -6,7 +6,8 @@ that cannot answer raises `Unavailable` from every method; it never says "missin
 
 from __future__ import annotations
 
-from looseleaf.errors import Conflicted, VersionRequired
+from looseleaf.errors import Conflicted
+from looseleaf.errors.pages import VersionRequired
 from looseleaf.memory.provenance import UNKNOWN, Provenance
 from looseleaf.values import value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import visible_agents
-from looseleaf.errors import AgentMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.page_text import MAIN
 from looseleaf.values import value
 

@@ -9,7 +9,7 @@ from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.bundles.bundle_reading import read_bundle, require_bundle_fits
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import AgentMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.operations.bundle_installs import authorize_comparison
 from looseleaf.values import value
 

@@ -20,7 +20,8 @@ from looseleaf.catalog.bundles.bundle_reading import (
 )
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, user_exists
-from looseleaf.errors import AgentExists, AgentMissing, UserMissing
+from looseleaf.errors.access import UserMissing
+from looseleaf.errors.agents import AgentExists, AgentMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.agents import start_pages, update_generated_pages
 from looseleaf.values import changed, value

@@ -12,7 +12,8 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import assemble, host_limit
 from looseleaf.catalog.tools.names import unknown_tool_names
 from looseleaf.catalog.workflows.workflow_tools import find_policy_faults, find_step_faults
-from looseleaf.errors import AgentMissing, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.prompt.host_limit import concerns_person, fit_to_host, join_names
 from looseleaf.stores.database.audit_anchor import HOME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of
-from looseleaf.errors import PageMissing
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.history import Revision, parse_moment, pick
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where

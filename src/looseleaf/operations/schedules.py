@@ -6,7 +6,8 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.job_documents import JobInfo, describe_job
 from looseleaf.catalog.workflows.workflow_access import agent_slug, parent_job
-from looseleaf.errors import AgentMissing, Forbidden, Refused
+from looseleaf.errors import Forbidden, Refused
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.workflows import ScheduleMissing
 from looseleaf.times import format_local, format_time
 from looseleaf.values import value

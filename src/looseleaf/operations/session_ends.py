@@ -10,7 +10,8 @@ from looseleaf.catalog.session_access import own_session
 from looseleaf.catalog.tools.model_rights import for_agent
 from looseleaf.chat.journal import entry_for, mark, title_for
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, first_words
-from looseleaf.errors import Invalid, LooseleafError, SessionBusy
+from looseleaf.errors import Invalid, LooseleafError
+from looseleaf.errors.chat import SessionBusy
 from looseleaf.memory.scope import Where
 from looseleaf.memory.store import Missing
 from looseleaf.operations.chat import model_of, speaking_in

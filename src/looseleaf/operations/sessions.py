@@ -5,7 +5,9 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.session_access import own_session, reachable_sessions
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
-from looseleaf.errors import AgentMissing, Forbidden, InvalidArgument, InvalidQuery
+from looseleaf.errors import Forbidden, InvalidArgument
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.times import format_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import AgentAmbiguous, AgentMissing
+from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.values import value
 from looseleaf.version import __version__

@@ -15,8 +15,8 @@ from looseleaf.access.principals import (
 from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import Forbidden, UserMissing
-from looseleaf.errors.access import CredentialMissing, InvalidUser
+from looseleaf.errors import Forbidden
+from looseleaf.errors.access import CredentialMissing, InvalidUser, UserMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.operations.users import find_user, user_named

@@ -9,8 +9,8 @@ from looseleaf.catalog.audit_event import event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.new_ids import find_free_user_id
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import Forbidden, NotFound, UserMissing
-from looseleaf.errors.access import InvalidUser
+from looseleaf.errors import Forbidden, NotFound
+from looseleaf.errors.access import InvalidUser, UserMissing
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.values import changed, value
 

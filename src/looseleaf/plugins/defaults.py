@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.registry import register_core_files
+from looseleaf.plugins.core_files import register_core_files
 from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False

@@ -6,7 +6,8 @@ implementations in the same way and order without it.
 
 from __future__ import annotations
 
-from looseleaf.errors import BrokenPlugin, LooseleafError, Unavailable
+from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.registry import OWNER
 from looseleaf.values import FrozenDict, value
 

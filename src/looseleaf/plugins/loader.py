@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from looseleaf.errors import BrokenPlugin, InvalidSetting
+from looseleaf.errors import InvalidSetting
+from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins import hookspecs
 from looseleaf.plugins.hooks import (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import DirectiveFailed, Invalid, LooseleafError, Unavailable, Unsafe
+from looseleaf.errors import Invalid, LooseleafError, Unavailable, Unsafe
+from looseleaf.errors.operations import DirectiveFailed
 from looseleaf.prompt.assembly import MISSED, Assembly, Piece
 from looseleaf.prompt.budget import fit_pieces, notice
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text, render_output

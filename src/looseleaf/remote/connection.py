@@ -10,7 +10,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
-from looseleaf.errors import Unauthenticated, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.remote.error_answers import failure
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.errors import Invalid, NotText
+from looseleaf.errors import Invalid
+from looseleaf.errors.pages import NotText
 from looseleaf.memory.page_text import MAIN
 from looseleaf.remote import conversation
 from looseleaf.remote.results import PageRead, build_result, gives_page

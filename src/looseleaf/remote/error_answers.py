@@ -13,9 +13,12 @@ from looseleaf.errors import (
     Refused,
     Unavailable,
     access,
+    agents,
     bundles,
     chat,
     models,
+    operations,
+    pages,
     upkeep,
     workflows,
 )
@@ -33,7 +36,7 @@ _BY_STATUS: dict[int, type[LooseleafError]] = {
 }
 
 
-_MODULES = (errors, access, bundles, chat, models, upkeep, workflows)
+_MODULES = (errors, access, agents, bundles, chat, models, operations, pages, upkeep, workflows)
 
 
 def _kinds() -> Iterator[tuple[str, type[LooseleafError]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from looseleaf.errors import AgentAmbiguous, AgentMissing
+from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 from looseleaf.memory.composed import ComposeContext, Listed
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.policy import decide

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import LooseleafError, NotText
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.pages import NotText
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Missing, has_paths

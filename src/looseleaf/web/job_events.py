@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from starlette.responses import StreamingResponse
 
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.errors import LooseleafError, Unauthenticated, Unavailable
+from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.values import value
 from looseleaf.web.http.connection import STOPPING
 from looseleaf.web.http.open_streams import streams_of

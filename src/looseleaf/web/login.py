@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 from looseleaf.access.audit import Event
 from looseleaf.access.authentication import SESSION_SECONDS
 from looseleaf.access.principals import SESSION
-from looseleaf.errors import Unauthenticated
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.memory.provenance import FROM_USER, PERSON
 from looseleaf.values import changed
 from looseleaf.web.admin.forms import parse_form, read_form

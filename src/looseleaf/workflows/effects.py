@@ -14,7 +14,8 @@ from __future__ import annotations
 from contextlib import suppress
 from copy import copy
 
-from looseleaf.errors import HistoryMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.store import Missing, content_hash, has_paths
 from looseleaf.values import changed

@@ -11,7 +11,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.errors import AgentExists
+from looseleaf.errors.agents import AgentExists
 from looseleaf.errors.bundles import UpgradeMissing
 from looseleaf.operations.installed_bundles import list_bundles
 from looseleaf.operations.pending_upgrades import list_pending_upgrades

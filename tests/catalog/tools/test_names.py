@@ -14,7 +14,8 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.names import tool_categories, tool_names, unknown_tool_names
 from looseleaf.catalog.tools.operation_tools import operation_tools
-from looseleaf.errors import AgentMissing, InvalidPolicy
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.policy import tool_policy
 from looseleaf.operations.doctor import check_workspace
 

@@ -19,14 +19,10 @@ from looseleaf.catalog.tools.operation_tools import (
     tools_of,
 )
 from looseleaf.catalog.tools.outputs import MOST_CHARACTERS
-from looseleaf.errors import (
-    AgentMissing,
-    AssembledText,
-    DailyMemoryOff,
-    Forbidden,
-    InvalidArgument,
-    ToolMissing,
-)
+from looseleaf.errors import Forbidden, InvalidArgument
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.operations import ToolMissing
+from looseleaf.errors.pages import AssembledText, DailyMemoryOff
 
 
 @pytest.fixture

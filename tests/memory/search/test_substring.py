@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import InvalidDate, InvalidName, InvalidQuery, PageMissing
+from looseleaf.errors import InvalidDate, InvalidName
+from looseleaf.errors.pages import InvalidQuery, PageMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.search.folding import count_lines, fold
 from looseleaf.memory.search.ranked import rank_pages

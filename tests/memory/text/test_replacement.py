@@ -7,7 +7,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.errors import LossRefused
+from looseleaf.errors.pages import LossRefused
 from looseleaf.memory.text.replacement import SMALL_BYTES, find_placeholder
 from looseleaf.operations import daily, history, memory
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Change, Found, Workspace
-from looseleaf.errors import AgentMissing, Unavailable, Unsafe
+from looseleaf.errors import Unavailable, Unsafe
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.memory.store import Missing

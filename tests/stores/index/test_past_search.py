@@ -15,7 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from looseleaf.errors import LooseleafError, PageMissing
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.history import PastPages, Revision
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.ranked import rank_pages

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.memory.registry import FileRegistry, register_core_files
+from looseleaf.memory.registry import FileRegistry
+from looseleaf.plugins.core_files import register_core_files
 from looseleaf.times import parse_time
 from looseleaf.upkeep.lint.edits import apply_edits
 from looseleaf.upkeep.lint.linter import lint_pages

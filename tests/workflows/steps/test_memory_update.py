@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.errors import AssembledText, DailyMemoryOff, Forbidden, LossRefused
+from looseleaf.errors import Forbidden
+from looseleaf.errors.pages import AssembledText, DailyMemoryOff, LossRefused
 from looseleaf.errors.workflows import InvalidStep
 from tests.workflows.steps.conftest import Bench, Opener, ai_response, item
 

@@ -12,7 +12,8 @@ from looseleaf.bundles.importers.decision import (
     merge_texts,
     record_import,
 )
-from looseleaf.errors import HistoryMissing, Invalid, LossRefused, Refused
+from looseleaf.errors import Invalid, Refused
+from looseleaf.errors.pages import HistoryMissing, LossRefused
 from looseleaf.files.folders import fold
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing, content_hash

@@ -13,7 +13,8 @@ from looseleaf.bundles.comparison.artifacts import ORDER
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges, remove_pipeline
 from looseleaf.bundles.installation.ledger import parse_ledger
 from looseleaf.bundles.layout.bundle_json import hash_payload
-from looseleaf.errors import AgentMissing, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
 from looseleaf.values import as_dict, changed, value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of, user_exists, user_of
-from looseleaf.errors import AgentMissing, UserMissing
+from looseleaf.errors.access import UserMissing
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf, Where
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from looseleaf.bundles.importers.workflows.upload_import import UploadImport
 from looseleaf.bundles.importers.workflows.workflow_import import WorkflowImport
 from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.errors import AgentMissing
+from looseleaf.errors.agents import AgentMissing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

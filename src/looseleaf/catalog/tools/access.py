@@ -22,7 +22,7 @@ from looseleaf.catalog.tools.operation_tools import (
     tools_of,
     writes_journal,
 )
-from looseleaf.errors import ToolDenied
+from looseleaf.errors.operations import ToolDenied
 from looseleaf.memory.policy import decide_tool, tool_policy
 from looseleaf.values import value
 

@@ -22,7 +22,8 @@ from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
 from looseleaf.catalog.tools.model_rights import for_agent, is_in_allow_list, policy_capabilities
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
-from looseleaf.errors import InvalidArgument, LooseleafError, ToolDenied
+from looseleaf.errors import InvalidArgument, LooseleafError
+from looseleaf.errors.operations import ToolDenied
 from looseleaf.memory.page_text import MAIN
 from looseleaf.prompt.request import Tool
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.operation_tools import tool_name, tools_of
-from looseleaf.errors import InvalidPolicy
+from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.files.folders import fold
 
 TYPE_CHECKING = False

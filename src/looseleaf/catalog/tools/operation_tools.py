@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.catalog.stated_origin import ORIGIN, ORIGIN_SCHEMA, takes_origin
-from looseleaf.errors import ToolMissing
+from looseleaf.errors.operations import ToolMissing
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.errors import AgentMissing, Conflicted, VersionRequired
+from looseleaf.errors import Conflicted
+from looseleaf.errors.agents import AgentMissing
+from looseleaf.errors.pages import VersionRequired
 from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, WorkflowAmbiguous
 from looseleaf.memory.provenance import JOB
 

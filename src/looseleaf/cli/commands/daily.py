@@ -18,7 +18,8 @@ from looseleaf.cli.commands.search import context_option, print_results
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
-from looseleaf.errors import AgentAmbiguous, AgentMissing, PageMissing
+from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import day_named, day_of
 from looseleaf.memory.scope import Where
 from looseleaf.operations import daily as operations

@@ -14,7 +14,7 @@ from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say, warn
-from looseleaf.errors import AgentAmbiguous
+from looseleaf.errors.agents import AgentAmbiguous
 from looseleaf.operations.settings import set_setting
 from looseleaf.workspace import Workspace
 

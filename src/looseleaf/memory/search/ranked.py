@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidQuery
+from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.search.bounds import MOST_PAGES
 from looseleaf.memory.search.folding import folded_pages, read_content
 from looseleaf.memory.search.passages import STEM, passage

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import InvalidDate, InvalidQuery, PageMissing
+from looseleaf.errors import InvalidDate
+from looseleaf.errors.pages import InvalidQuery, PageMissing
 from looseleaf.memory.day import day_of, parse_date
 from looseleaf.memory.scope import check_folder
 from looseleaf.memory.search.bounds import BOUNDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import RevisionMissing
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.history import PastPages
 from looseleaf.memory.store import Missing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.errors import LossRefused
+from looseleaf.errors.pages import LossRefused
 from looseleaf.memory.store import COMPOSE
 from looseleaf.values import value
 

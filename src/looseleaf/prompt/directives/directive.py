@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from looseleaf.errors import BrokenDirective
+from looseleaf.errors.operations import BrokenDirective
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import EVERY_MODE, check_word
 from looseleaf.values import value

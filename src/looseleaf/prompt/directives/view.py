@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import Invalid, Locked, NotText, Unavailable, Unsafe
+from looseleaf.errors import Invalid, Locked, Unavailable, Unsafe
+from looseleaf.errors.pages import NotText
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.policy import resolve_names, resolve_registered
 from looseleaf.memory.scope import Scope

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from looseleaf.errors import LooseleafError, Unauthenticated
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.plugins.admin_pages import (
     BASE,
     AdminPages,

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from looseleaf.access.authentication import Authentication
 from looseleaf.catalog.stated_origin import with_origin
-from looseleaf.errors import Unauthenticated
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.values import changed
 from looseleaf.web.http.preconditions import precondition_of
 from looseleaf.web.http.request_errors import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from looseleaf.errors import PreconditionUnsupported
+from looseleaf.errors.pages import PreconditionUnsupported
 from looseleaf.memory.store import ANY_VERSION, Precondition
 from looseleaf.web.http.request_errors import Problem, precondition_failed
 

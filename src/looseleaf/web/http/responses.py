@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.errors import (
-    AgentExists,
     Ambiguous,
     Conflicted,
     DiskFull,
@@ -17,21 +16,18 @@ from looseleaf.errors import (
     Invalid,
     Locked,
     LooseleafError,
-    NameTaken,
     NotFound,
     Refused,
-    SessionBusy,
     TooBusy,
     TookTooLong,
-    TooLarge,
-    TurnLost,
-    Unauthenticated,
     Unavailable,
-    VersionRequired,
 )
-from looseleaf.errors.access import UserExists
+from looseleaf.errors.access import Unauthenticated, UserExists
+from looseleaf.errors.agents import AgentExists
 from looseleaf.errors.bundles import RepositoryUnusable, UpgradeOutdated
+from looseleaf.errors.chat import SessionBusy, TurnLost
 from looseleaf.errors.models import ModelFailed
+from looseleaf.errors.pages import NameTaken, TooLarge, VersionRequired
 from looseleaf.errors.workflows import SlugTaken
 from looseleaf.web.http.preconditions import is_conditional
 from looseleaf.web.http.request_errors import Problem, precondition_failed

@@ -16,7 +16,8 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.arguments import arguments
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.chat.events import event_document
-from looseleaf.errors import Forbidden, LooseleafError, Unauthenticated, Unavailable
+from looseleaf.errors import Forbidden, LooseleafError, Unavailable
+from looseleaf.errors.access import Unauthenticated
 from looseleaf.operations import chat
 from looseleaf.web.http.bodies import media_type, parse_object
 from looseleaf.web.http.responses import answer, answer_error, encode_json

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.errors import NotText, PageMissing
+from looseleaf.errors.pages import NotText, PageMissing
 from looseleaf.memory.store import content_hash
 from looseleaf.web.http.bodies import media_type, parse_page
 from looseleaf.web.http.preconditions import etag

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.errors import PageMissing
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.day import day_of
 from looseleaf.memory.page_text import MAIN
 from looseleaf.values import value

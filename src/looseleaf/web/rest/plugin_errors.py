@@ -9,18 +9,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.errors import (
-    AgentExists,
-    DailyMemoryOff,
-    Forbidden,
-    Invalid,
-    InvalidDate,
-    LooseleafError,
-    NotEditable,
-    NotFound,
-    Protected,
-    SectionMissing,
-)
+from looseleaf.errors import Forbidden, Invalid, InvalidDate, LooseleafError, NotFound
+from looseleaf.errors.agents import AgentExists
+from looseleaf.errors.pages import DailyMemoryOff, NotEditable, Protected, SectionMissing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.errors import AssembledText
+from looseleaf.errors.pages import AssembledText
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory import sections
 from looseleaf.memory.day import day_named

@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.chat.session import Opening
-from looseleaf.errors import SessionBusy
+from looseleaf.errors.chat import SessionBusy
 from looseleaf.models.model import Message
 from looseleaf.stores.database.chat.lease_holder import is_gone, new_lease
 

@@ -11,15 +11,9 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Change, Found, Workspace
-from looseleaf.errors import (
-    AgentAmbiguous,
-    AgentExists,
-    AgentMissing,
-    InvalidAgent,
-    InvalidPolicy,
-    NameTaken,
-    Unavailable,
-)
+from looseleaf.errors import Unavailable
+from looseleaf.errors.agents import AgentAmbiguous, AgentExists, AgentMissing, InvalidAgent
+from looseleaf.errors.pages import InvalidPolicy, NameTaken
 from looseleaf.memory.provenance import Provenance
 from looseleaf.operations import agents as operations
 

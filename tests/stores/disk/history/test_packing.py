@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import RevisionMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.memory.history import PackedVersions, PageVerdict
 from looseleaf.memory.store import Found, Retention
 from looseleaf.stores.disk.history import packing

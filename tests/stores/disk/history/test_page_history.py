@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.errors import RevisionMissing, Unavailable
+from looseleaf.errors import Unavailable
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.memory.history import Revision, outlived_revisions, pick
 from looseleaf.memory.provenance import Provenance

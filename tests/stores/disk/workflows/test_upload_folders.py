@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.errors import InvalidName, NameTaken, TooLarge, Unsafe
+from looseleaf.errors import InvalidName, Unsafe
+from looseleaf.errors.pages import NameTaken, TooLarge
 from looseleaf.errors.workflows import FileMissing, InvalidUpload
 from looseleaf.files.folders import PRIVATE
 from looseleaf.files.root_folder import RootFolder

@@ -8,7 +8,7 @@ import time
 import sqlalchemy as sa
 
 from looseleaf.chat.session import Hit, Session
-from looseleaf.errors import SessionBusy
+from looseleaf.errors.chat import SessionBusy
 from looseleaf.stores.database.chat.lease_holder import is_gone
 from looseleaf.stores.database.chat.messages import MICRO, entry_of, storable
 from looseleaf.stores.database.row_digests import count_rows, seal_rows

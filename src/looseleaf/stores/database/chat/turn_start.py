@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import sqlalchemy as sa
 
 from looseleaf.chat.session import BY_FIRST_WORDS, BegunTurn, Lease, Turn, Written
-from looseleaf.errors import SessionBusy
-from looseleaf.errors.chat import SessionMissing
+from looseleaf.errors.chat import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
 from looseleaf.stores.database.chat.lease_holder import is_gone, new_lease
 from looseleaf.stores.database.chat.messages import MICRO, add_messages, storable

@@ -7,7 +7,7 @@ import time
 
 import sqlalchemy as sa
 
-from looseleaf.errors import TurnLost
+from looseleaf.errors.chat import TurnLost
 from looseleaf.stores.database.chat.lease_holder import is_gone
 from looseleaf.stores.database.chat.messages import MICRO, add_messages, storable
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS, begin, turn_of

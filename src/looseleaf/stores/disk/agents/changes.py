@@ -12,7 +12,8 @@ import os
 from contextlib import suppress
 
 from looseleaf.agents.record import format_record
-from looseleaf.errors import AgentExists, InvalidAgent, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentExists, InvalidAgent
 from looseleaf.files import atomic
 from looseleaf.files.folders import fold, open_folder, refuse_twin
 from looseleaf.stores.disk.agents.record_files import NEW, RECORD

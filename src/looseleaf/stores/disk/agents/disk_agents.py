@@ -14,13 +14,8 @@ from looseleaf.agents.record import (
     format_record,
     slug_problem,
 )
-from looseleaf.errors import (
-    AgentExists,
-    AgentMissing,
-    InvalidAgent,
-    LooseleafError,
-    Unavailable,
-)
+from looseleaf.errors import LooseleafError, Unavailable
+from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.files.folders import OsErrorContext, refuse_twin
 from looseleaf.files.root_folder import RootFolder
 from looseleaf.stores.disk.agents.agents_folder import AgentsFolder

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import RevisionMissing
+from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext
 from looseleaf.memory.history import PackedVersions, Revision, ShownTime, outlived_revisions

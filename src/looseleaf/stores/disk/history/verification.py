@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.errors import AgentMissing, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.files.folders import OsErrorContext
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decode_text

@@ -11,7 +11,7 @@ import json
 import os
 from contextlib import contextmanager
 
-from looseleaf.errors import TooLarge
+from looseleaf.errors.pages import TooLarge
 from looseleaf.errors.workflows import FileMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, check_regular, open_folder, read_all

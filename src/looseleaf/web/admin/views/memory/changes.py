@@ -14,7 +14,8 @@ from urllib.parse import quote
 from starlette.responses import StreamingResponse
 
 from looseleaf.catalog import dispatch
-from looseleaf.errors import LooseleafError, PageMissing
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.pages import PageMissing
 from looseleaf.web.admin.forms import SURFACE
 from looseleaf.web.http.connection import STOPPING
 from looseleaf.web.http.open_streams import streams_of

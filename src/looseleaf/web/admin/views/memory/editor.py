@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.errors import Conflicted, LooseleafError, LossRefused
+from looseleaf.errors import Conflicted, LooseleafError
+from looseleaf.errors.pages import LossRefused
 from looseleaf.memory.sections import list_sections
 from looseleaf.memory.store import ABSENT
 from looseleaf.memory.text.hidden_characters import describe_hidden

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from looseleaf.catalog.resolution import scope_of
-from looseleaf.errors import Forbidden, LooseleafError, PageMissing
+from looseleaf.errors import Forbidden, LooseleafError
+from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.registry import EVERY_MODE
 from looseleaf.memory.scope import Where
 from looseleaf.values import value

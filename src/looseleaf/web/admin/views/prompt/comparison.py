@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.errors import AgentMissing, LooseleafError
+from looseleaf.errors import LooseleafError
+from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.text.word_diff import diff_words
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import DAY_SECONDS, format_date
