@@ -57,9 +57,9 @@ def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
 
 def _quote(text: str) -> str:
     # The name of an actor is untrusted text, and a label is one line.
-    escaped_text = "".join(_ESCAPES.get(character, character) for character in text)
-    return (
-        '"'
-        + "".join(character if character.isprintable() else "?" for character in escaped_text)
-        + '"'
-    )
+    if not text.isprintable():
+        text = "".join(character if character.isprintable() else "?" for character in text)
+    for character, escape in _ESCAPES.items():
+        if character in text:
+            text = text.replace(character, escape)
+    return f'"{text}"'

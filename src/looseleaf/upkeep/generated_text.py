@@ -117,7 +117,7 @@ def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str
 
 def _command(settings: Settings, folder: str) -> str:
     """Give the command as it must be typed where the composed file is read."""
-    root = os.path.realpath(settings.root)
-    if os.path.commonpath([root, folder]) == root:
+    root = settings.root if settings.root == folder else os.path.realpath(settings.root)
+    if root == folder or os.path.commonpath([root, folder]) == root:
         return "looseleaf"
     return f"looseleaf --root {shlex.quote(os.path.relpath(root, folder))}"

@@ -101,10 +101,11 @@ class DirectiveView:
         allowed_files = self._filter_files(
             tuple(file for file, decision in decisions if decision.allowed)
         )
+        allowed_names = {file.filename for file in allowed_files}
         for file, decision in decisions:
             if not decision.allowed:
                 yield LeftOut(file.filename, decision.rule, file.layer)  # type: ignore[arg-type]
-            elif file not in allowed_files:
+            elif file.filename not in allowed_names:
                 yield LeftOut(file.filename, "filtered", file.layer)
             else:
                 yield self._page(file.filename, file.layer)
@@ -168,12 +169,12 @@ class DirectiveView:
             return LeftOut(name, "unreadable", layer, detail=str(error))
 
     def _build_output(self, scope: Scope, page: Found) -> Text | LeftOut:
-        page, source = self._with_source(scope, page)
+        file = self.parts.registry.get(scope.filename)
+        page, source = self._with_source(scope, page, _rank(file))
         try:
             text = decode_text(scope.filename, page.content)
         except NotText as error:
             return LeftOut(scope.filename, "not_text", scope.layer, len(page.content), str(error))
-        file = self.parts.registry.get(scope.filename)
         page_info = PageFacts(
             scope.filename, scope.layer, self.mode, self.agent.slug, file, page.updated
         )
@@ -186,7 +187,7 @@ class DirectiveView:
                 )
         if not filtered_text.strip():
             return LeftOut(scope.filename, "empty", scope.layer, len(page.content), source=source)
-        return self._render_page(page, changed(source, rank=_rank(file)), text, filtered_text)
+        return self._render_page(page, source, text, filtered_text)
 
     def _render_page(
         self, page: Found, source: Source, text: str, filtered_text: str
@@ -207,7 +208,7 @@ class DirectiveView:
         mark = page.hash if plain == text else ""
         return Text(block(source, plain, hash=mark), source)
 
-    def _with_source(self, scope: Scope, page: Found) -> tuple[Found, Source]:
+    def _with_source(self, scope: Scope, page: Found, rank: int) -> tuple[Found, Source]:
         """Find the author of the text that was read, also while someone is writing."""
         sources = self.parts.sources
         latest = sources.latest(scope)
@@ -222,8 +223,9 @@ class DirectiveView:
             latest = sources.latest(scope)
         else:
             latest = None
-        source = Source(scope.filename, scope.layer, len(page.content), *_last_change(page, latest))
-        return page, source
+        day, author = _last_change(page, latest)
+        size = len(page.content)
+        return page, Source(scope.filename, scope.layer, size, day, author, rank=rank)
 
 
 def _rank(file: RegisteredFile | None) -> int:

@@ -37,42 +37,55 @@ class DiskHistory:
         """
         log = self.store.log(scope)
         if log is None:
-            return self._with_present(scope, [])
+            present = self._read_present(scope, None)
+            return [present] if present else []
         try:
             with OsErrorContext(f"The history of {scope.filename}"):
-                log_revisions = _revisions(log)
-                revisions = self._with_present(scope, log_revisions)
-                if (
-                    revisions is not log_revisions
-                ):  # changed outside, or by a write that has not logged it yet
-                    atomic.lock(log.folder, scope.filename)
-                    revisions = self._with_present(scope, _revisions(log))
-                return revisions
+                revisions = _revisions(log)
+                last = revisions[-1] if revisions else None
+                if self._read_present(scope, last) is last:
+                    return revisions
+                # Changed outside, or by a write that has not logged it yet.
+                atomic.lock(log.folder, scope.filename)
+                revisions = _revisions(log)
+                last = revisions[-1] if revisions else None
+                present = self._read_present(scope, last)
+                return revisions if present is None or present is last else [*revisions, present]
         finally:
             os.close(log.folder)
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the newest revision of a page; None where the page never existed."""
+        """Give the newest revision of a page; None where the page never existed.
+
+        Of a log with thousands of lines, only the end is read.
+        """
         log = self.store.log(scope)
         if log is None:
-            revisions = self._with_present(scope, [])
-            return revisions[-1] if revisions else None
+            return self._read_present(scope, None)
         try:
             with OsErrorContext(f"The history of {scope.filename}"):
-                newest = log.newest()
-            log_revisions = [revision_of(newest, is_kept=True)] if newest else []
-            if self._with_present(scope, log_revisions) is log_revisions and log_revisions:
-                return log_revisions[-1]
+                line = log.newest()
+                if line is not None:
+                    last = revision_of(line, is_kept=True)
+                    present = self._read_present(scope, last)
+                    if present is last:
+                        return last
+                    atomic.lock(log.folder, scope.filename)  # as in `revisions`
+                    locked_line = log.newest()
+                    if locked_line is not line and locked_line is not None:
+                        last = revision_of(locked_line, is_kept=True)
+                    if locked_line is not None:
+                        return self._read_present(scope, last)
         finally:
             os.close(log.folder)
         revisions = self.revisions(scope)
         return revisions[-1] if revisions else None
 
-    def _with_present(self, scope: Scope, log_revisions: list[Revision]) -> list[Revision]:
+    def _read_present(self, scope: Scope, last: Revision | None) -> Revision | None:
+        """Give the last revision of the log if the page is that version, else an outside change."""
         page = self.store.read(scope)
-        last = log_revisions[-1] if log_revisions else None
         if (page.hash if isinstance(page, Found) else "") == (last.hash if last else ""):
-            return log_revisions
+            return last
         now = self.store.clock()
         page_hash, size, updated = "", 0, now
         if isinstance(page, Found):
@@ -80,8 +93,7 @@ class DiskHistory:
         number = last.number + 1 if last else 1
         earliest = last.time if last else 0.0
         fields = (OUTSIDE, "", CHANGED_OUTSIDE.surface, CHANGED_OUTSIDE.reason, page_hash, size)
-        time = max(updated, earliest)
-        return [*log_revisions, Revision(number, time, *fields, actor_kind=OUTSIDE)]
+        return Revision(number, max(updated, earliest), *fields, actor_kind=OUTSIDE)
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""

@@ -35,7 +35,10 @@ _CHANGE = {"revision", "time", "operation", "actor", "surface", "reason", "hash"
 class PageLog:
     """The log and the prior versions of one page, in an open directory."""
 
-    __slots__ = ("_fd", "_last", "_pack", "_size", "_staging", "filename", "folder")
+    __slots__ = (
+        "_fd", "_last", "_newest", "_newest_bytes", "_pack", "_size", "_staging", "filename",
+        "folder",
+    )  # fmt: skip
 
     def __init__(self, folder: int, filename: str) -> None:
         self.folder = folder
@@ -43,6 +46,8 @@ class PageLog:
         self._fd = -1
         self._size = 0  # while the log is open for writing; nobody else makes it longer then
         self._last: Line | None = None  # the newest change, once it is known
+        self._newest: Line | None = None  # the newest change as last seen without the lock
+        self._newest_bytes = b""  # the line it was parsed from
         self._staging: tuple[int, str] | None = None
         self._pack: PackFile | None = None  # once a version was looked for in it
 
@@ -104,8 +109,12 @@ class PageLog:
             return None
         try:
             size = self.size()
-            is_complete = size and os.pread(self._fd, 1, size - 1) == b"\n"
-            return self.last() if is_complete else None
+            line = self._last_line(size) if size else b""
+            if not line.endswith(b"\n"):
+                return None
+            if line != self._newest_bytes:
+                self._newest_bytes, self._newest = line, self._change_of(line)
+            return self._newest
         finally:
             self.close()
 
