@@ -534,7 +534,6 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "stores/database/chat/chats.py": ("chat/test_sessions.py", "The store of conversations."),
     "stores/database/chat/messages.py": ("chat/test_sessions.py", "Messages as they are stored."),
     "stores/database/chat/sessions.py": ("chat/test_sessions.py", "Sessions as they are stored."),
-    "stores/database/chat/turn_start.py": ("chat/test_turn.py", "A turn takes its session."),
     "stores/database/chat/turns.py": ("chat/test_turn.py", "The steps of a turn are stored."),
     "stores/database/migrations/env.py": (
         "stores/database/test_database.py",

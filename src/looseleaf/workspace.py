@@ -165,8 +165,12 @@ class Workspace:
         fields["activity"] = activity
         if principal is not None and not principal.is_local:
             fields |= {"principal": principal, "actor": principal.name}
-            fields |= {"settings": self.database.settings()}
+            fields |= {"settings": self.effective_settings()}
         return changed(self.context, **{key: field for key, field in fields.items() if field})
+
+    def effective_settings(self) -> Settings:
+        """Return the settings of the file, with those that were made while running."""
+        return self.database.settings()
 
     def daily(self, agent: str | int | None = None) -> DailyMemory:
         """Open the journal of an agent."""

@@ -40,6 +40,9 @@ class Parts(Protocol):
     def settings(self) -> Settings:
         """The settings of the file, before those that were made while running."""
 
+    def effective_settings(self) -> Settings:
+        """Return the settings of the file, with those that were made while running."""
+
     @property
     def agents(self) -> AgentList:
         """The list of agents."""

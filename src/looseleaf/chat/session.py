@@ -130,6 +130,7 @@ class BegunTurn:
     turn: Turn
     lease: Lease | None  # None where nothing is left to do
     new: bool
+    first_message: Message | None = None  # as saved, in a session that has no other message
 
 
 @value

@@ -57,6 +57,7 @@ class TurnTaker:
     def __init__(self, chats: Chats, begun_turn: BegunTurn, lease: Lease, party: Party) -> None:
         self._chats, self._session, self._turn = chats, begun_turn.session, begun_turn.turn
         self._lease, self._party = lease, party
+        self._first_message = begun_turn.first_message
         self._last_look = time.monotonic()
         self._base, self._summary = begun_turn.session.summarized, begun_turn.session.summary
         self._messages: list[Message] = []  # those after the summary
@@ -73,8 +74,7 @@ class TurnTaker:
         try:
             turn = self._turn
             yield Began(self._session.id, turn.number, turn.first, self._party.model.name)
-            entries = self._chats.sessions.messages(self._session.id, after=self._base)
-            self._messages = [entry.message for entry in entries]
+            self._messages = self._read_messages()
             yield from self._run_steps()
         except TurnLost:
             raise  # another process has the session now, and ends the turn
@@ -88,6 +88,12 @@ class TurnTaker:
             # A fault of ours; the session must not wait for its lease to run out.
             self._give_up("failed", type(error).__name__)
             raise
+
+    def _read_messages(self) -> list[Message]:
+        if self._first_message is not None:
+            return [self._first_message]
+        entries = self._chats.sessions.messages(self._session.id, after=self._base)
+        return [entry.message for entry in entries]
 
     def _give_up(self, status: Status, error: str = "") -> None:
         if not self._over:

@@ -184,11 +184,13 @@ def choose_tool(
     if not isinstance(tool, ModelTool):
         is_unasked = request is not None and not is_named(request, tool)
         return ToolChoice(tool, NOT_NAMED) if is_unasked else _choose_operation(agent, tool)
-    actions = tuple(
-        name
-        for name, action in tool.actions.items()
-        if agent is None or not denies_operation(agent, find_operation(context, action.operation))
-    )
+    actions = tuple(tool.actions)
+    if agent is not None and agent.configuration.has_tool_policy:
+        actions = tuple(
+            name
+            for name, action in tool.actions.items()
+            if not denies_operation(agent, find_operation(context, action.operation))
+        )
     return ToolChoice(tool, GIVEN if actions else DENIED, actions)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
     from looseleaf.catalog.tools.operation_tools import OperationTool
     from looseleaf.prompt.request import Request
+    from looseleaf.settings import Settings
 
 SYSTEM = "system"  # the mode of our own tasks
 UNATTENDED = ("pipeline", SYSTEM)  # modes in which nobody reads what an agent does
@@ -37,11 +38,13 @@ def for_agent(
     `capabilities` are those that its tool policy names. Where nobody is present, the agent has the
     rights of the request's user; otherwise those of the person who is.
     """
-    settings = context.settings
-    if context.principal.is_local:
-        settings = changed(settings, **context.parts.accounts().settings.all())
     principal = ModelRights(context, request).principal(capabilities)
-    return changed(context, principal=principal, settings=settings)
+    return changed(context, principal=principal, settings=settings_for_agent(context))
+
+
+def settings_for_agent(context: Context) -> Settings:
+    """Return the settings under which an agent acts, with those that were made while running."""
+    return context.parts.effective_settings() if context.principal.is_local else context.settings
 
 
 class ModelRights:
@@ -87,14 +90,11 @@ def may_call(
     """
     is_append = operation.permission == "write" and fixed_arguments.get("mode") == "append"
     permission = "append" if is_append else operation.permission
+    if find_requirement(principal, permission, agent.shelf, owner=agent.owner) is None:
+        return True
     takes_page = "memory" in operation.categories and "file" in argument_names(operation)
-    places: list[Shelf | None] = [agent.shelf]
-    if permission in _OF_EVERYONE or takes_page:
-        places += [Shelf("user", user_id), None]
-    return any(
-        find_requirement(principal, permission, place, owner=agent.owner) is None
-        for place in places
-    )
+    places = (Shelf("user", user_id), None) if permission in _OF_EVERYONE or takes_page else ()
+    return any(find_requirement(principal, permission, place) is None for place in places)
 
 
 def policy_capabilities(operation: Operation) -> frozenset[str]:

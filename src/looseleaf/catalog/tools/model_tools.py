@@ -7,6 +7,7 @@ Two functions are enough for whoever runs a conversation: `tools_for` lists the 
 from __future__ import annotations
 
 import json
+from functools import cache
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.resolution import find_operation
@@ -19,7 +20,12 @@ from looseleaf.catalog.tools.access import (
 )
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import for_agent, is_in_allow_list, policy_capabilities
+from looseleaf.catalog.tools.model_rights import (
+    for_agent,
+    is_in_allow_list,
+    policy_capabilities,
+    settings_for_agent,
+)
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
 from looseleaf.errors import InvalidArgument, LooseleafError
@@ -48,7 +54,7 @@ def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
 
 def request_tools(context: Context, request: Request) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a request, by the settings under which its agent acts."""
-    is_open = for_agent(context, request).settings.daily_memory_enabled
+    is_open = settings_for_agent(context).daily_memory_enabled
     return chat_tools(context, request, journal=is_open)
 
 
@@ -56,10 +62,16 @@ def declare_tool(choice: ToolChoice, *, is_scoped: bool) -> Tool:
     """Give a tool as providers take it; `is_scoped` leaves no choice of agent and user."""
     tool = choice.tool
     if isinstance(tool, ModelTool):
-        text, parameters = tool.description, tool.parameters_with(choice.actions)
-    else:
-        text, parameters = tool.summary, tool.parameters(is_scoped=is_scoped)
-    return Tool(tool.name, text, json.dumps(parameters), tool.categories)
+        schema = _encode_parameters(tool.name, choice.actions)
+        return Tool(tool.name, tool.description, schema, tool.categories)
+    schema = json.dumps(tool.parameters(is_scoped=is_scoped))
+    return Tool(tool.name, tool.summary, schema, tool.categories)
+
+
+@cache
+def _encode_parameters(name: str, actions: tuple[str, ...]) -> str:
+    """Encode the JSON schema of a tool with some of its actions, once for all turns."""
+    return json.dumps(MODEL_TOOLS[name].parameters_with(actions))
 
 
 def run_tool(

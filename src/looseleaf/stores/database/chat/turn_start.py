@@ -17,6 +17,7 @@ from looseleaf.stores.database.chat.sessions import session_of
 from looseleaf.stores.database.row_digests import count_rows, digest_of
 from looseleaf.stores.database.tables import chat_sessions as sessions
 from looseleaf.stores.database.tables import chat_turns as turns
+from looseleaf.values import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,12 +70,15 @@ def begin(connection: sa.Connection, opening: Opening, now: int) -> BegunTurn:
         fields |= counts
     _write_lease(connection, fields, new=row is None)
     turn = _insert_turn(connection, opening, fields, earlier_turn, has_stale_lease=has_stale_lease)
+    message = None
     if has_message and opening.message is not None:
         position = (fields["id"], turn.number, turn.first)
-        add_messages(connection, position, (opening.message,), now)
+        message = changed(opening.message, text=storable(opening.message.text))
+        add_messages(connection, position, (message,), now)
     lease = Lease(fields["id"], turn.number, fields["lease"])
     session = session_of(SimpleNamespace(**fields), now)
-    return BegunTurn(session, turn, lease, new=not identity)
+    first_message = None if identity else message
+    return BegunTurn(session, turn, lease, new=not identity, first_message=first_message)
 
 
 def _find_earlier_turn(connection: sa.Connection, opening: Opening) -> Any:  # noqa: ANN401 - a row or None

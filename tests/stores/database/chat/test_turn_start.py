@@ -1,0 +1,50 @@
+"""The start of a turn: what is saved, and what the turn need not read back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from looseleaf.chat.session import Opening
+from looseleaf.models.model import Attachment, Message
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
+
+MESSAGES = [
+    Message("user", "Hello"),
+    Message("user", "A NUL \0, a lone surrogate \udc80 and an umlaut ü."),
+    Message("user", "See the file.", attachments=(Attachment("a.md", "text/markdown", "ref", 3),)),
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=["plain", "not storable", "with attachment"])
+def test_the_first_message_is_as_saved(tmp_path: Path, message: Message) -> None:
+    """A new session gives its message as a later turn reads it from the database."""
+    (tmp_path / ".looseleaf").mkdir()
+    database = Database("", str(tmp_path))
+    chats = SqlChats(database)
+    begun = chats.turns.begin(Opening("", 1, 1, "chat", message))
+    saved = [entry.message for entry in chats.sessions.messages(begun.session.id)]
+    assert [begun.first_message] == saved
+    database.close()
+
+
+def test_a_later_turn_has_to_read_its_messages(tmp_path: Path) -> None:
+    """In a session with other messages, the start of a turn does not claim to know them."""
+    (tmp_path / ".looseleaf").mkdir()
+    database = Database("", str(tmp_path))
+    chats = SqlChats(database)
+    first = chats.turns.begin(Opening("", 1, 1, "chat", MESSAGES[0], request="a"))
+    again = chats.turns.begin(Opening("", 1, 1, "chat", MESSAGES[0], request="b"))
+    assert first.first_message is not None
+    assert again.first_message is not None
+    assert first.lease is not None
+    chats.turns.append(first.lease, ())
+    with database.writing() as connection:
+        connection.exec_driver_sql("UPDATE chat_sessions SET lease = ''")
+    later = chats.turns.begin(Opening(first.session.id, 1, 1, "chat", MESSAGES[0]))
+    assert later.first_message is None
+    repeated = chats.turns.begin(Opening("", 1, 1, "chat", MESSAGES[0], request="b"))
+    assert repeated.first_message is None
+    database.close()
