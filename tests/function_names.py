@@ -34,6 +34,7 @@ VERBS = words(
     succeed suggest sum summarize swap sweep switch sync take talk tell tidy translate trim truncate
     try turn undo unescape uninstall unite unlock unpack unquote unsplice unsubscribe unwatch unwrap
     update upgrade upload use validate verify visit wait wake walk warn watch work wrap write yield
+    blank score stem
     """
 )
 # Statements that are true or false.
@@ -63,6 +64,7 @@ TERMS = {
     "init": "the command that creates a workspace",
     "hookimpl": "the marker of pluggy",
     "dataclass_transform": "the stand-in for the decorator of the typing module",
+    "overload": "the stand-in for the decorator of the typing module",
     "value": "the decorator of frozen values, as `dataclass`",
     "operation": "the decorator of operations",
     "command": "the decorator of commands, as in click",

@@ -191,8 +191,8 @@ def test_the_line_fits_how_it_was_installed(
         (tmp_path / file).touch()
         monkeypatch.setattr(sys, "prefix", str(tmp_path))
     both = "models,postgres,server,tokens,workflows" if file else "models"
-    assert extras.install_line("models").startswith(line)
-    assert extras.install_line("models").endswith(f"--editable '{ROOT}[{both}]'")
+    assert extras.format_install_line("models").startswith(line)
+    assert extras.format_install_line("models").endswith(f"--editable '{ROOT}[{both}]'")
 
 
 def needed_extra(name: str) -> str | None:

@@ -99,11 +99,11 @@ def test_a_day_is_one_that_there_is(year: int, month: int, day: int) -> None:
 @given(st.dates())
 def test_days_begin_at_midnight_and_have_weekdays(day: date) -> None:
     """As the calendar has them."""
-    start = times.day_start(day.year, day.month, day.day)
+    start = times.compute_day_start(day.year, day.month, day.day)
     assert datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=start) == datetime(
         day.year, day.month, day.day, tzinfo=UTC
     )
-    assert times.weekday(day.year, day.month, day.day) == day.weekday()
+    assert times.weekday_of(day.year, day.month, day.day) == day.weekday()
 
 
 def test_the_clock_of_the_machine_runs() -> None:

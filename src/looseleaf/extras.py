@@ -38,10 +38,12 @@ def require_extra(extra: str, feature: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package == NAME:
             raise  # a fault of ours, which no installation mends
-        raise ExtraMissing(feature, extra, package or str(error), install_line(extra)) from error
+        raise ExtraMissing(
+            feature, extra, package or str(error), format_install_line(extra)
+        ) from error
 
 
-def install_line(extra: str) -> str:
+def format_install_line(extra: str) -> str:
     """Give the line to type that adds an extra to this very installation."""
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -59,10 +61,10 @@ def install_line(extra: str) -> str:
     for file, command in tools.items():
         if os.path.isfile(os.path.join(sys.prefix, file)):
             return f"{command} {options}{shlex.quote(f'{source}[{extras}]')}"
-    return f"{_install_command()} {options}{shlex.quote(f'{source}[{extra}]')}"
+    return f"{_choose_command()} {options}{shlex.quote(f'{source}[{extra}]')}"
 
 
-def _install_command() -> str:
+def _choose_command() -> str:
     """Give the words that install into the environment of this process."""
     from importlib.util import find_spec
     from shutil import which

@@ -85,7 +85,7 @@ def _read_providers(providers: object) -> tuple[Provider, ...]:
     # The message leaves the text out, since it may be a key.
     reason = "each is a table that takes base_url and key, both text"
     return tuple(
-        Provider(name, table.get("base_url", ""), _secret(table.get("key")))
+        Provider(name, table.get("base_url", ""), _wrap_secret(table.get("key")))
         for name, table in _read_rows("providers", providers, ("base_url", "key"), reason)
     )
 
@@ -96,7 +96,9 @@ def _read_sites(sites: object) -> tuple[WordPressSite, ...]:
     if not all(table.get("url", "").startswith(("https://", "http://")) for _, table in rows):
         raise InvalidSetting("wordpress_sites", "each has a url that begins with https://")
     return tuple(
-        WordPressSite(name, table["url"], table.get("user", ""), _secret(table.get("password")))
+        WordPressSite(
+            name, table["url"], table.get("user", ""), _wrap_secret(table.get("password"))
+        )
         for name, table in rows
     )
 
@@ -116,5 +118,5 @@ def _is_row(row: object, keys: tuple[str, ...]) -> bool:
     return row.keys() <= set(keys) and all(isinstance(text, str) for text in row.values())
 
 
-def _secret(text: str | None) -> Secret | None:
+def _wrap_secret(text: str | None) -> Secret | None:
     return Secret(text) if text else None

@@ -141,11 +141,11 @@ def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.en
             return folder
         parent = os.path.dirname(folder)
         if parent == folder:
-            return _data_folder(environ)
+            return _find_data_folder(environ)
         folder = parent
 
 
-def _data_folder(environ: Mapping[str, str]) -> str:
+def _find_data_folder(environ: Mapping[str, str]) -> str:
     home = os.path.expanduser("~")
     if sys.platform == "darwin":
         return os.path.join(home, "Library", "Application Support", "looseleaf")
@@ -153,12 +153,12 @@ def _data_folder(environ: Mapping[str, str]) -> str:
     return os.path.join(data, "looseleaf")
 
 
-def variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
+def read_variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
     """Give a variable of the environment that is no setting of a workspace; "" if nobody set it."""
     return environ.get(name, "")
 
 
-def environment_for_git(
+def build_git_environment(
     variables: Mapping[str, str], *, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Give the environment of a call of git, which follows no repository but that of its folder."""
@@ -186,7 +186,7 @@ def _describe_missing(root: str, environ: Mapping[str, str]) -> WorkspaceMissing
     return WorkspaceMissing(
         root,
         reason if is_there else "there is no such folder",
-        may_be_unmounted=not has_files and root != _data_folder(environ),
+        may_be_unmounted=not has_files and root != _find_data_folder(environ),
     )
 
 

@@ -26,7 +26,7 @@ def now() -> float:
 
 def format_date(seconds: float) -> str:
     """Write the day of a time: 2026-04-17."""
-    year, month, day, *_ = _utc(seconds)
+    year, month, day, *_ = _split_utc(seconds)
     return f"{year:04}-{month:02}-{day:02}"
 
 
@@ -92,19 +92,19 @@ def is_calendar_day(year: str, month: str, day: str) -> bool:
     return 1 <= days <= _MONTH_DAYS[months - 1] + leap
 
 
-def day_start(year: int, month: int, day: int) -> int:
+def compute_day_start(year: int, month: int, day: int) -> int:
     """Give the first second of a day, in seconds since 1970."""
     from datetime import UTC, datetime
 
     return int(datetime(year, month, day, tzinfo=UTC).timestamp())
 
 
-def weekday(year: int, month: int, day: int) -> int:
+def weekday_of(year: int, month: int, day: int) -> int:
     """Give the weekday of a day: 0 is Monday."""
-    return (day_start(year, month, day) // DAY_SECONDS + 3) % 7
+    return (compute_day_start(year, month, day) // DAY_SECONDS + 3) % 7
 
 
-def local_time(seconds: float, zone: str = "UTC") -> datetime:
+def convert_to_zone(seconds: float, zone: str = "UTC") -> datetime:
     """Return a time in a zone of the IANA database, or raise `ValueError` where there is none."""
     from datetime import UTC, datetime
 
@@ -120,13 +120,13 @@ def local_time(seconds: float, zone: str = "UTC") -> datetime:
 
 def format_local(seconds: float, zone: str) -> str:
     """Write a time of a zone for people: 2026-04-17 09:30 CEST."""
-    return local_time(seconds, zone).strftime("%Y-%m-%d %H:%M %Z")
+    return convert_to_zone(seconds, zone).strftime("%Y-%m-%d %H:%M %Z")
 
 
-def _utc(seconds: float) -> time.struct_time:
+def _split_utc(seconds: float) -> time.struct_time:
     return time.gmtime(min(max(seconds, _FIRST), _LAST))
 
 
 def _format_time(seconds: float, separator: str = "T") -> str:
-    year, month, day, hour, minute, second, *_ = _utc(seconds)
+    year, month, day, hour, minute, second, *_ = _split_utc(seconds)
     return f"{year:04}-{month:02}-{day:02}{separator}{hour:02}:{minute:02}:{second:02}"

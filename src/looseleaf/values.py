@@ -124,28 +124,28 @@ def _compile_init(cls: Any) -> object:  # noqa: ANN401 - any class made by `valu
     return scope["__init__"]
 
 
-def _state(self: object) -> tuple[object, ...]:
+def _state_of(self: object) -> tuple[object, ...]:
     fields: tuple[str, ...] = type(self).__match_args__  # type: ignore[attr-defined]
     return tuple([getattr(self, name) for name in fields])
 
 
-def _repr(self: object) -> str:
+def _represent(self: object) -> str:
     pairs = ", ".join(f"{name}={field!r}" for name, field in as_dict(self).items())
     return f"{type(self).__name__}({pairs})"
 
 
-def _equal(self: object, operand: object) -> object:
+def _compare(self: object, operand: object) -> object:
     if type(operand) is not type(self):
         return NotImplemented
-    return _state(self) == _state(operand)
+    return _state_of(self) == _state_of(operand)
 
 
 def _hash(self: object) -> int:
-    return hash(_state(self))
+    return hash(_state_of(self))
 
 
 def _reduce(self: object) -> tuple[type, tuple[object, ...]]:
-    return type(self), _state(self)
+    return type(self), _state_of(self)
 
 
 def _refuse_subclass(cls: type, **_options: object) -> None:
@@ -159,8 +159,8 @@ def _refuse(self: object, name: str, *_value: object) -> None:
 
 _SHARED = {
     "__init__": _init,
-    "__repr__": _repr,
-    "__eq__": _equal,
+    "__repr__": _represent,
+    "__eq__": _compare,
     "__hash__": _hash,
     "__setattr__": _refuse,
     "__delattr__": _refuse,

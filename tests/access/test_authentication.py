@@ -10,7 +10,7 @@ import pytest
 from looseleaf.access.accounts import Credential, Grant, User
 from looseleaf.access.audit import Event
 from looseleaf.access.authentication import HOUR, LINK_SECONDS, SESSION_SECONDS, Authentication
-from looseleaf.access.credentials import format_credential, hash_password, new_secret
+from looseleaf.access.credentials import create_secret, format_credential, hash_password
 from looseleaf.access.principals import Principal
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.stores.database.accounts import SqlAccounts
@@ -70,8 +70,8 @@ def test_a_wrong_secret_opens_nothing(door: Authentication) -> None:
     text = shown(door)
     identity = text.split("_")[1]
     for wrong in (
-        format_credential("token", identity, new_secret()),
-        format_credential("token", "00", new_secret()),
+        format_credential("token", identity, create_secret()),
+        format_credential("token", "00", create_secret()),
         format_credential("session", identity, text.split("_")[2][:-8]),
         text[:-1],
         text.upper(),

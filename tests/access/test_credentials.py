@@ -23,7 +23,9 @@ def test_what_is_written_is_read(kind: str, identity: str, secret: str) -> None:
 @given(st.data())
 def test_one_wrong_sign_is_noticed(data: st.DataObject) -> None:
     """By the checksum, before anything is looked up."""
-    text = credentials.format_credential("token", credentials.new_id(), credentials.new_secret())
+    text = credentials.format_credential(
+        "token", credentials.create_id(), credentials.create_secret()
+    )
     at = data.draw(st.integers(0, len(text) - 1))
     sign = data.draw(st.characters().filter(lambda one: one != text[at]))
     assert credentials.parse_credential(text[:at] + sign + text[at + 1 :]) is None
@@ -38,21 +40,21 @@ def test_any_text_can_be_shown(text: str) -> None:
 
 def test_a_secret_has_192_bits() -> None:
     """And no two are alike."""
-    assert len(credentials.new_secret()) == 48
-    assert len({credentials.new_secret() for _ in range(100)}) == 100
+    assert len(credentials.create_secret()) == 48
+    assert len({credentials.create_secret() for _ in range(100)}) == 100
 
 
 def test_an_application_password_looks_as_in_wordpress() -> None:
     """Six groups of four, which may be typed without the gaps."""
-    password = credentials.new_application_password()
+    password = credentials.create_application_password()
     assert re.fullmatch(r"([A-Za-z0-9]{4} ){5}[A-Za-z0-9]{4}", password)
-    assert credentials.plain_password(f" {password}\n") == password.replace(" ", "")
+    assert credentials.normalize_password(f" {password}\n") == password.replace(" ", "")
 
 
 def test_a_stored_secret_does_not_give_it_away() -> None:
     """It is a hash, and only that secret has it."""
-    secret = credentials.new_secret()
-    stored = credentials.digest(secret)
+    secret = credentials.create_secret()
+    stored = credentials.hash_secret(secret)
     assert secret not in stored
     assert credentials.is_secret(secret, stored)
     assert not credentials.is_secret(secret[:-1], stored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from looseleaf.agents.agent_list import no_id, no_pages, only_active
+from looseleaf.agents.agent_list import ignore_outside_ids, resolve_only_active, start_without_pages
 from looseleaf.agents.config import check_config, merge_config
 from looseleaf.agents.record import STATUSES, AgentRecord, check_name, check_slug
 from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
@@ -33,7 +33,7 @@ class MemoryAgents:
         """Find an agent by id or slug; without either, the default one or the only one."""
         reference = reference or self.default
         if not reference:
-            return only_active(self.records())
+            return resolve_only_active(self.records())
         for record in self.records():
             if str(reference) in (record.slug, str(record.id)):
                 return record
@@ -50,8 +50,8 @@ class MemoryAgents:
         name: str = "",
         owner: int = 1,
         config: Mapping[str, Any] | None = None,
-        start: Callable[[AgentRecord], object] = no_pages,
-        highest_id: Callable[[], int] = no_id,
+        start: Callable[[AgentRecord], object] = start_without_pages,
+        highest_id: Callable[[], int] = ignore_outside_ids,
     ) -> AgentRecord:
         """Create an agent; without its first pages there is none."""
         check_slug(slug)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from looseleaf import Where, Workspace
-from looseleaf.agents.agent_list import AgentList, readable_agents
+from looseleaf.agents.agent_list import AgentList, list_readable_agents
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.parts import Parts
@@ -124,7 +124,7 @@ def test_readable_agents_are_listed_wherever_they_lie(agents: AgentList) -> None
     """By slug."""
     for slug in ("bob", "ada"):
         agents.create(slug)
-    assert [one.slug for one in readable_agents(agents)] == ["ada", "bob"]
+    assert [one.slug for one in list_readable_agents(agents)] == ["ada", "bob"]
 
 
 class PartsElsewhere:

@@ -13,14 +13,14 @@ from looseleaf.agents.budget import Budget
 from looseleaf.agents.config import AgentConfig, ChatConfig, Compaction, DailyMemory, merge_config
 from looseleaf.errors import Invalid
 from looseleaf.errors.agents import InvalidAgent
-from looseleaf.memory.policy import memory_policy, tool_policy
+from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
 
 
 def test_nothing_said_is_the_default() -> None:
     """Every key has one."""
     config = AgentConfig("ada", {})
-    assert config.memory_policy == memory_policy(None)
-    assert config.tool_policy == tool_policy(None)
+    assert config.memory_policy == parse_memory_policy(None)
+    assert config.tool_policy == parse_tool_policy(None)
     assert (config.binds_access, config.has_tool_policy) == (False, False)
     assert config.prompt_budget is None
     assert config.daily_memory == DailyMemory(enabled=False, recent_days=3)

@@ -34,7 +34,7 @@ def test_a_record_is_read_back(record: AgentRecord) -> None:
 def test_the_small_reader_agrees_with_the_parser(record: AgentRecord) -> None:
     """Where the small reader takes a text, its fields are those of the JSON parser."""
     text = format_record(record).decode()
-    fields = records._plain_fields(text)
+    fields = records._parse_plain_fields(text)
     assert fields is None or fields == json.loads(text)
 
 
@@ -42,8 +42,8 @@ def test_the_usual_record_needs_no_parser() -> None:
     """A record without a configuration is read by the small reader."""
     record = AgentRecord(7, "ada", "Ada", 1, "active", "2026-01-01T00:00:00Z", {})
     text = format_record(record).decode()
-    assert records._plain_fields(text) == json.loads(text)
-    assert records._plain_fields(json.dumps(json.loads(text))) is None
+    assert records._parse_plain_fields(text) == json.loads(text)
+    assert records._parse_plain_fields(json.dumps(json.loads(text))) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b'{\n  "id": x,\n  "config": {}\n}\n'])

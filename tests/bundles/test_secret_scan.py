@@ -8,7 +8,7 @@ import time
 import pytest
 
 from looseleaf.access.accounts import TOKEN
-from looseleaf.access.credentials import format_credential, new_id, new_secret
+from looseleaf.access.credentials import create_id, create_secret, format_credential
 from looseleaf.bundles.secret_scan import MOST_FINDINGS, scan_files, scan_text
 
 # Put together here, so that no scanner takes this file for one that leaks.
@@ -79,7 +79,7 @@ def test_prose_about_secrets_is_none(line: str) -> None:
 
 def test_a_credential_of_our_own_is_found() -> None:
     """A token of Looseleaf is known by its form."""
-    token = format_credential(TOKEN, new_id(), new_secret())
+    token = format_credential(TOKEN, create_id(), create_secret())
     assert [finding.kind for finding in scan_text("a.md", token)] == ["Looseleaf credential"]
 
 

@@ -13,7 +13,7 @@ from looseleaf.errors import InvalidName, InvalidSetting, Refused, Unavailable
 from looseleaf.memory.composed import (
     ComposeContext,
     ComposedSections,
-    Listed,
+    ListItem,
     register_core_sections,
 )
 from looseleaf.values import changed
@@ -25,10 +25,10 @@ PAGES = {"SOUL.md": "# Soul\n\n## Identity\nI am Ada.\n", "MEMORY.md": "\n\r\n- 
 PLACES = {"SOUL.md": "memory/agents/ada/SOUL.md", "MEMORY.md": "~/my pages/MEMORY.md"}
 
 
-def shelves(layer: Layer) -> Sequence[Listed]:
+def shelves(layer: Layer) -> Sequence[ListItem]:
     if layer == "shared":
-        return Listed("brand.md", "How we write."), Listed("SITE.md"), Listed("notes/a.md")
-    return (Listed("NETWORK.md"), Listed("news.md")) if layer == "network" else ()
+        return ListItem("brand.md", "How we write."), ListItem("SITE.md"), ListItem("notes/a.md")
+    return (ListItem("NETWORK.md"), ListItem("news.md")) if layer == "network" else ()
 
 
 CONTEXT = ComposeContext(
@@ -37,8 +37,8 @@ CONTEXT = ComposeContext(
     workspace_name="Example",
     workspace_url="https://example.com",
     timezone="Europe/Vienna",
-    agents=(Listed("ada", "Ada"), Listed("bo")),
-    workspaces=(Listed("Example", "https://example.com"),),
+    agents=(ListItem("ada", "Ada"), ListItem("bo")),
+    workspaces=(ListItem("Example", "https://example.com"),),
     pages=shelves,
     read=PAGES.get,
     path=PLACES.get,
@@ -175,7 +175,7 @@ def test_a_name_cannot_become_a_heading(core: ComposedSections) -> None:
     """Names and descriptions stay on their line, whoever wrote them."""
     text = core.generate(
         "SITE.md",
-        ComposeContext(workspace_name="A\n## B", agents=(Listed("x\n# y", "z\n\n## w"),)),
+        ComposeContext(workspace_name="A\n## B", agents=(ListItem("x\n# y", "z\n\n## w"),)),
     )
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert headings == ["# A ## B", "## Identity", "## Agents"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidDate, InvalidName
-from looseleaf.memory.day import Day, check_day, day_named, day_of, is_in_journal, parse_date
+from looseleaf.memory.day import Day, check_day, day_of, is_in_journal, parse_date, resolve_day
 from looseleaf.memory.scope import check_filename
 
 
@@ -27,9 +27,9 @@ def test_a_day_is_read_back_from_the_name_of_its_page(day: date) -> None:
 
 def test_no_date_means_today() -> None:
     """In UTC."""
-    assert day_named(None, 86_399.9) == day_named("", 0.0) == Day("1970", "01", "01")
-    assert str(day_named(None, 86_400.0)) == "1970-01-02"
-    assert str(day_named("2026-04-17", 0.0)) == "2026-04-17"
+    assert resolve_day(None, 86_399.9) == resolve_day("", 0.0) == Day("1970", "01", "01")
+    assert str(resolve_day(None, 86_400.0)) == "1970-01-02"
+    assert str(resolve_day("2026-04-17", 0.0)) == "2026-04-17"
     assert Day("1970", "01", "02").timestamp == 86_400
 
 
@@ -37,7 +37,7 @@ def test_no_date_means_today() -> None:
 def test_what_is_no_date_is_refused(text: str) -> None:
     """By the error that says how a date is written."""
     with pytest.raises(InvalidDate):
-        day_named(text, 0.0)
+        resolve_day(text, 0.0)
 
 
 @pytest.mark.parametrize(

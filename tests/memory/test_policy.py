@@ -19,10 +19,10 @@ from looseleaf.memory.policy import (
     ToolPolicy,
     decide,
     decide_tool,
-    memory_policy,
+    parse_memory_policy,
+    parse_tool_policy,
     resolve_names,
     resolve_registered,
-    tool_policy,
 )
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.plugins.core_files import register_core_files
@@ -41,7 +41,7 @@ def memory_policies(draw: st.DrawFn) -> MemoryPolicy:
     config: dict[str, object] = {"mode": draw(st.sampled_from(["default", "deny", "allow_only"]))}
     if config["mode"] != "default":
         config[str(config["mode"])] = draw(patterns)
-    return memory_policy(config)
+    return parse_memory_policy(config)
 
 
 def hits(name: str, patterns: tuple[str, ...] | list[str]) -> bool:
@@ -102,7 +102,7 @@ def test_registered_files_all_come_with_their_decision(
 )
 def test_a_policy_that_says_nothing_restricts_nothing(config: Mapping[str, object] | None) -> None:
     """A missing or empty policy, the default and an empty deny list all leave everything."""
-    policy = memory_policy(config)
+    policy = parse_memory_policy(config)
     assert all(decide(page, policy=policy).rule == "allowed" for page in PAGES)
 
 
@@ -113,7 +113,7 @@ def test_allowing_only_nothing_is_nothing(config: Mapping[str, object]) -> None:
     """An empty allow_only leaves no page, not even the rules of the workspace."""
     registry = FileRegistry()
     register_core_files(registry)
-    resolved = resolve_registered(registry.files(), mode="chat", policy=memory_policy(config))
+    resolved = resolve_registered(registry.files(), mode="chat", policy=parse_memory_policy(config))
     assert {decision.rule for _, decision in resolved} == {"policy_allow_only"}
 
 
@@ -121,7 +121,7 @@ def test_the_wiki_generator_of_the_seeds_gets_no_personal_memory() -> None:
     """Denying MEMORY.md and USER.md leaves identity, site and rules."""
     registry = FileRegistry()
     register_core_files(registry)
-    policy = memory_policy({"mode": "deny", "deny": ["MEMORY.md", "USER.md"]})
+    policy = parse_memory_policy({"mode": "deny", "deny": ["MEMORY.md", "USER.md"]})
     resolved = resolve_registered(registry.files(), mode="pipeline", policy=policy)
     left = [file.filename for file, decision in resolved if decision.allowed]
     assert left == ["SITE.md", "RULES.md", "SOUL.md"]
@@ -129,7 +129,7 @@ def test_the_wiki_generator_of_the_seeds_gets_no_personal_memory() -> None:
 
 def test_the_minimal_agent_of_the_seeds_gets_its_page_in_a_folder() -> None:
     """An allow list with contexts/woocommerce-docs.md matches the page in that folder."""
-    policy = memory_policy(
+    policy = parse_memory_policy(
         {"mode": "allow_only", "allow_only": ["SOUL.md", "contexts/woocommerce-docs.md"]}
     )
     assert decide("contexts/woocommerce-docs.md", policy=policy).allowed
@@ -201,7 +201,7 @@ def test_a_name_no_page_can_have_is_not_decided(alias: str) -> None:
 def test_a_policy_one_cannot_follow_fails_closed(config: Any) -> None:  # noqa: ANN401
     """A slip in a policy is an error, never full injection."""
     with pytest.raises(InvalidPolicy):
-        memory_policy(config)
+        parse_memory_policy(config)
 
 
 @pytest.mark.parametrize("names", ["SOUL.md", b"SOUL.md", ["SOUL"], [None], 5])
@@ -224,7 +224,7 @@ def test_a_request_without_a_mode_is_refused() -> None:
 def test_a_policy_can_be_any_mapping_and_is_not_touched() -> None:
     """The policy has its own lists, so a later change of the configuration changes nothing."""
     listed = ["USER.md"]
-    policy = memory_policy(MappingProxyType({"mode": "deny", "deny": listed}))
+    policy = parse_memory_policy(MappingProxyType({"mode": "deny", "deny": listed}))
     listed.clear()
     assert policy == MemoryPolicy("deny", ("USER.md",))
 
@@ -237,7 +237,7 @@ categories = st.lists(st.sampled_from(["memory", "Web", "web"]), max_size=2)
 @given(
     st.sampled_from(TOOLS),
     categories,
-    st.builds(tool_policy, st.fixed_dictionaries(
+    st.builds(parse_tool_policy, st.fixed_dictionaries(
         {"mode": st.sampled_from(["deny", "allow"]), "tools": tools, "categories": categories}
     )),
     tools,
@@ -268,12 +268,12 @@ def test_a_tool_policy_that_says_nothing_restricts_nothing(
     config: Mapping[str, object] | None,
 ) -> None:
     """A missing or empty tool policy leaves every tool."""
-    assert decide_tool("web_fetch", ["web"], policy=tool_policy(config)).rule == "allowed"
+    assert decide_tool("web_fetch", ["web"], policy=parse_tool_policy(config)).rule == "allowed"
 
 
 def test_allowing_no_tools_is_no_tools() -> None:
     """In allow mode, empty lists leave nothing."""
-    policy = tool_policy({"mode": "allow"})
+    policy = parse_tool_policy({"mode": "allow"})
     assert decide_tool("web_fetch", ["web"], policy=policy).rule == "policy_allow_only"
 
 
@@ -297,4 +297,4 @@ def test_allowing_no_tools_is_no_tools() -> None:
 def test_a_tool_policy_one_cannot_follow_fails_closed(config: Any) -> None:  # noqa: ANN401
     """A slip in a tool policy is an error, never every tool."""
     with pytest.raises(InvalidPolicy):
-        tool_policy(config)
+        parse_tool_policy(config)

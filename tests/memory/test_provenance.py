@@ -12,9 +12,9 @@ from looseleaf.memory.provenance import (
     ORIGINS,
     Activity,
     Provenance,
-    default_origin,
+    default_origin_of,
     is_activity_id,
-    stated_origins,
+    list_stated_origins,
 )
 
 HISTORY = Path(__file__).parents[2] / "docs" / "history.md"
@@ -50,9 +50,9 @@ def test_nothing_is_claimed_that_nobody_said() -> None:
 
 def test_only_people_state_that_they_import() -> None:
     """And nobody states that Looseleaf made it."""
-    assert stated_origins("agent") == ("user", "agent", "tool")
-    assert stated_origins("person") == ("user", "agent", "tool", "import")
-    assert (default_origin("agent"), default_origin("person")) == ("agent", "user")
+    assert list_stated_origins("agent") == ("user", "agent", "tool")
+    assert list_stated_origins("person") == ("user", "agent", "tool", "import")
+    assert (default_origin_of("agent"), default_origin_of("person")) == ("agent", "user")
 
 
 @pytest.mark.parametrize(

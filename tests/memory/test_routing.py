@@ -11,7 +11,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.memory.history import History
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.routing import HistoryByShelf, IndexByShelf, Shelves
-from looseleaf.memory.search.ranking import question_words
+from looseleaf.memory.search.ranking import parse_question
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index.search_index import SearchIndex
@@ -108,8 +108,8 @@ def test_an_index_answers_for_its_own_shelves_only(
     found = index.matching(HERE, "", "shared")
     assert found is not None
     assert dict(found[0]) == {"page.md": 1}
-    assert index.rank_pages(HERE, question_words("shared"), 5)
+    assert index.rank_pages(HERE, parse_question("shared"), 5)
     assert index.matching(THERE, "", "user") is None
     assert index.rank_pages(THERE, ("user",), 5) is None
     index.forget(HERE)
-    assert index.rank_pages(HERE, question_words("shared"), 5)
+    assert index.rank_pages(HERE, parse_question("shared"), 5)

@@ -18,7 +18,7 @@ from looseleaf.errors.pages import (
     SectionMissing,
     UnclosedBlock,
 )
-from looseleaf.memory.search.matches import section_at
+from looseleaf.memory.search.matches import find_section_name
 from looseleaf.memory.sections import (
     Section,
     append_lines,
@@ -166,10 +166,10 @@ def test_a_section_tells_where_it_stands() -> None:
 def test_a_line_belongs_to_the_section_above() -> None:
     """A search can say where it found something; the preamble is nowhere."""
     sections = list_sections("pre\n\n## A\nx\n## B\n## A\ny\n")
-    assert [section_at(sections, line) for line in range(1, 9)] == [
+    assert [find_section_name(sections, line) for line in range(1, 9)] == [
         *("", "", "A", "A", "B", "A", "A", "A"),
     ]
-    assert section_at((), 1) == ""
+    assert find_section_name((), 1) == ""
 
 
 def test_marker_lines_can_be_told() -> None:
@@ -484,7 +484,7 @@ def test_the_life_of_a_guarded_section() -> None:
     assert page == f"## T\r\n{START}\r\n\r\n## one\r\n{END}\r\n\r\n## B\r\n"
     page = append_to_section(page, "T", "## two")
     assert texts(page) == [("T", "## one\r\n## two"), ("B", "")]
-    assert section_at(list_sections(page), 5) == "T"
+    assert find_section_name(list_sections(page), 5) == "T"
     assert delete_section(page, "T") == "## B\r\n"
     assert set_section(page, "T", "plain") == "## T\r\n\r\nplain\r\n\r\n## B\r\n"
     assert set_section(page, "T", "") == "## T\r\n\r\n\r\n## B\r\n"

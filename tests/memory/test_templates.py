@@ -12,8 +12,8 @@ from looseleaf.memory.templates import (
     CORE_STARTERS,
     PageStarters,
     TemplateContext,
+    find_starter,
     register_core_starters,
-    starter,
 )
 
 NOTHING_KNOWN = TemplateContext()
@@ -40,7 +40,7 @@ def visible(text: str | None) -> list[str]:
 @pytest.mark.parametrize("filename", SECTIONS)
 def test_a_core_page_starts_with_the_sections_of_the_seeds(filename: str) -> None:
     """The headings are there to fill in, and all the rest is hints in comments."""
-    text = starter(filename, NOTHING_KNOWN)
+    text = find_starter(filename, NOTHING_KNOWN)
     assert sections(text) == SECTIONS[filename]
     assert visible(text) == []
     assert text is not None
@@ -52,28 +52,28 @@ def test_a_core_page_starts_with_the_sections_of_the_seeds(filename: str) -> Non
 @pytest.mark.parametrize("filename", SECTIONS)
 def test_a_starter_is_short(filename: str) -> None:
     """Hints cost a reader little: well below a hundred words a page."""
-    assert len((starter(filename, ALL_KNOWN) or "").split()) < 100
+    assert len((find_starter(filename, ALL_KNOWN) or "").split()) < 100
 
 
 def test_what_is_known_is_written_down() -> None:
     """Names and the date save the curator the first lines."""
-    assert visible(starter("SOUL.md", ALL_KNOWN)) == ["I am Ada, the agent of Example."]
-    assert visible(starter("USER.md", ALL_KNOWN)) == ["- Name: Bo"]
-    assert visible(starter("MEMORY.md", ALL_KNOWN)) == ["- Memory started (2026-04-17)"]
-    assert (starter("RULES.md", ALL_KNOWN) or "").startswith("# Rules of Example\n")
-    assert visible(starter("SOUL.md", TemplateContext("Ada"))) == ["I am Ada."]
+    assert visible(find_starter("SOUL.md", ALL_KNOWN)) == ["I am Ada, the agent of Example."]
+    assert visible(find_starter("USER.md", ALL_KNOWN)) == ["- Name: Bo"]
+    assert visible(find_starter("MEMORY.md", ALL_KNOWN)) == ["- Memory started (2026-04-17)"]
+    assert (find_starter("RULES.md", ALL_KNOWN) or "").startswith("# Rules of Example\n")
+    assert visible(find_starter("SOUL.md", TemplateContext("Ada"))) == ["I am Ada."]
 
 
 @given(st.builds(TemplateContext, st.text(), st.text(), st.text(), st.text()))
 def test_no_name_makes_a_section(context: TemplateContext) -> None:
     """A name with line breaks stays on its line, so the page has the sections it should have."""
     for filename, expected in SECTIONS.items():
-        assert sections(starter(filename, context)) == expected
+        assert sections(find_starter(filename, context)) == expected
 
 
 def test_a_daily_page_starts_with_its_date() -> None:
     """The date comes from the page's own name, then a blank line."""
-    assert starter("daily/2026/04/17.md", NOTHING_KNOWN) == "# 2026-04-17\n\n"
+    assert find_starter("daily/2026/04/17.md", NOTHING_KNOWN) == "# 2026-04-17\n\n"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_daily_page_starts_with_its_date() -> None:
 )
 def test_other_pages_start_empty_handed(filename: str) -> None:
     """There is no starter for a page nobody knows."""
-    assert starter(filename, ALL_KNOWN) is None
+    assert find_starter(filename, ALL_KNOWN) is None
 
 
 def test_the_first_starter_that_answers_wins() -> None:
@@ -95,11 +95,11 @@ def test_the_first_starter_that_answers_wins() -> None:
         return f"# {context.agent_name}\n" if filename in ("SOUL.md", "brand.md") else None
 
     starters = (house_style, *CORE_STARTERS)
-    assert starter("SOUL.md", ALL_KNOWN, starters) == "# Ada\n"
-    assert starter("brand.md", ALL_KNOWN, starters) == "# Ada\n"
-    assert starter("USER.md", ALL_KNOWN, starters) == starter("USER.md", ALL_KNOWN)
-    assert starter("other.md", ALL_KNOWN, starters) is None
-    assert starter("SOUL.md", ALL_KNOWN, ()) is None
+    assert find_starter("SOUL.md", ALL_KNOWN, starters) == "# Ada\n"
+    assert find_starter("brand.md", ALL_KNOWN, starters) == "# Ada\n"
+    assert find_starter("USER.md", ALL_KNOWN, starters) == find_starter("USER.md", ALL_KNOWN)
+    assert find_starter("other.md", ALL_KNOWN, starters) is None
+    assert find_starter("SOUL.md", ALL_KNOWN, ()) is None
 
 
 def nothing(_filename: str, _context: TemplateContext) -> str | None:
@@ -113,11 +113,11 @@ def test_starters_are_asked_by_priority() -> None:
     register_core_starters(starters)
     starters.register("early", 40, lambda name, _: "early" if name == "SOUL.md" else None)
     assert [one.name for one in starters.all()] == ["early", "core", "late"]
-    made = [starter(name, ALL_KNOWN, starters.functions) for name in ("SOUL.md", "other.md")]
+    made = [find_starter(name, ALL_KNOWN, starters.functions) for name in ("SOUL.md", "other.md")]
     assert made == ["early", "late"]
     assert starters.deregister("early")
     assert not starters.deregister("early")
-    assert "I am Ada" in (starter("SOUL.md", ALL_KNOWN, starters.functions) or "")
+    assert "I am Ada" in (find_starter("SOUL.md", ALL_KNOWN, starters.functions) or "")
 
 
 def test_a_starter_that_cannot_be_asked_is_refused() -> None:

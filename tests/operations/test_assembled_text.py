@@ -13,10 +13,10 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.errors.pages import AssembledText
-from looseleaf.prompt.blocks import block, holds_block
+from looseleaf.prompt.blocks import format_block, holds_block
 from looseleaf.prompt.directives.outputs import Source
 
-BLOCK = block(Source("MEMORY.md", "agent", 15), "## Facts\n\n- one")
+BLOCK = format_block(Source("MEMORY.md", "agent", 15), "## Facts\n\n- one")
 VARIANTS = {
     "as it is": BLOCK,
     "with line ends of Windows": BLOCK.replace("\n", "\r\n"),

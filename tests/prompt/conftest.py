@@ -16,7 +16,7 @@ from looseleaf.prompt.directives.page_sources import PresentSources
 from looseleaf.prompt.directives.view import PromptParts
 from looseleaf.prompt.filters import Filters
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.token_count import tokenizer
+from looseleaf.prompt.token_count import resolve_tokenizer
 from looseleaf.values import changed
 
 ChainOf = Callable[..., Chain]
@@ -68,7 +68,7 @@ def chain_of(workspace: Workspace, parts: PromptParts) -> ChainOf:
         known = Directives()
         for name, priority, function in directives:
             known.register(name, priority, function, **options)
-        return Chain(known, parts, clock=workspace.clock, tokenizer=tokenizer())
+        return Chain(known, parts, clock=workspace.clock, tokenizer=resolve_tokenizer())
 
     return make
 

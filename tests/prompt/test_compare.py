@@ -16,7 +16,7 @@ from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import Text
 from looseleaf.prompt.reports import Comparison
 from looseleaf.prompt.request import Request
-from looseleaf.prompt.token_count import tokenizer
+from looseleaf.prompt.token_count import resolve_tokenizer
 from tests.conftest import Clock
 
 SAYS = Directive("says", 1, lambda _desk: ())
@@ -31,7 +31,7 @@ def assembly(texts: list[str]) -> Assembly:
 
 def of(before: list[str], after: list[str]) -> Comparison:
     """Compare two prompts."""
-    return compare_prompts(assembly(before), assembly(after), tokenizer())
+    return compare_prompts(assembly(before), assembly(after), resolve_tokenizer())
 
 
 @given(WORDS, WORDS)

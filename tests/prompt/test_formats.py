@@ -14,7 +14,7 @@ from looseleaf.prompt.request import ContextFile, Pipeline
 def test_openai_takes_system_messages(workspace: Workspace) -> None:
     """One for each part."""
     assembly = workspace.compose("chat", "ada")
-    messages = formats.openai(assembly)["messages"]
+    messages = formats.build_openai(assembly)["messages"]
     assert [one["role"] for one in messages] == ["system"] * len(messages)
     assert "\n\n".join(one["content"] for one in messages) == assembly.text
 
@@ -22,7 +22,7 @@ def test_openai_takes_system_messages(workspace: Workspace) -> None:
 def test_anthropic_takes_system_blocks(workspace: Workspace) -> None:
     """The last one of the stable beginning is marked for the cache, and no other."""
     assembly = workspace.compose("chat", "ada")
-    blocks = formats.anthropic(assembly)["system"]
+    blocks = formats.build_anthropic(assembly)["system"]
     marked = [place for place, one in enumerate(blocks) if "cache_control" in one]
     assert marked == [len(blocks) - 2]
     assert blocks[-1]["text"].startswith("SITE CONTEXT")
@@ -33,7 +33,7 @@ def test_json_says_where_each_message_comes_from(workspace: Workspace) -> None:
     image = ContextFile("cover.png", "/up/cover.png", "image/png", bytes=3)
     pipeline = Pipeline(1, context_files=(image,))
     assembly = workspace.compose("pipeline", "ada", pipeline=pipeline)
-    document = to_json_value(formats.document(assembly, "json"))
+    document = to_json_value(formats.build_document(assembly, "json"))
     by_name = {one["name"]: one for one in document["messages"]}
     assert by_name["SOUL.md"]["directive"] == "core-memory-files"
     reference = {"path": "/up/cover.png", "media_type": "image/png", "bytes": 3}
@@ -45,11 +45,11 @@ def test_a_hook_gets_the_text_as_context(workspace: Workspace) -> None:
     """In the shape that Claude Code and Codex read."""
     assembly = workspace.compose("chat", "ada")
     context = {"hookEventName": "SessionStart", "additionalContext": assembly.text}
-    assert formats.document(assembly, "hook") == {"hookSpecificOutput": context}
+    assert formats.build_document(assembly, "hook") == {"hookSpecificOutput": context}
 
 
 def test_an_unknown_format_names_the_known(workspace: Workspace) -> None:
     """In one sentence."""
     assembly = workspace.compose("chat", "ada")
     with pytest.raises(Invalid, match="text, json, openai, anthropic"):
-        formats.document(assembly, "xml")
+        formats.build_document(assembly, "xml")

@@ -176,7 +176,7 @@ def test_whatever_the_pages_the_output_fits(
     assembly = Assembly(request, tuple(given_pieces), 0.0)
     limit = HostLimit(host, characters, agent="ada")
     given = fit_to_host(assembly, limit)
-    document = to_json_value(formats.document(given, "hook"))
+    document = to_json_value(formats.build_document(given, "hook"))
     assert host_size(document_text(document, indent=None), host) <= characters
     assert limit.output_size(given) <= characters
     names = [piece.name for piece in given.pieces][: len(given_pieces)]

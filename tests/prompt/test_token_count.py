@@ -8,7 +8,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.errors import InvalidSetting
-from looseleaf.prompt.token_count import estimate_tokens, tokenizer
+from looseleaf.prompt.token_count import estimate_tokens, resolve_tokenizer
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_tokenizer_that_would_have_to_download_is_refused(tmp_path: Path) -> N
     """Nobody is called unasked."""
     for name, folder in (("o200k_base", ""), ("o200k_base", str(tmp_path)), ("gpt2", "")):
         with pytest.raises(InvalidSetting):
-            tokenizer(name, folder)
+            resolve_tokenizer(name, folder)
 
 
 def test_the_tokenizer_is_a_setting(workspace: Workspace) -> None:

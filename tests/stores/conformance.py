@@ -28,8 +28,8 @@ from looseleaf.memory.store import (
     Retention,
     Store,
     Written,
-    content_hash,
-    exactly,
+    build_precondition,
+    hash_content,
 )
 from looseleaf.values import changed
 
@@ -41,7 +41,7 @@ BOB = Shelf("agent", 0, 2)
 SHARED = Shelf("shared")
 MEMORY, NOTES = ADA.page("MEMORY.md"), ADA.page("notes.md")
 CHANGE = Change(provenance=Provenance("ada", reason="a test"))
-STALE = content_hash(b"what nobody ever wrote")
+STALE = hash_content(b"what nobody ever wrote")
 
 EVERY_SHELF = (ADA, BOB, SHARED, Shelf("network"), Shelf("user", 7), Shelf("user", 8))
 AWKWARD = {
@@ -207,25 +207,27 @@ class StoreConformance:
         put(store, MEMORY, b"other")
         written = store.edit(MEMORY, note, change=CHANGE)
         assert seen == [None, b"other"]
-        assert written.hash == content_hash(b"other+")
-        assert written.previous == content_hash(b"other")
+        assert written.hash == hash_content(b"other+")
+        assert written.previous == hash_content(b"other")
 
     def test_an_edit_keeps_the_precondition_of_its_change(self, store: Store) -> None:
         """A store that says so refuses a version that the change must not replace, unasked."""
         if not store.capabilities.preconditions:
             return  # then `MemoryPages` compares the versions
         first = put(store, MEMORY, b"one")
-        for version, scope in ((content_hash(b"two"), MEMORY), (ABSENT, MEMORY), ("x", NOTES)):
-            guarded = changed(CHANGE, precondition=exactly(version))
+        for version, scope in ((hash_content(b"two"), MEMORY), (ABSENT, MEMORY), ("x", NOTES)):
+            guarded = changed(CHANGE, precondition=build_precondition(version))
             with pytest.raises(Conflicted) as conflict:
                 store.edit(scope, lambda _page: b"lost", change=guarded)
             assert conflict.value.code == "conflict"
         assert read(store, MEMORY) == b"one"
         assert read(store, NOTES) is None
-        guarded = changed(CHANGE, precondition=exactly(first.hash))
+        guarded = changed(CHANGE, precondition=build_precondition(first.hash))
         store.edit(MEMORY, lambda page: (page or b"") + b"+", change=guarded)
         store.edit(
-            NOTES, lambda _page: b"new", change=changed(CHANGE, precondition=exactly(ABSENT))
+            NOTES,
+            lambda _page: b"new",
+            change=changed(CHANGE, precondition=build_precondition(ABSENT)),
         )
         assert (read(store, MEMORY), read(store, NOTES)) == (b"one+", b"new")
 
@@ -270,7 +272,7 @@ class StoreConformance:
         (won,) = [outcome for outcome in outcomes if isinstance(outcome, Written)]
         lost = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
         assert lost == [Conflict(first.hash, won.hash)] * 7
-        assert content_hash(read(store, MEMORY) or b"") == won.hash
+        assert hash_content(read(store, MEMORY) or b"") == won.hash
 
     def test_ids_that_mean_nothing_in_a_layer_are_dropped(self, store: Store) -> None:
         """A shared page written with ids 7 and 42 is the one read with 8 and 43."""
@@ -398,7 +400,7 @@ class HistoryConformance:
         numbers = [put(store, MEMORY, content).revision for content in contents]
         revisions = history.revisions(MEMORY)
         assert [one.number for one in revisions] == numbers == list(range(1, len(contents) + 1))
-        assert [one.hash for one in revisions] == [content_hash(one) for one in contents]
+        assert [one.hash for one in revisions] == [hash_content(one) for one in contents]
         assert all(one.kept for one in revisions)
         assert [history.content(MEMORY, number) for number in numbers] == contents
 
@@ -410,7 +412,7 @@ class HistoryConformance:
         put(store, MEMORY, b"same")
         store.write(MEMORY, b"other", if_match=STALE, change=CHANGE)
         store.delete(MEMORY, if_match=STALE, change=CHANGE)
-        assert [one.hash for one in history.revisions(MEMORY)] == [content_hash(b"same")]
+        assert [one.hash for one in history.revisions(MEMORY)] == [hash_content(b"same")]
 
     def test_a_deleted_page_keeps_its_history(self, store: Store, history: History) -> None:
         """Deleting keeps what the page was; the deletion itself has no bytes."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from looseleaf.memory.store import Found, content_hash
+from looseleaf.memory.store import Found, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.stores.drivers.clients import CLIENTS, LINES, REGISTER, text
 from tests.stores.scenes import open_store
@@ -80,7 +80,7 @@ class Load:
         for version in state.versions:
             name, size = version.split(b"\n")[0].decode().split()
             assert version == text(name, int(size)), f"torn: {name}"
-        kept = {content_hash(version) for version in state.versions}
+        kept = {hash_content(version) for version in state.versions}
         assert self.swaps.keys() <= kept, "an acknowledged version is lost"
         revisions = DiskHistory(open_store(self.root)).revisions(REGISTER)
         if not revisions:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from looseleaf.memory.scope import Scope
-from looseleaf.memory.store import Found, content_hash
+from looseleaf.memory.store import Found, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import CHANGE
@@ -34,7 +34,7 @@ def state_of(store: DiskStore, scope: Scope) -> State:
         if revision.hash and revision.kept:
             version = history.content(scope, revision.number)
             assert version is not None
-            assert content_hash(version) == revision.hash
+            assert hash_content(version) == revision.hash
             versions.add(version)
     if revisions or content is not None:
         assert revisions[-1].hash == (page.hash if isinstance(page, Found) else "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.memory.sections import list_sections, read_section
-from looseleaf.memory.store import ABSENT, Conflict, Found, Written, content_hash
+from looseleaf.memory.store import ABSENT, Conflict, Found, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.stores.chain import Told, follow
@@ -74,13 +74,13 @@ def test_compare_and_swap_makes_one_chain(root: Path, count: int) -> None:
     told = together(root, "swap", count)
     path = follow(first.hash, told)
     assert len(path) == PROCESSES * count + 1
-    assert content_hash(read(store, MEMORY) or b"") == path[-1]
+    assert hash_content(read(store, MEMORY) or b"") == path[-1]
     history = DiskHistory(store)
     assert [one.hash for one in history.revisions(MEMORY)] == path
     conflicts = sum(one.kind == "conflict" for one in told)
     print(f"{len(path) - 1} writes, {conflicts} conflicts, 0 forks")  # noqa: T201 - a figure
     some = range(1, len(path) + 1, max(1, len(path) // 100))
-    assert all(content_hash(history.content(MEMORY, at) or b"") == path[at - 1] for at in some)
+    assert all(hash_content(history.content(MEMORY, at) or b"") == path[at - 1] for at in some)
 
 
 @less_often

@@ -12,7 +12,7 @@ import pytest
 
 from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.files import atomic
-from looseleaf.memory.store import ABSENT, content_hash
+from looseleaf.memory.store import ABSENT, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
@@ -151,7 +151,7 @@ def refused(store: DiskStore) -> None:
         store.read(MEMORY)
     with pytest.raises(Unsafe):
         store.exists(MEMORY)
-    for if_match in (None, ABSENT, content_hash(OUTSIDE)):
+    for if_match in (None, ABSENT, hash_content(OUTSIDE)):
         with pytest.raises(Unsafe):
             store.write(MEMORY, b"x", if_match=if_match, change=CHANGE)
     with pytest.raises(Unsafe):

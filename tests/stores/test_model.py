@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from looseleaf.errors.pages import RevisionMissing
-from looseleaf.memory.store import ABSENT, Conflict, Deleted, Missing, Written, content_hash
+from looseleaf.memory.store import ABSENT, Conflict, Deleted, Missing, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import CHANGE, MEMORY, STALE, read
@@ -85,7 +85,7 @@ class Page(RuleBasedStateMachine):
     @rule(content=contents)
     def write_what_was_read(self, content: bytes) -> None:
         """Write the page, naming the version it has."""
-        expected = ABSENT if self.page is None else content_hash(self.page)
+        expected = ABSENT if self.page is None else hash_content(self.page)
         written = self.store.write(MEMORY, content, if_match=expected, change=CHANGE)
         assert isinstance(written, Written)
         self.left = False
@@ -95,7 +95,7 @@ class Page(RuleBasedStateMachine):
     @rule(content=contents)
     def write_stale(self, content: bytes) -> None:
         """Write the page, naming a version it does not have."""
-        actual = "" if self.page is None else content_hash(self.page)
+        actual = "" if self.page is None else hash_content(self.page)
         outcome = self.store.write(MEMORY, content, if_match=STALE, change=CHANGE)
         assert outcome == Conflict(STALE, actual)
 
@@ -189,7 +189,7 @@ class Page(RuleBasedStateMachine):
         """The history tells every state in order, and gives the bytes of all but the purged."""
         states = [*self.told, self.page] if self.changed_outside() else self.told
         revisions = self.history.revisions(MEMORY)
-        hashes = ["" if state is None else content_hash(state) for state in states]
+        hashes = ["" if state is None else hash_content(state) for state in states]
         assert [one.hash for one in revisions] == hashes
         assert [one.number for one in revisions] == list(range(1, len(states) + 1))
         for number, state in enumerate(states, 1):

@@ -14,7 +14,7 @@ import pytest
 
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic, file_writers
-from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, content_hash
+from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import Clock
@@ -88,7 +88,7 @@ def test_neither_side_loses_a_version(
         ours.append(adding(b"ours %d\n" % len(ours), store, MEMORY).hash)
     saved = editor.saved()
     versions = versions_of(store, MEMORY) | {read(store, MEMORY) or b""}
-    kept = {content_hash(version) for version in versions}
+    kept = {hash_content(version) for version in versions}
     assert not lost(saved, versions)
     assert set(ours) <= kept
     assert not left_behind(root)
@@ -148,7 +148,7 @@ def test_an_edit_nobody_has_come_upon_yet_is_told(
     put(store, MEMORY, b"one\ntwo\n")
     save(root, b"by hand\n")
     revisions = history.revisions(MEMORY)
-    assert [one.hash for one in revisions][-1] == content_hash(b"by hand\n")
+    assert [one.hash for one in revisions][-1] == hash_content(b"by hand\n")
     contents = [history.content(MEMORY, one.number) for one in revisions]
     assert contents == [b"one\n", b"one\ntwo\n", b"by hand\n"] or save is moved_over
     put(store, MEMORY, b"three\n")
@@ -214,7 +214,7 @@ def test_a_page_made_outside_is_kept_when_it_is_replaced(
     """The text a person wrote before Looseleaf ever saw the page is its first version."""
     save(root, b"by hand\n")
     written = put(store, MEMORY, b"ours\n")
-    assert (written.previous, written.revision) == (content_hash(b"by hand\n"), 2)
+    assert (written.previous, written.revision) == (hash_content(b"by hand\n"), 2)
     assert history.content(MEMORY, 1) == b"by hand\n"
 
 

@@ -14,7 +14,7 @@ from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.sections import append_lines
-from looseleaf.memory.store import Change, content_hash
+from looseleaf.memory.store import Change, hash_content
 from looseleaf.workflows.effects import edit_once
 from looseleaf.workflows.job import MemoryWrite
 from looseleaf.workflows.step_parts import Intent
@@ -92,7 +92,7 @@ def test_a_change_that_was_not_logged_is_found_by_its_hash(house: House) -> None
     """A process may die after the page was replaced and before its history was written."""
     house.append("before", step="0")
     lost = f"{house.text}one\n"
-    house.intents.note("job-7/step-1", house.page.key, content_hash(lost.encode()))
+    house.intents.note("job-7/step-1", house.page.key, hash_content(lost.encode()))
     Path(house.workspace.root, "agents", "ada", "notes.md").write_text(lost)
     assert house.append("one").revision == 2
     assert house.text == lost
@@ -100,7 +100,7 @@ def test_a_change_that_was_not_logged_is_found_by_its_hash(house: House) -> None
 
 def test_an_intent_alone_is_no_change(house: House) -> None:
     """A process that died before the page was replaced has done nothing."""
-    house.intents.note("job-7/step-1", house.page.key, content_hash(b"one\n"))
+    house.intents.note("job-7/step-1", house.page.key, hash_content(b"one\n"))
     house.append("one")
     assert house.text == "one\n"
 

@@ -96,8 +96,8 @@ class Authentication:
 
     def basic(self, login: str, password: str) -> Principal:
         """Give the principal of a login and an application password, or raise `Unauthenticated`."""
-        secret = credentials.plain_password(password)
-        key, version = credentials.digest(f"{login}\0{secret}"), self._accounts.version()
+        secret = credentials.normalize_password(password)
+        key, version = credentials.hash_secret(f"{login}\0{secret}"), self._accounts.version()
         principal = self._recall(key, APPLICATION, version)
         if principal is not None:
             return principal
@@ -119,24 +119,24 @@ class Authentication:
         is_right = credentials.is_password(password, user.password if user else "")
         if user is None or not is_right or user.status != ACTIVE:
             raise Unauthenticated("The login or the password is wrong")
-        return self._begin_session(user, _by(user, event))
+        return self._begin_session(user, _with_actor(user, event))
 
     def follow_link(self, text: str, event: Event) -> IssuedCredential:
         """Begin a session by a login link, which works once."""
         try:
-            credential = self._find(LOGIN_LINK, text)
-            user = self._user(credential)
+            credential = self._resolve_credential(LOGIN_LINK, text)
+            user = self._resolve_user(credential)
         except Unauthenticated:
             raise LoginLinkInvalid from None
-        event = _by(user, event)
+        event = _with_actor(user, event)
         if not self._accounts.credentials.end(credential.id, self._clock(), event):
             raise LoginLinkInvalid
         return self._begin_session(user, event)
 
     def sign_out(self, text: str, event: Event) -> None:
         """End a session."""
-        credential = self._find(SESSION, text)
-        event = _by(self._user(credential), event)
+        credential = self._resolve_credential(SESSION, text)
+        event = _with_actor(self._resolve_user(credential), event)
         self._accounts.credentials.end(credential.id, self._clock(), event)
 
     def login_link(self, user: User, event: Event) -> IssuedCredential:
@@ -148,11 +148,15 @@ class Authentication:
     def issue(self, template: Credential, event: Event) -> IssuedCredential:
         """Make a credential as wanted, with an id and a secret of its own."""
         application = template.kind == APPLICATION
-        secret = credentials.new_application_password() if application else credentials.new_secret()
+        secret = (
+            credentials.create_application_password()
+            if application
+            else credentials.create_secret()
+        )
         credential = changed(
             template,
-            id=credentials.new_id(),
-            secret=credentials.digest(credentials.plain_password(secret)),
+            id=credentials.create_id(),
+            secret=credentials.hash_secret(credentials.normalize_password(secret)),
             created=self._clock(),
         )
         self._accounts.credentials.add(credential, event)
@@ -169,11 +173,11 @@ class Authentication:
 
     def _authenticate_text(self, kind: str, text: str) -> Principal:
         # Asked before anything is looked up: what changes meanwhile makes the answer an old one.
-        key, version = credentials.digest(text), self._accounts.version()
+        key, version = credentials.hash_secret(text), self._accounts.version()
         principal = self._recall(key, kind, version)
-        return principal or self._accept(key, self._find(kind, text), version)
+        return principal or self._accept(key, self._resolve_credential(kind, text), version)
 
-    def _find(self, kind: str, text: str) -> Credential:
+    def _resolve_credential(self, kind: str, text: str) -> Credential:
         parts = credentials.parse_credential(text)
         credential = (
             self._accounts.credentials.find(parts[1]) if parts and parts[0] == kind else None
@@ -195,7 +199,7 @@ class Authentication:
         is_expired = 0 < credential.expires <= self._clock()
         return not credential.ended and not is_expired
 
-    def _user(self, credential: Credential) -> User:
+    def _resolve_user(self, credential: Credential) -> User:
         user = self._accounts.users.find(credential.user_id)
         if user is None or user.status != ACTIVE:
             raise Unauthenticated
@@ -227,12 +231,12 @@ class Authentication:
     def _accept(self, key: str, credential: Credential, version: int) -> Principal:
         if not self._is_valid(credential):
             raise Unauthenticated
-        user = self._user(credential)
+        user = self._resolve_user(credential)
         grants = self._accounts.grants.list(user_id=user.id)
         principal = principals.Principal(
             _KINDS[credential.kind],
             user.id,
-            self._name(user, credential),
+            self._resolve_actor_name(user, credential),
             user.capabilities,
             {grant.agent_id: grant.role for grant in grants},
             credential.agent_id,
@@ -246,7 +250,7 @@ class Authentication:
         self._note_use(credential)
         return principal
 
-    def _name(self, user: User, credential: Credential) -> str:
+    def _resolve_actor_name(self, user: User, credential: Credential) -> str:
         """Give the name for the history: the agent's for its token, else the user's."""
         if not credential.agent_id:
             return user.login
@@ -265,6 +269,6 @@ class Authentication:
                 return  # when it was last used is good to know, and no reason to turn anyone away
 
 
-def _by(user: User, event: Event) -> Event:
+def _with_actor(user: User, event: Event) -> Event:
     """Name the user whose session begins or ends as the actor of an event."""
     return changed(event, actor=user.login, user_id=user.id)

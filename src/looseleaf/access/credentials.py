@@ -23,17 +23,17 @@ _SCRYPT = (2**15, 8, 3)
 _MOST_MEMORY = 2**27
 
 
-def new_id() -> str:
+def create_id() -> str:
     """Make the public id of a credential."""
     return secrets.token_hex(_ID_BYTES)
 
 
-def new_secret() -> str:
+def create_secret() -> str:
     """Make a secret that nobody can guess: 192 bits."""
     return secrets.token_hex(_SECRET_BYTES)
 
 
-def new_application_password() -> str:
+def create_application_password() -> str:
     """Make a password for programs, in groups of four as people copy it."""
     signs = "".join(secrets.choice(_LETTERS) for _ in range(_PASSWORD_LETTERS))
     return " ".join(signs[start : start + 4] for start in range(0, _PASSWORD_LETTERS, 4))
@@ -42,7 +42,7 @@ def new_application_password() -> str:
 def format_credential(kind: str, identity: str, secret: str) -> str:
     """Write a credential as it is shown once: what it is, its public id, its secret, a checksum."""
     text = f"{PREFIXES[kind]}_{identity}_{secret}"
-    return text + _checksum(text)
+    return text + _compute_checksum(text)
 
 
 def parse_credential(text: str) -> tuple[str, str, str] | None:
@@ -55,24 +55,24 @@ def parse_credential(text: str) -> tuple[str, str, str] | None:
     if kind is None or not identity or not secret or not _HEX.issuperset(identity + rest):
         return None
     signed_text = f"{parts[0]}_{identity}_{secret}"
-    return (kind, identity, secret) if _checksum(signed_text) == check else None
+    return (kind, identity, secret) if _compute_checksum(signed_text) == check else None
 
 
-def _checksum(text: str) -> str:
+def _compute_checksum(text: str) -> str:
     return f"{zlib.crc32(text.encode()):0{_CHECK}x}"
 
 
-def digest(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """Give the stored form of a random secret; it needs no slow hash, as nobody can guess it."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_secret(secret: str, stored_digest: str) -> bool:
     """Compare a secret with what is stored, taking as long whatever it is."""
-    return hmac.compare_digest(digest(secret), stored_digest)
+    return hmac.compare_digest(hash_secret(secret), stored_digest)
 
 
-def plain_password(password: str) -> str:
+def normalize_password(password: str) -> str:
     """Give an application password without the gaps that people see it with."""
     return "".join(password.split())
 
@@ -81,17 +81,17 @@ def hash_password(password: str) -> str:
     """Give the stored form of a password that a person chose."""
     salt = secrets.token_bytes(16)
     n, r, p = _SCRYPT
-    return f"scrypt${n}${r}${p}${salt.hex()}${_scrypt(password, salt, n, r, p).hex()}"
+    return f"scrypt${n}${r}${p}${salt.hex()}${_compute_scrypt(password, salt, n, r, p).hex()}"
 
 
 def is_password(password: str, stored_hash: str) -> bool:
     """Compare a password with what is stored; an account without one takes as long to say no."""
     _, n, r, p, salt, expected = (stored_hash or _NOBODY).split("$")
-    actual = _scrypt(password, bytes.fromhex(salt), int(n), int(r), int(p))
+    actual = _compute_scrypt(password, bytes.fromhex(salt), int(n), int(r), int(p))
     return hmac.compare_digest(actual.hex(), expected) and bool(stored_hash)
 
 
-def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
+def _compute_scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
     raw = password.encode("utf-8", "surrogatepass")
     return hashlib.scrypt(raw, salt=salt, n=n, r=r, p=p, maxmem=_MOST_MEMORY, dklen=32)
 

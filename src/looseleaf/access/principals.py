@@ -150,7 +150,7 @@ def confine_model(principal: Principal) -> Principal:
     return changed(model, ceiling=(model.ceiling or AGENT_CEILING) | {"manage_agents"})
 
 
-def capability_of_policy(permission: str) -> frozenset[str]:
+def find_policy_capability(permission: str) -> frozenset[str]:
     """Give the capability for a permission that a tool policy may give to a model, if any."""
     capability = _CAPABILITY_FOR.get(permission, "")
     return POLICY_CAPABILITIES & {capability}
@@ -213,18 +213,18 @@ def find_requirement(
         # Whoever steals a token must not make another one that outlives it.
         return "someone who has signed in; tokens make no tokens"
     requirement = (
-        _workspace_requirement(principal, permission, shelf)
+        _find_workspace_requirement(principal, permission, shelf)
         if shelf is None or shelf.layer in ("shared", "network")
-        else _agent_requirement(principal, permission, shelf.agent_id, owner)
+        else _find_agent_requirement(principal, permission, shelf.agent_id, owner)
         if shelf.layer == "agent"
-        else _user_requirement(principal, permission, shelf.user_id)
+        else _find_user_page_requirement(principal, permission, shelf.user_id)
     )
     if requirement is None and file is not None and permission in CHANGES:
-        return _edit_requirement(principal, file, shelf, owner)
+        return _find_edit_requirement(principal, file, shelf, owner)
     return requirement
 
 
-def _workspace_requirement(
+def _find_workspace_requirement(
     principal: Principal, permission: str, shelf: Shelf | None
 ) -> str | None:
     if permission in _OF_SHARED_PAGES:
@@ -245,23 +245,23 @@ def _workspace_requirement(
     return None
 
 
-def _agent_requirement(
+def _find_agent_requirement(
     principal: Principal, permission: str, agent_id: int, owner: int
 ) -> str | None:
     required_role = _ROLE_FOR.get(permission)
     if required_role is None:
-        return _workspace_requirement(principal, permission, None)
+        return _find_workspace_requirement(principal, permission, None)
     if not has_role(principal.role_on(agent_id, owner), required_role):
         return f"the role {required_role} on this agent"
     if permission == "grants" and principal.agent_id:
         return "a credential that is not bound to one agent"
     # To talk costs money, and a model may write: a role alone is not enough. Flows do so unasked.
     if permission in ("chat", "flows"):
-        return _workspace_requirement(principal, permission, None)
+        return _find_workspace_requirement(principal, permission, None)
     return None
 
 
-def requirement_to_name(principal: Principal, user_id: int) -> str | None:
+def find_user_requirement(principal: Principal, user_id: int) -> str | None:
     """Say what a principal lacks to act on a user's pages and agents; None for one's own."""
     if principal.is_local or principal.user_id == user_id:
         return None
@@ -270,21 +270,21 @@ def requirement_to_name(principal: Principal, user_id: int) -> str | None:
     return None
 
 
-def _user_requirement(principal: Principal, permission: str, user_id: int) -> str | None:
+def _find_user_page_requirement(principal: Principal, permission: str, user_id: int) -> str | None:
     if permission not in _OF_A_USER:
-        return _workspace_requirement(principal, permission, None)
+        return _find_workspace_requirement(principal, permission, None)
     if principal.user_id != user_id:
-        if (requirement := requirement_to_name(principal, user_id)) is not None:
+        if (requirement := find_user_requirement(principal, user_id)) is not None:
             return requirement
         if permission in ("tokens", "list_tokens") and not principal.can(EVERYTHING):
             return f"the capability {EVERYTHING}, since these are another user's"
     required_role = "operator" if permission in ("append", "write", "tokens") else "viewer"
     if not has_role(principal.role, required_role):
         return f"a credential of the role {required_role}"
-    return _agent_change_requirement(principal, permission) if permission in CHANGES else None
+    return _find_agent_write_requirement(principal, permission) if permission in CHANGES else None
 
 
-def _agent_change_requirement(principal: Principal, permission: str) -> str | None:
+def _find_agent_write_requirement(principal: Principal, permission: str) -> str | None:
     """Say what an agent lacks to change a user's pages; None for a person.
 
     These pages stand in the prompts of all agents of the user, so that one agent could speak to the
@@ -302,7 +302,7 @@ def _agent_change_requirement(principal: Principal, permission: str) -> str | No
     )
 
 
-def _edit_requirement(
+def _find_edit_requirement(
     principal: Principal, file: RegisteredFile, shelf: Shelf | None, owner: int
 ) -> str | None:
     """Say what a registered page asks of its editors beyond its shelf: a role or a capability."""

@@ -30,7 +30,7 @@ def find_user_principal(
     return Principal(AGENT, user_id, name, user.capabilities, grants, agent_id)
 
 
-def job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:
+def find_job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:
     """Say what a user lacks for a job that acts as an agent of `owner`; None where nothing does.
 
     The owner needs an account that is not disabled, if there is one. Any other user needs what it

@@ -84,16 +84,16 @@ class AgentList(Protocol):
         """Bring a deleted agent back under its slug or another one, with the same id."""
 
 
-def no_pages(_record: AgentRecord) -> None:
+def start_without_pages(_record: AgentRecord) -> None:
     """Start an agent without pages."""
 
 
-def no_id() -> int:
+def ignore_outside_ids() -> int:
     """Say that nothing outside the list names an id."""
     return 0
 
 
-def only_active(records: Sequence[AgentRecord]) -> AgentRecord:
+def resolve_only_active(records: Sequence[AgentRecord]) -> AgentRecord:
     """Choose the agent that is meant where nobody names one: the only active one."""
     active = [record for record in records if record.status == "active"]
     if len(active) > 1:
@@ -103,7 +103,7 @@ def only_active(records: Sequence[AgentRecord]) -> AgentRecord:
     return active[0]
 
 
-def readable_agents(agents: AgentList) -> Iterator[AgentRecord]:
+def list_readable_agents(agents: AgentList) -> Iterator[AgentRecord]:
     """Give the agents whose records can be read; a damaged record hides no other one."""
     if agents.folders is None:
         yield from agents.records()

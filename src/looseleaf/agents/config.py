@@ -9,7 +9,7 @@ import json
 
 from looseleaf.agents.budget import budget_of
 from looseleaf.errors.agents import InvalidAgent
-from looseleaf.memory.policy import memory_policy, tool_policy
+from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ class AgentConfig:
     @property
     def memory_policy(self) -> MemoryPolicy:
         """Which pages the agent is given, or may reach."""
-        return memory_policy(self.json.get("memory_policy"))
+        return parse_memory_policy(self.json.get("memory_policy"))
 
     @property
     def binds_access(self) -> bool:
@@ -87,7 +87,7 @@ class AgentConfig:
     @property
     def tool_policy(self) -> ToolPolicy:
         """Which tools the agent may use."""
-        return tool_policy(self.json.get("tool_policy"))
+        return parse_tool_policy(self.json.get("tool_policy"))
 
     @property
     def has_tool_policy(self) -> bool:

@@ -66,7 +66,7 @@ def format_record(record: AgentRecord, *, new_record: AgentRecord | None = None)
 
 def parse_record(slug: str, content: bytes) -> AgentRecord:
     """Read back a record; ValueError, KeyError or TypeError where it is damaged."""
-    fields = _plain_fields(content.decode())
+    fields = _parse_plain_fields(content.decode())
     if fields is None:
         import json
 
@@ -82,7 +82,7 @@ def parse_record(slug: str, content: bytes) -> AgentRecord:
     )
 
 
-def _plain_fields(text: str) -> dict[str, Any] | None:
+def _parse_plain_fields(text: str) -> dict[str, Any] | None:
     """Read a record without a configuration as we lay it out; None for any other text.
 
     The JSON parser is a fifth of a cold start, and most commands need no more than this.
@@ -109,12 +109,12 @@ def check_name(slug: str, name: str) -> str:
 
 def check_slug(slug: str) -> None:
     """Raise `InvalidAgent` where no agent can have this slug."""
-    reason = slug_problem(slug)
+    reason = find_slug_problem(slug)
     if reason is not None:
         raise InvalidAgent(slug, reason)
 
 
-def slug_problem(slug: str) -> str | None:
+def find_slug_problem(slug: str) -> str | None:
     """Say why no agent can have this slug; None where one can."""
     if not slug or not slug[0].isalnum() or not set(slug) <= _SLUG:
         return "a slug has lower-case letters, digits, - and _, and starts with a letter or digit"

@@ -9,7 +9,7 @@ from looseleaf.bundles.layout.bundle import AGENT_PAGES, format_bundle
 from looseleaf.bundles.layout.prompt_files import place_prompt
 from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.errors import Invalid
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.values import value
 from looseleaf.workflows.uploads.file_store import check_upload_name
 
@@ -174,6 +174,6 @@ def _find_refused_uploads(bundle: Bundle, limits: FileLimits) -> Iterator[str]:
 def describe_files(files: Mapping[str, bytes]) -> tuple[BundleFile, ...]:
     """List files with their sizes and hashes, by path."""
     return tuple(
-        BundleFile(path, len(content), content_hash(content))
+        BundleFile(path, len(content), hash_content(content))
         for path, content in sorted(files.items())
     )

@@ -9,9 +9,9 @@ from looseleaf.memory.provenance import (
     IMPORT,
     NO_ACTIVITY,
     Provenance,
-    default_origin,
+    default_origin_of,
 )
-from looseleaf.memory.store import Change, exactly
+from looseleaf.memory.store import Change, build_precondition
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ class Context:
             kind,
             self.surface,
             self.activity,
-            origin or self.origin or default_origin(kind),
+            origin or self.origin or default_origin_of(kind),
             reason or self.reason,
         )
 
@@ -129,9 +129,9 @@ class Context:
         """
         precondition = self.precondition
         if if_match is not None:
-            if precondition is not None and precondition != exactly(if_match):
+            if precondition is not None and precondition != build_precondition(if_match):
                 raise InvalidArgument("if_match", "the headers of the request say otherwise")
-            precondition = exactly(if_match)
+            precondition = build_precondition(if_match)
         return Change(
             operation,
             self.provenance(reason=reason, origin=origin),

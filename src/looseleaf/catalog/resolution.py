@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.principals import AGENT, CHANGES, authorize, requirement_to_name
+from looseleaf.access.principals import AGENT, CHANGES, authorize, find_user_requirement
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.errors import Conflicted, Forbidden, InvalidName
 from looseleaf.errors.access import UserMissing
@@ -60,7 +60,7 @@ def _agent_of_user(context: Context, user: int) -> AgentRecord:
 
 def require_user(context: Context, user: int) -> None:
     """Raise unless the principal may name this user, and the user exists."""
-    lacks = requirement_to_name(context.principal, user)
+    lacks = find_user_requirement(context.principal, user)
     if lacks is not None:
         raise Forbidden(context.permission or "read", lacks)
     if not user_exists(context, user):

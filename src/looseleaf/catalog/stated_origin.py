@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.schemas.signature import signature_of
 from looseleaf.errors import InvalidArgument
-from looseleaf.memory.provenance import STATED_BY_AGENTS, stated_origins
+from looseleaf.memory.provenance import STATED_BY_AGENTS, list_stated_origins
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def with_origin(context: Context, origin: object) -> Context:
     """Give a context whose changes have this origin; `InvalidArgument` for one it may not state."""
     if origin is None or origin == "":
         return context
-    choices = stated_origins(context.principal.actor_kind)
+    choices = list_stated_origins(context.principal.actor_kind)
     if origin not in choices:
         raise InvalidArgument(ORIGIN, f"it must be one of {', '.join(choices)}")
     return changed(context, origin=origin)

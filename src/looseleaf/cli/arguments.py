@@ -68,7 +68,7 @@ class SharedOptions:
             raise click.UsageError("--remote and --root name two workspaces. Leave one out.")
         if self.remote is None and self.root is not None:
             return ""
-        return settings.variable(settings.REMOTE) if self.remote is None else self.remote
+        return settings.read_variable(settings.REMOTE) if self.remote is None else self.remote
 
     def workspace(self) -> Workspace:
         """Open the workspace of the options."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.cli.output import on_terminal
-from looseleaf.settings import variable
+from looseleaf.settings import read_variable
 
 _CODES = {"bold": "1", "red": "31", "green": "32", "yellow": "33", "match": "1;33"}
 _RESET = "\x1b[0m"
@@ -11,7 +11,7 @@ _RESET = "\x1b[0m"
 
 def use_color() -> bool:
     """Say whether to use colour: on a terminal that supports it, unless NO_COLOR is set."""
-    return on_terminal() and not variable("NO_COLOR") and variable("TERM") != "dumb"
+    return on_terminal() and not read_variable("NO_COLOR") and read_variable("TERM") != "dumb"
 
 
 def paint(text: str, color: str) -> str:

@@ -22,7 +22,7 @@ def serve_plain(argv: list[str]) -> int | None:
     values = dict(option.partition("=")[::2] for option in options)
     if names not in ([], ["serve"]) or argv[:1] == ["--"] or not _is_plain(options, values):
         return None
-    if settings.variable(settings.REMOTE) and "--root" not in values:
+    if settings.read_variable(settings.REMOTE) and "--root" not in values:
         return None  # the command is for a server
 
     def work() -> None:

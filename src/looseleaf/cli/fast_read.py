@@ -21,7 +21,7 @@ def read(argv: list[str]) -> int | None:
     values = dict(option.partition("=")[::2] for option in options)
     if not _is_plain(options, values) or len(names) > 2 or argv == ["-h"]:
         return None
-    if settings.variable(settings.REMOTE) and "--root" not in values:
+    if settings.read_variable(settings.REMOTE) and "--root" not in values:
         return None  # the command is for a server
     position, user = (int(values[name]) if name in values else None for name in _NUMBERS)
     page_owner = Where(values.get("--agent"), user, values.get("--layer"))

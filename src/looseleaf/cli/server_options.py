@@ -53,7 +53,7 @@ def _token(options: ServerOptions) -> Secret:
     if path is not None:
         token = _from_stdin() if path == "-" else _from_file(path)
     else:
-        token = options.token if options.token is not None else settings.variable(TOKEN)
+        token = options.token if options.token is not None else settings.read_variable(TOKEN)
     token = token.strip()
     if not token:
         raise Unauthenticated(_HINT)
@@ -79,7 +79,7 @@ def _from_file(path: str) -> str:
 
 
 def _seconds() -> float:
-    timeout = settings.variable(TIMEOUT)
+    timeout = settings.read_variable(TIMEOUT)
     try:
         seconds = float(timeout or SECONDS)
     except ValueError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.user_principals import find_user_principal, job_requirement
+from looseleaf.access.user_principals import find_job_requirement, find_user_principal
 from looseleaf.errors.workflows import JobForbidden
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ def require_job_rights(context: Context, job: Job) -> None:
         return
     user_id = job.user_id or agent.owner
     principal = find_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
-    requirement = job_requirement(principal, agent.shelf, agent.owner)
+    requirement = find_job_requirement(principal, agent.shelf, agent.owner)
     if requirement is not None:
         raise JobForbidden(user_id, agent.slug, requirement)
 

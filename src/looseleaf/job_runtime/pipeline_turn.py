@@ -22,7 +22,7 @@ from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors.operations import ToolMissing
 from looseleaf.files.folders import fold
 from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
-from looseleaf.memory.policy import tool_policy
+from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
@@ -105,7 +105,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
 
 def pipeline_request(context: Context, run: StepRun) -> Request:
     """Say whose prompt it is, with the slice of memory and the tools that the workflow selects."""
-    policy = tool_policy(run.pipeline.tool_policy or None)
+    policy = parse_tool_policy(run.pipeline.tool_policy or None)
     names = expand_tool_names(context.parts.operations(), policy)
     deny = (*run.settings.get("disabled_tools", ()), *(names if policy.mode == "deny" else ()))
     allow_only = run.settings.get("enabled_tools")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors.pages import PageMissing
-from looseleaf.memory.day import FOLDER, Day, day_named, day_of
+from looseleaf.memory.day import FOLDER, Day, day_of, resolve_day
 from looseleaf.memory.search.bounds import BOUNDS
 from looseleaf.memory.search.substring import Query
 from looseleaf.memory.search.substring import search as search_pages
@@ -43,11 +43,11 @@ class DailyMemory:
 
     def today(self) -> Day:
         """Give the present day in UTC."""
-        return day_named(None, self.clock())
+        return resolve_day(None, self.clock())
 
     def day(self, text: str | None) -> Day:
         """Read a date, or raise `InvalidDate`; None and "" are today."""
-        return day_named(text, self.clock())
+        return resolve_day(text, self.clock())
 
     def scope(self, text: str | None = None) -> Scope:
         """Name the page of a day."""

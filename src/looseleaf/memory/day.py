@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import InvalidDate, InvalidName
 from looseleaf.files.folders import fold
-from looseleaf.times import day_start, format_date, is_calendar_day
+from looseleaf.times import compute_day_start, format_date, is_calendar_day
 from looseleaf.values import value
 
 FOLDER = "daily"  # of the pages of the journal, below an agent's folder
@@ -27,7 +27,7 @@ class Day:
     @property
     def timestamp(self) -> int:
         """When the day begins in UTC, in seconds since 1970."""
-        return day_start(int(self.year), int(self.month), int(self.day))
+        return compute_day_start(int(self.year), int(self.month), int(self.day))
 
     @property
     def title(self) -> str:
@@ -57,7 +57,7 @@ def day_of(filename: str) -> Day | None:
     return Day(*parts) if is_calendar_day(*parts) else None
 
 
-def day_named(text: str | None, now: float) -> Day:
+def resolve_day(text: str | None, now: float) -> Day:
     """Read a date, or raise `InvalidDate`; None and "" are the day of now, in UTC."""
     day = parse_date(text or format_date(now))
     if day is None:

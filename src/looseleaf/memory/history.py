@@ -132,7 +132,7 @@ def has_history(store: Store) -> TypeGuard[StoreWithHistory]:
     return store.capabilities.history
 
 
-def pick(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
+def pick_revision(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
     """Choose by number (an int) or by time (a float); None where the page was not there yet."""
     if isinstance(at, int):
         for revision in revisions:
@@ -175,7 +175,7 @@ def require_content_at(history: History, scope: Scope, as_of: str) -> bytes:
 
 def read_content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
     """Read what a page said at a time or revision; None where it was not there."""
-    revision = pick(scope.filename, history.revisions(scope), moment)
+    revision = pick_revision(scope.filename, history.revisions(scope), moment)
     return (
         history.content(scope, revision.number) if revision is not None and revision.hash else None
     )
@@ -190,8 +190,8 @@ class ShownTime:
 
     def __init__(self, times: Iterable[float], now: float, retention: Retention) -> None:
         self._times = sorted({now, *(time for time in times if time < now)})
-        self._days = self._ages(retention.days)
-        self._grace_days = self._ages(retention.grace_days)
+        self._days = self._compute_ages(retention.days)
+        self._grace_days = self._compute_ages(retention.grace_days)
 
     def is_past_days(self, time: float) -> bool:
         """Say whether more than the retention's days have passed since a change."""
@@ -206,7 +206,7 @@ class ShownTime:
         limit, age_of = ages
         return not limit or age_of.get(time, 0.0) > limit
 
-    def _ages(self, days: float) -> tuple[float, dict[float, float]]:
+    def _compute_ages(self, days: float) -> tuple[float, dict[float, float]]:
         """Give a limit in seconds, and the age of each time as it counts for that limit."""
         limit = days * DAY_SECONDS
         longest = min(_LONGEST_STEP, limit * _STEP_SHARE)
@@ -219,7 +219,7 @@ class ShownTime:
         return limit, ages
 
 
-def outlived_revisions(
+def list_outlived_revisions(
     revisions: list[Revision], retention: Retention, now: float, shown_time: ShownTime | None = None
 ) -> list[Revision]:
     """Choose the revisions that a retention no longer keeps; never the newest.
@@ -262,7 +262,7 @@ class PastPages:
         known_page = self._read_known(scope) if self._read_known is not None else None
         if known_page is not None:
             return known_page
-        revision = pick(scope.filename, self.history.revisions(scope), self.moment)
+        revision = pick_revision(scope.filename, self.history.revisions(scope), self.moment)
         if revision is None or not revision.hash:
             return Missing()
         content = self.history.content(scope, revision.number)

@@ -13,11 +13,11 @@ from looseleaf.memory.store import (
     Found,
     Missing,
     Written,
-    content_hash,
     delete_version,
-    naming_version,
+    hash_content,
     require_condition,
     require_version,
+    with_version,
 )
 from looseleaf.values import changed, value
 
@@ -111,7 +111,7 @@ class MemoryPages:
     ) -> Saved | Conflict:
         """Replace or create a page; with `if_match`, only that version (or `ABSENT`)."""
         content = self._check(scope, text)
-        guarded_change = naming_version(change, if_match)
+        guarded_change = with_version(change, if_match)
         require_version(scope, guarded_change)
         try:
             return self._edit(scope, lambda _page: content, guarded_change, replacement=content)
@@ -130,7 +130,7 @@ class MemoryPages:
         self, scope: Scope, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Empty a page; its text stays in the history."""
-        clear_change = naming_version(changed(change, operation="clear"), if_match)
+        clear_change = with_version(changed(change, operation="clear"), if_match)
         if not self.exists(scope):
             if clear_change.precondition is None or clear_change.precondition.holds(""):
                 raise PageMissing(scope.filename, scope.place)
@@ -144,7 +144,7 @@ class MemoryPages:
         if self.registry.is_protected(scope.filename):
             raise Protected(scope.filename)
         self._require_editable(scope, change)
-        deletion = naming_version(changed(change, operation="delete"), if_match)
+        deletion = with_version(changed(change, operation="delete"), if_match)
         require_version(scope, deletion)
         outcome = delete_version(self.store_for(scope), scope, deletion)
         if isinstance(outcome, Missing):
@@ -254,7 +254,7 @@ class MemoryPages:
         def rewrite(current: bytes | None) -> bytes:
             nonlocal new_content
             if needs_check:
-                actual = content_hash(current) if current is not None else ""
+                actual = hash_content(current) if current is not None else ""
                 require_condition(scope, change, actual)
             new_content = edit(current)
             # An edit that only adds loses nothing, and most edits add.
@@ -291,9 +291,9 @@ class MemoryPages:
         warnings = self.registry.size_warnings(scope.filename, content)
         warnings += self.registry.placement_warnings(scope.filename, scope.layer)
         if content.translate(None, _PLAIN):
-            from looseleaf.memory.text.hidden_characters import hidden_warnings
+            from looseleaf.memory.text.hidden_characters import build_hidden_warnings
 
-            warnings += hidden_warnings(scope.filename, content)
+            warnings += build_hidden_warnings(scope.filename, content)
         return Saved(scope.filename, *version, outcome.changed, warnings)
 
     def _tell(self, event: Changed) -> None:

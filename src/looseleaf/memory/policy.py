@@ -59,7 +59,10 @@ class MemoryPolicy:
         """Refuse a policy that cannot be followed, or that says two things at once."""
         _check_choice("mode", mode, MEMORY_MODES)
         _check_choice("binds", binds, BINDS)
-        lists = {"deny": _patterns("deny", deny), "allow_only": _patterns("allow_only", allow_only)}
+        lists = {
+            "deny": _check_patterns("deny", deny),
+            "allow_only": _check_patterns("allow_only", allow_only),
+        }
         for name, patterns in lists.items():
             # Ignoring the list would inject pages that somebody meant to keep out.
             if patterns and name != mode:
@@ -85,23 +88,23 @@ class ToolPolicy:
     ) -> tuple[ToolMode, tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Refuse a policy that cannot be followed."""
         _check_choice("mode", mode, TOOL_MODES)
-        lists = _words("tools", tools), _words("categories", categories)
-        return mode, *lists, _words("outside_tools", outside_tools)
+        lists = _check_words("tools", tools), _check_words("categories", categories)
+        return mode, *lists, _check_words("outside_tools", outside_tools)
 
 
-def memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
+def parse_memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
     """Read `memory_policy` of an agent's configuration; one that is missing restricts nothing."""
     if config is None:
         return _FREE_MEMORY
-    fields = _fields(config, ("mode", "deny", "allow_only", "binds"))
+    fields = _check_fields(config, ("mode", "deny", "allow_only", "binds"))
     return MemoryPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks the fields
 
 
-def tool_policy(config: Mapping[str, object] | None) -> ToolPolicy:
+def parse_tool_policy(config: Mapping[str, object] | None) -> ToolPolicy:
     """Read `tool_policy` of an agent's configuration; one that is missing restricts nothing."""
     if config is None:
         return _FREE_TOOLS
-    fields = _fields(config, ("mode", "tools", "categories", "outside_tools"))
+    fields = _check_fields(config, ("mode", "tools", "categories", "outside_tools"))
     if fields and "mode" not in fields:
         raise InvalidPolicy(f"its mode is missing; it is one of {', '.join(TOOL_MODES)}")
     return ToolPolicy(**fields)  # type: ignore[arg-type]  # `normal` checks the fields
@@ -115,7 +118,7 @@ def decide(
     allow_only: Collection[str] | None = None,
 ) -> Decision:
     """Decide about one page; for a call, `allow_only=None` narrows nothing and `[]` to nothing."""
-    return _judge(policy, deny, allow_only)(filename)
+    return _build_judge(policy, deny, allow_only)(filename)
 
 
 def resolve_registered(
@@ -128,11 +131,11 @@ def resolve_registered(
 ) -> tuple[tuple[RegisteredFile, Decision], ...]:
     """Decide about registered files in one mode: all of them, in the order they came."""
     check_mode(mode)
-    judge = _judge(policy, deny, allow_only)
+    judge = _build_judge(policy, deny, allow_only)
     decisions = []
     for file in files:
         decision = judge(file.filename)
-        if decision.allowed and not file.injected_in(mode):
+        if decision.allowed and not file.is_injected_in(mode):
             decision = Decision(allowed=False, rule="mode")
         decisions.append((file, decision))
     return tuple(decisions)
@@ -146,8 +149,8 @@ def resolve_names(
     allow_only: Collection[str] | None = None,
 ) -> tuple[tuple[str, Decision], ...]:
     """Decide about an explicit list of pages: all of them, in the order they came."""
-    judge = _judge(policy, deny, allow_only)
-    return tuple((name, judge(name)) for name in _collection("the list of pages", names))
+    judge = _build_judge(policy, deny, allow_only)
+    return tuple((name, judge(name)) for name in _check_collection("the list of pages", names))
 
 
 def decide_tool(
@@ -159,33 +162,36 @@ def decide_tool(
     allow_only: Collection[str] | None = None,
 ) -> Decision:
     """Decide about one tool and its categories by the same rules; a call names tools only."""
-    (key,) = _fold_names(_words("the tool", [name]))
+    (key,) = _fold_names(_check_words("the tool", [name]))
     is_listed = key in _fold_names((*policy.tools, *policy.outside_tools)) or bool(
-        _fold_names(policy.categories) & _fold_names(_words("the tool's categories", categories))
+        _fold_names(policy.categories)
+        & _fold_names(_check_words("the tool's categories", categories))
     )
     is_excluded = allow_only is not None and key not in _fold_names(
-        _words("allow_only", allow_only)
+        _check_words("allow_only", allow_only)
     )
-    return _first(
-        call_deny=key in _fold_names(_words("deny", deny)),
+    return _apply_rules(
+        call_deny=key in _fold_names(_check_words("deny", deny)),
         policy_deny=policy.mode == "deny" and is_listed,
         policy_allow_only=policy.mode == "allow" and not is_listed,
         call_allow_only=is_excluded,
     )
 
 
-def _judge(
+def _build_judge(
     policy: MemoryPolicy, deny: Collection[str], allow_only: Collection[str] | None
 ) -> Callable[[str], Decision]:
     """Build the function that decides about pages, with the lists prepared once."""
-    call_deny = _matcher(_patterns("deny", deny))
-    policy_deny = _matcher(policy.deny)
-    policy_allows = _matcher(policy.allow_only)
-    call_allows = _matcher(() if allow_only is None else _patterns("allow_only", allow_only))
+    call_deny = _build_matcher(_check_patterns("deny", deny))
+    policy_deny = _build_matcher(policy.deny)
+    policy_allows = _build_matcher(policy.allow_only)
+    call_allows = _build_matcher(
+        () if allow_only is None else _check_patterns("allow_only", allow_only)
+    )
 
     def judge(filename: str) -> Decision:
         key = fold(check_filename(filename))
-        return _first(
+        return _apply_rules(
             call_deny=call_deny(key),
             policy_deny=policy_deny(key),
             policy_allow_only=policy.mode == "allow_only" and not policy_allows(key),
@@ -195,7 +201,7 @@ def _judge(
     return judge
 
 
-def _first(
+def _apply_rules(
     *, call_deny: bool, policy_deny: bool, policy_allow_only: bool, call_allow_only: bool
 ) -> Decision:
     """Name the highest rule that refuses."""
@@ -210,13 +216,13 @@ def _first(
     return Decision(allowed=True, rule="allowed")
 
 
-def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+def _build_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     exact = {fold(pattern) for pattern in patterns if not pattern.endswith("/*")}
     below = tuple(fold(pattern[:-1]) for pattern in patterns if pattern.endswith("/*"))
     return lambda key: key in exact or key.startswith(below)
 
 
-def _fields(config: Mapping[str, object], field_names: tuple[str, ...]) -> dict[str, object]:
+def _check_fields(config: Mapping[str, object], field_names: tuple[str, ...]) -> dict[str, object]:
     if not hasattr(config, "keys"):
         raise InvalidPolicy(f"it is {type(config).__name__}, not a table of settings")
     for key in config:
@@ -230,18 +236,18 @@ def _check_choice(field: str, choice: object, choices: tuple[str, ...]) -> None:
         raise InvalidPolicy(f"{field} {choice!r} is unknown; it is one of {', '.join(choices)}")
 
 
-def _collection(subject: str, names: Collection[str]) -> Collection[str]:
+def _check_collection(subject: str, names: Collection[str]) -> Collection[str]:
     # One name instead of a list of it would otherwise be taken letter by letter.
     if not isinstance(names, list | tuple | set | frozenset):
         raise InvalidPolicy(f"{subject} is {type(names).__name__}, not a list of names")
     return names
 
 
-def _patterns(subject: str, names: Collection[str]) -> tuple[str, ...]:
-    return tuple(_pattern(subject, name) for name in _collection(subject, names))
+def _check_patterns(subject: str, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(_check_pattern(subject, name) for name in _check_collection(subject, names))
 
 
-def _pattern(subject: str, name: str) -> str:
+def _check_pattern(subject: str, name: str) -> str:
     if not isinstance(name, str):
         raise InvalidPolicy(f"{subject} has {name!r}, which is not text")
     try:
@@ -256,8 +262,8 @@ def _pattern(subject: str, name: str) -> str:
         ) from None
 
 
-def _words(subject: str, names: Collection[str]) -> tuple[str, ...]:
-    for name in _collection(subject, names):
+def _check_words(subject: str, names: Collection[str]) -> tuple[str, ...]:
+    for name in _check_collection(subject, names):
         if not isinstance(name, str):
             raise InvalidPolicy(f"{subject} has {name!r}, which is not text")
         if not name or not name.isprintable() or set(name) & set(" *"):

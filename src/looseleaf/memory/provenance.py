@@ -67,12 +67,12 @@ class Provenance:
 UNKNOWN = Provenance()
 
 
-def stated_origins(kind: str) -> tuple[Origin, ...]:
+def list_stated_origins(kind: str) -> tuple[Origin, ...]:
     """Give the origins that an actor of this kind may state for what it writes itself."""
     return STATED_BY_AGENTS if kind == AGENT else STATED_BY_PEOPLE
 
 
-def default_origin(kind: str) -> Origin:
+def default_origin_of(kind: str) -> Origin:
     """Give the origin of what an actor of this kind writes and says nothing about."""
     return FROM_AGENT if kind == AGENT else FROM_USER
 

@@ -47,7 +47,7 @@ class RegisteredFile:
         """Whether the page is a generated copy of other pages, which is in no prompt."""
         return self.composable and not self.modes
 
-    def injected_in(self, mode: str) -> bool:
+    def is_injected_in(self, mode: str) -> bool:
         """Say whether requests in this mode get the page, before any policy."""
         return EVERY_MODE in self.modes or mode in self.modes
 
@@ -80,17 +80,17 @@ class FileRegistry:
         self._refuse_if_frozen(filename)
         file = RegisteredFile(
             check_filename(filename),
-            _number(filename, "priority", priority),
-            _layer(layer),
+            _check_number(filename, "priority", priority),
+            _check_layer(layer),
             protected,
-            False if composable else _editable(filename, editable=editable),
-            _modes(filename, modes),
+            False if composable else _check_editable(filename, editable=editable),
+            _check_modes(filename, modes),
             composable,
-            _convention_path(filename, convention_path),
-            label or _label(filename),
+            _check_convention_path(filename, convention_path),
+            label or _format_label(filename),
             description,
-            _budget(filename, "word_budget", word_budget),
-            _budget(filename, "byte_budget", byte_budget),
+            _check_budget(filename, "word_budget", word_budget),
+            _check_budget(filename, "byte_budget", byte_budget),
             owner,
         )
         self._refuse_if_taken(file)
@@ -112,16 +112,16 @@ class FileRegistry:
 
     def files(self) -> tuple[RegisteredFile, ...]:
         """Give every file, by priority, then by name."""
-        return tuple(sorted(self._files.values(), key=_order))
+        return tuple(sorted(self._files.values(), key=_build_sort_key))
 
     def for_mode(self, mode: str) -> tuple[RegisteredFile, ...]:
         """Give the files that requests in this mode get, in order; a request must name its mode."""
         check_mode(mode)
-        return tuple(file for file in self.files() if file.injected_in(mode))
+        return tuple(file for file in self.files() if file.is_injected_in(mode))
 
     def by_layer(self, layer: Layer) -> tuple[RegisteredFile, ...]:
         """Give the files of one layer, in order."""
-        _layer(layer)
+        _check_layer(layer)
         return tuple(file for file in self.files() if file.layer == layer)
 
     def layer_of(self, filename: str) -> Layer:
@@ -194,9 +194,7 @@ class FileRegistry:
             if fold(old.filename) == fold(new.filename):
                 raise NameTaken(new.filename, old.filename)
             if new.convention_path and fold(old.convention_path) == fold(new.convention_path):
-                raise _setting_error(
-                    new.filename, "convention_path", f"{old.filename} is kept there"
-                )
+                raise _build_error(new.filename, "convention_path", f"{old.filename} is kept there")
 
 
 def check_mode(mode: str) -> str:
@@ -215,65 +213,65 @@ def check_word(word: str, noun: str) -> str:
     return word
 
 
-def _order(file: RegisteredFile) -> tuple[int, str]:
+def _build_sort_key(file: RegisteredFile) -> tuple[int, str]:
     return file.priority, fold(file.filename)
 
 
-def _label(filename: str) -> str:
+def _format_label(filename: str) -> str:
     stem = filename.rpartition("/")[2].rpartition(".")[0]
     words = stem.replace("-", " ").replace("_", " ").split()
     return " ".join(word[0].upper() + word[1:] for word in words)
 
 
-def _setting_error(filename: str, field: str, reason: str) -> InvalidSetting:
+def _build_error(filename: str, field: str, reason: str) -> InvalidSetting:
     return InvalidSetting(f"{field} of {filename}", reason)
 
 
-def _number(filename: str, field: str, number: int) -> int:
+def _check_number(filename: str, field: str, number: int) -> int:
     if type(number) is not int:
-        raise _setting_error(filename, field, f"{number!r} is not a whole number")
+        raise _build_error(filename, field, f"{number!r} is not a whole number")
     return number
 
 
-def _budget(filename: str, field: str, number: int) -> int:
-    if _number(filename, field, number) < 0:
-        raise _setting_error(filename, field, "it cannot be negative; 0 is no budget")
+def _check_budget(filename: str, field: str, number: int) -> int:
+    if _check_number(filename, field, number) < 0:
+        raise _build_error(filename, field, "it cannot be negative; 0 is no budget")
     return number
 
 
-def _layer(layer: Layer) -> Layer:
+def _check_layer(layer: Layer) -> Layer:
     if layer not in LAYERS:
         raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
     return layer
 
 
-def _editable(filename: str, *, editable: bool | str) -> bool | str:
+def _check_editable(filename: str, *, editable: bool | str) -> bool | str:
     # Anything else would count as true, and open a page to everyone by a slip.
     if editable == "" or not isinstance(editable, bool | str):
-        raise _setting_error(
+        raise _build_error(
             filename, "editable", f"{editable!r} is neither yes, no nor a capability"
         )
     return editable
 
 
-def _modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
+def _check_modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(modes, str):
-        raise _setting_error(filename, "modes", f"it is a list; write [{modes!r}]")
+        raise _build_error(filename, "modes", f"it is a list; write [{modes!r}]")
     return tuple(check_word(mode, "mode") for mode in modes)
 
 
-def _convention_path(filename: str, path: str) -> str:
+def _check_convention_path(filename: str, path: str) -> str:
     # Unlike a page's name it may have parts that start with a dot: .github, .cursor.
     if not isinstance(path, str):
-        raise _setting_error(filename, "convention_path", f"{path!r} is not text")
+        raise _build_error(filename, "convention_path", f"{path!r} is not text")
     if path and any(not part or part in (".", "..") for part in path.split("/")):
-        raise _setting_error(
+        raise _build_error(
             filename, "convention_path", f"{path!r} must lead down from a project's root"
         )
     if not path.isprintable() or "\\" in path or ":" in path:
-        raise _setting_error(
+        raise _build_error(
             filename, "convention_path", f"{path!r} has characters a path should not have"
         )
     if any(fold(part) in _PRIVATE_FOLDERS for part in path.split("/")):
-        raise _setting_error(filename, "convention_path", f"{path!r} leads into a private folder")
+        raise _build_error(filename, "convention_path", f"{path!r} leads into a private folder")
     return path

@@ -113,17 +113,17 @@ def _check_segment(name: str, segment: str) -> None:
         raise InvalidName(name, "it looks like a short alias of another name")
 
 
-def _normal_ids(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, int, int]:
+def _normalize_ids(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, int, int]:
     if layer == "agent":
-        return layer, 0, _identity("agent", agent_id)
+        return layer, 0, _check_id("agent", agent_id)
     if layer == "user":
-        return layer, _identity("user", user_id), 0
+        return layer, _check_id("user", user_id), 0
     if layer in ("shared", "network"):
         return layer, 0, 0
     raise InvalidName(layer, f"a layer is one of {', '.join(LAYERS)}")
 
 
-def _identity(kind: str, number: int) -> int:
+def _check_id(kind: str, number: int) -> int:
     if type(number) is not int or number <= 0:
         raise InvalidName(number, f"the {kind} layer needs the id of {kind}, a positive number")
     return number
@@ -140,12 +140,12 @@ class Shelf:
     @staticmethod
     def normal(layer: Layer, user_id: int, agent_id: int) -> tuple[Layer, int, int]:
         """Drop the ids that mean nothing in this layer, so that one page has one identity."""
-        return _normal_ids(layer, user_id, agent_id)
+        return _normalize_ids(layer, user_id, agent_id)
 
     @property
     def name(self) -> str:
         """A short name that is unique among shelves: shared, network, agent-3, user-1."""
-        return _shelf_name(self)
+        return _format_shelf_name(self)
 
     def page(self, filename: str) -> Scope:
         """Name a page on this shelf."""
@@ -166,7 +166,7 @@ class Scope:
         layer: Layer, user_id: int, agent_id: int, filename: str
     ) -> tuple[Layer, int, int, str]:
         """Check the filename and drop the ids that mean nothing in this layer."""
-        return (*_normal_ids(layer, user_id, agent_id), check_filename(filename))
+        return (*_normalize_ids(layer, user_id, agent_id), check_filename(filename))
 
     @property
     def shelf(self) -> Shelf:
@@ -176,7 +176,7 @@ class Scope:
     @property
     def shelf_name(self) -> str:
         """The name of its shelf."""
-        return _shelf_name(self)
+        return _format_shelf_name(self)
 
     @property
     def key(self) -> str:
@@ -190,7 +190,7 @@ class Scope:
         return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")
 
 
-def _shelf_name(place: Shelf | Scope) -> str:
+def _format_shelf_name(place: Shelf | Scope) -> str:
     identity = place.agent_id or place.user_id
     return f"{place.layer}-{identity}" if identity else place.layer
 

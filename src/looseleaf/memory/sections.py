@@ -50,25 +50,25 @@ def list_sections(text: str) -> tuple[Section, ...]:
     for index, (name, start, _, _) in enumerate(page.headers):
         line += text.count("\n", counted_to, start)
         counted_to = start
-        size = len(_content(page, index).strip("\r\n").encode("utf-8", "surrogatepass"))
-        sections.append(Section(name, index + 1, line, start, _end(page, index), size))
+        size = len(_body_of(page, index).strip("\r\n").encode("utf-8", "surrogatepass"))
+        sections.append(Section(name, index + 1, line, start, _end_of(page, index), size))
     return tuple(sections)
 
 
 def is_body_marker(line: str) -> bool:
     """Tell whether a line only guards an opaque body, so that a search can pass over it."""
-    return bool(_marker_tail(line, 0, _OPENING) or _marker_tail(line, 0, _CLOSING))
+    return bool(_parse_marker(line, 0, _OPENING) or _parse_marker(line, 0, _CLOSING))
 
 
 def read_section(text: str, name: str | None, *, position: int | None = None) -> str:
     """Return the text of a section, without the newlines around it."""
     page = _scan(text)
-    return _content(page, _locate(page, name, position)).strip("\r\n")
+    return _body_of(page, _locate(page, name, position)).strip("\r\n")
 
 
 def set_section(text: str, name: str | None, body: str, *, position: int | None = None) -> str:
     """Return the page with the text of a section replaced, or with a new section at its end."""
-    page, index = _writable(text, name, position)
+    page, index = _ensure_section(text, name, position)
     return _write(page, index, body.strip("\r\n"))
 
 
@@ -76,8 +76,8 @@ def append_to_section(
     text: str, name: str | None, addition: str, *, position: int | None = None
 ) -> str:
     """Return the page with text added on a new line at the end of a section, made if missing."""
-    page, index = _writable(text, name, position)
-    core = _parts(_content(page, index))[1]
+    page, index = _ensure_section(text, name, position)
+    core = _split_body(_body_of(page, index))[1]
     new_body = core + newline_of(text) + addition if core else addition.lstrip("\r\n")
     # An appended text can be taken out again: then the page is as before, to the last byte.
     keeps_end = index == len(page.headers) - 1
@@ -116,13 +116,13 @@ def delete_section(text: str, name: str | None, *, position: int | None = None) 
     """Return the page without the header and body of a section, every other byte as it was."""
     page = _scan(text)
     index = _locate(page, name, position)
-    return text[: page.headers[index][1]] + text[_end(page, index) :]
+    return text[: page.headers[index][1]] + text[_end_of(page, index) :]
 
 
 def _scan(text: str) -> _Page:
     """Walk the few lines that can matter once, so that the cost stays linear in the page."""
-    lines = _candidates(text)
-    closings = _closing_lines(text, lines) if "<" in text and _OPENING in text else {}
+    lines = _find_candidates(text)
+    closings = _collect_closings(text, lines) if "<" in text and _OPENING in text else {}
     headers: list[_Header] = []
     fence, in_list, fence_start, unclosed_start, resume = "", False, -1, -1, 0
     for start in lines:
@@ -135,18 +135,18 @@ def _scan(text: str) -> _Page:
         if fence and not (in_list and name):
             fence = "" if line.startswith(fence) and not line.strip(fence[0]) else fence
         elif name:
-            fence, end_marker = "", _closing_line(text, stop, closings) if closings else 0
+            fence, end_marker = "", _find_closing(text, stop, closings) if closings else 0
             headers.append((name, start, stop, end_marker))
-            resume = _line_end(text, end_marker) if end_marker else stop
+            resume = _skip_line(text, end_marker) if end_marker else stop
         elif line[0] == "<":
             end = text.find("-->", start)
-            unclosed_start, resume = (start, len(text)) if end < 0 else (-1, _line_end(text, end))
+            unclosed_start, resume = (start, len(text)) if end < 0 else (-1, _skip_line(text, end))
         elif line[0] != "#":
-            fence, fence_start, in_list = _fence(line), start, line[0] not in "`~"
+            fence, fence_start, in_list = _find_fence(line), start, line[0] not in "`~"
     return _Page(text, headers, fence_start if fence and not in_list else unclosed_start)
 
 
-def _candidates(text: str) -> list[int]:
+def _find_candidates(text: str) -> list[int]:
     """Find, at the speed of `str.find`, the lines that may be headers or open or close a block."""
     headers = []
     # One character is found fifty times as fast as several, and most pages lack those of blocks.
@@ -154,13 +154,13 @@ def _candidates(text: str) -> list[int]:
     while at >= 0:
         if text.startswith("## ", at) and (not at or text[at - 1] == "\n"):
             headers.append(at)
-        at = text.find("#", _line_end(text, at))
+        at = text.find("#", _skip_line(text, at))
     needles = [needle for needle in ("```", "~~~", "<!--") if needle[0] in text]
-    blocks = [start for needle in needles for start in _block_lines(text, needle)]
+    blocks = [start for needle in needles for start in _find_block_lines(text, needle)]
     return sorted(headers + blocks) if blocks else headers
 
 
-def _block_lines(text: str, needle: str) -> list[int]:
+def _find_block_lines(text: str, needle: str) -> list[int]:
     lines = []
     at = text.find(needle)
     while at >= 0:
@@ -170,45 +170,45 @@ def _block_lines(text: str, needle: str) -> list[int]:
         in_list = indent[-1:] == " " and indent.strip(" ") in _LIST_MARKS and needle != "<!--"
         if in_list or indent in _INDENTS:
             lines.append(start)
-        at = text.find(needle, _line_end(text, at))
+        at = text.find(needle, _skip_line(text, at))
     return lines
 
 
-def _fence(line: str) -> str:
+def _find_fence(line: str) -> str:
     """Return the run of characters that opens a fence; empty when the line is inline code."""
     run = line.lstrip("-*+0123456789.) ")
     info = run.lstrip(run[0])
     return "" if run[0] == "`" and "`" in info else run[: len(run) - len(info)]
 
 
-def _closing_lines(text: str, lines: list[int]) -> dict[str, list[int]]:
+def _collect_closings(text: str, lines: list[int]) -> dict[str, list[int]]:
     """Collect the end markers by their tail, last first, so that no search is done twice."""
     closings: dict[str, list[int]] = {}
     for start in reversed(lines):
-        closings.setdefault(_marker_tail(text, start, _CLOSING), []).append(start)
+        closings.setdefault(_parse_marker(text, start, _CLOSING), []).append(start)
     return closings
 
 
-def _closing_line(text: str, body: int, closings: dict[str, list[int]]) -> int:
+def _find_closing(text: str, body: int, closings: dict[str, list[int]]) -> int:
     """Find the end marker of the opaque body that begins here; 0 when it is an ordinary body."""
-    tail = _marker_tail(text, body, _OPENING)
+    tail = _parse_marker(text, body, _OPENING)
     later = closings.get(tail, []) if tail else []
     while later and later[-1] < body:
         later.pop()
     return later[-1] if later else 0
 
 
-def _marker_tail(text: str, at: int, marker: str) -> str:
+def _parse_marker(text: str, at: int, marker: str) -> str:
     """Return what follows the marker's words, ` -->` or ` 2 -->`; empty for any other line."""
     if not text.startswith(marker, at):
         return ""
-    tail = text[at + len(marker) : _line_end(text, at)].rstrip(" \t\r\n")
+    tail = text[at + len(marker) : _skip_line(text, at)].rstrip(" \t\r\n")
     number = tail[1:-4]
     is_numbered = tail == f" {number} -->" and number.isascii() and number.isdigit()
     return tail if tail == " -->" or is_numbered else ""
 
 
-def _line_end(text: str, at: int) -> int:
+def _skip_line(text: str, at: int) -> int:
     return text.find("\n", at) + 1 or len(text)
 
 
@@ -219,7 +219,7 @@ def _locate(page: _Page, name: str | None, position: int | None, *, create: bool
         raise InvalidSectionName(name, "neither a name nor a position was given")
     # The name as given comes first, so that whatever a page lists can be addressed.
     exact = name if name is None else name.strip()
-    title = exact if exact is None or exact in names else _title(exact)
+    title = exact if exact is None or exact in names else _check_title(exact)
     hits = [i for i, header in enumerate(names) if title is None or header == title]
     if position is not None:
         hits = [position - 1] if position - 1 in hits else []
@@ -233,7 +233,7 @@ def _locate(page: _Page, name: str | None, position: int | None, *, create: bool
     return hits[0] if hits else len(names)
 
 
-def _title(name: str) -> str:
+def _check_title(name: str) -> str:
     """Return the name as a header shows it, or refuse a name that a page would not give back."""
     title = f"{name.strip()} ".removeprefix("## ").strip()
     if not title:
@@ -243,30 +243,30 @@ def _title(name: str) -> str:
     return title
 
 
-def _end(page: _Page, index: int) -> int:
+def _end_of(page: _Page, index: int) -> int:
     return page.headers[index + 1][1] if index + 1 < len(page.headers) else len(page.text)
 
 
-def _content(page: _Page, index: int) -> str:
+def _body_of(page: _Page, index: int) -> str:
     """Return the body of a section without the lines that guard it."""
-    text, (_, _, body, end_marker), end = page.text, page.headers[index], _end(page, index)
+    text, (_, _, body, end_marker), end = page.text, page.headers[index], _end_of(page, index)
     if not end_marker:
         return text[body:end]
-    return text[_line_end(text, body) : end_marker] + text[_line_end(text, end_marker) : end]
+    return text[_skip_line(text, body) : end_marker] + text[_skip_line(text, end_marker) : end]
 
 
-def _parts(content: str) -> tuple[str, str, str, str]:
+def _split_body(content: str) -> tuple[str, str, str, str]:
     """Split a body: the blank lines above, the text, its line end, the blank lines below."""
     finish = len(content.rstrip("\r\n"))
     if not finish:
         return "", "", "", content
     # The text begins on a line of its own, else a header or marker put there would not count.
     start = content.rfind("\n", 0, len(content) - len(content.lstrip("\r\n"))) + 1
-    stop = _line_end(content, finish)
+    stop = _skip_line(content, finish)
     return content[:start], content[start:finish], content[finish:stop], content[stop:]
 
 
-def _writable(text: str, name: str | None, position: int | None) -> tuple[_Page, int]:
+def _ensure_section(text: str, name: str | None, position: int | None) -> tuple[_Page, int]:
     """Find the section to write to, after adding it to a page that lacks it."""
     page = _scan(text)
     index = _locate(page, name, position, create=True)
@@ -274,28 +274,28 @@ def _writable(text: str, name: str | None, position: int | None) -> tuple[_Page,
         return page, index
     if page.unclosed_at >= 0:
         comment = text[page.unclosed_at :].lstrip(" ").startswith("<")
-        raise _unclosed_error(page, page.unclosed_at, "HTML comment" if comment else "code fence")
+        raise _build_error(page, page.unclosed_at, "HTML comment" if comment else "code fence")
     above = end_paragraph(text)
-    return _scan(f"{above}## {_title(name or '')}{newline_of(above)}"), index
+    return _scan(f"{above}## {_check_title(name or '')}{newline_of(above)}"), index
 
 
 def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> str:
     """Put a body in its place; a page that ends without a newline may go on to do so."""
     text, (_, start, after, _), newline = page.text, page.headers[index], newline_of(page.text)
-    above, _, line_end, below = _parts(_content(page, index))
-    start_marker, end_marker = _markers(page, index, body)
+    above, _, line_end, below = _split_body(_body_of(page, index))
+    start_marker, end_marker = _choose_markers(page, index, body)
     body_lines = end_line(body + line_end, newline) if body else ""
     header = end_line(text[start:after], newline)
     new_section = end_line(header + start_marker + above + body_lines + end_marker + below, newline)
     if keeps_end and not end_marker and not page.text.endswith(("\n", "\r")):
         new_section = new_section.removesuffix(newline)
-    return text[:start] + new_section + text[_end(page, index) :]
+    return text[:start] + new_section + text[_end_of(page, index) :]
 
 
-def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
+def _choose_markers(page: _Page, index: int, body: str) -> tuple[str, str]:
     """Choose the lines that make a body opaque; both are empty where it can stand as it is."""
     body_page, newline = _scan(body), newline_of(page.text)
-    opaque = body_page.headers or body_page.unclosed_at >= 0 or _marker_tail(body, 0, _OPENING)
+    opaque = body_page.headers or body_page.unclosed_at >= 0 or _parse_marker(body, 0, _OPENING)
     if not opaque and _CLOSING not in body:
         return "", ""
     inside = {piece[: piece.find(">") + 1] for piece in body.split(_CLOSING)[1:]}
@@ -303,11 +303,11 @@ def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
     strays = {
         tail: start
         for _, _, start, end_marker in page.headers[:index]
-        if not end_marker and (tail := _marker_tail(page.text, start, _OPENING))
+        if not end_marker and (tail := _parse_marker(page.text, start, _OPENING))
     }
     offsets = [offset for tail, offset in strays.items() if tail in inside]
     if offsets:
-        raise _unclosed_error(page, offsets[0], "section body marker")
+        raise _build_error(page, offsets[0], "section body marker")
     tail, number = " -->", 1
     while tail in inside or tail in strays:
         number += 1
@@ -315,5 +315,5 @@ def _markers(page: _Page, index: int, body: str) -> tuple[str, str]:
     return (_OPENING + tail + newline, _CLOSING + tail + newline) if opaque else ("", "")
 
 
-def _unclosed_error(page: _Page, offset: int, kind: str) -> UnclosedBlock:
+def _build_error(page: _Page, offset: int, kind: str) -> UnclosedBlock:
     return UnclosedBlock(page.text.count("\n", 0, offset) + 1, kind)

@@ -27,7 +27,7 @@ ANY_VERSION = "*"
 """In a `Precondition`: whatever version there is."""
 
 
-def content_hash(content: bytes) -> str:
+def hash_content(content: bytes) -> str:
     """Give the version of these bytes: the sha256 of exactly them, in hex."""
     # Reading a page needs no hash, and hashlib costs a quarter of a cold start.
     import hashlib
@@ -49,7 +49,7 @@ class Found:
     def hash(self) -> str:
         """The version to name in `if_match`."""
         if not self._hash:
-            self._hash = content_hash(self.content)
+            self._hash = hash_content(self.content)
         return self._hash
 
     def __repr__(self) -> str:
@@ -106,9 +106,9 @@ class Precondition:
 
     def holds(self, actual: str) -> bool:
         """Say whether a change may replace this version; "" is a page that is not there."""
-        if self.match is not None and not _names(self.match, actual):
+        if self.match is not None and not _matches_version(self.match, actual):
             return False
-        return self.none_match is None or not _names(self.none_match, actual)
+        return self.none_match is None or not _matches_version(self.none_match, actual)
 
     @property
     def expected(self) -> str:
@@ -118,11 +118,11 @@ class Precondition:
         return ", ".join(parts)
 
 
-def _names(versions: tuple[str, ...], actual: str) -> bool:
+def _matches_version(versions: tuple[str, ...], actual: str) -> bool:
     return bool(actual) and (actual in versions or ANY_VERSION in versions)
 
 
-def exactly(version: str) -> Precondition:
+def build_precondition(version: str) -> Precondition:
     """Give the condition that a page has this version, or does not exist (`ABSENT`)."""
     if version == ABSENT:
         return Precondition(none_match=(ANY_VERSION,))
@@ -218,12 +218,12 @@ def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
     return store.capabilities.paths
 
 
-def naming_version(change: Change, version: str | None) -> Change:
+def with_version(change: Change, version: str | None) -> Change:
     """Give the change that replaces this version alone (or `ABSENT`); None is as it was."""
     if version is None:
         return change
     rules = (change.must_name_version, change.allow_shrink)
-    return Change(change.operation, change.provenance, exactly(version), *rules)
+    return Change(change.operation, change.provenance, build_precondition(version), *rules)
 
 
 def require_version(scope: Scope, change: Change) -> None:

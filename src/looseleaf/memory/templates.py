@@ -65,10 +65,10 @@ class PageStarters(NamedRegistry):
 
 def register_core_starters(starters: PageStarters) -> None:
     """Register our own starter, as a plugin registers one."""
-    starters.register("core", 50, core_starter, owner=OWNER)
+    starters.register("core", 50, start_core_page, owner=OWNER)
 
 
-def core_starter(filename: str, context: TemplateContext) -> str | None:
+def start_core_page(filename: str, context: TemplateContext) -> str | None:
     """Start the pages that every workspace has, and daily pages; None for any other."""
     make = _CORE.get(filename)
     if make:
@@ -77,10 +77,10 @@ def core_starter(filename: str, context: TemplateContext) -> str | None:
     return day.heading if day else None
 
 
-CORE_STARTERS: Starters = (core_starter,)
+CORE_STARTERS: Starters = (start_core_page,)
 
 
-def starter(
+def find_starter(
     filename: str, context: TemplateContext, starters: Starters = CORE_STARTERS
 ) -> str | None:
     """Ask each starter in order; the first that gives a text wins, None where none does."""
@@ -91,15 +91,15 @@ def starter(
     return None
 
 
-def one_line(text: str) -> str:
+def as_one_line(text: str) -> str:
     """Keep a text on its line, so that it cannot become a heading or a section of its own."""
     return " ".join(text.split())
 
 
-def _soul(context: TemplateContext) -> str:
-    name, workspace = one_line(context.agent_name), one_line(context.workspace_name)
+def _build_soul(context: TemplateContext) -> str:
+    name, workspace = as_one_line(context.agent_name), as_one_line(context.workspace_name)
     identity = f"I am {name}{f', the agent of {workspace}' if workspace else ''}." if name else ""
-    return _page(
+    return _format_page(
         "Soul",
         "Who the agent is, whatever it is working on. Keep it short (500 words) and stable: "
         "what changes belongs in MEMORY.md.",
@@ -110,9 +110,9 @@ def _soul(context: TemplateContext) -> str:
     )
 
 
-def _user(context: TemplateContext) -> str:
-    name = one_line(context.user_name)
-    return _page(
+def _build_user(context: TemplateContext) -> str:
+    name = as_one_line(context.user_name)
+    return _format_page(
         "User",
         "The human the agent works with. Key facts only (300 words).",
         ("About", "Name, timezone, location, background, role.", f"- Name: {name}" if name else ""),
@@ -121,9 +121,9 @@ def _user(context: TemplateContext) -> str:
     )
 
 
-def _memory(context: TemplateContext) -> str:
-    date = one_line(context.date)
-    return _page(
+def _build_memory(context: TemplateContext) -> str:
+    date = as_one_line(context.date)
+    return _format_page(
         "Agent Memory",
         "What the agent has learned. Facts as bullets, decisions with their date; take out what is "
         "no longer true. Aim for 2,000 words.",
@@ -133,9 +133,9 @@ def _memory(context: TemplateContext) -> str:
     )
 
 
-def _rules(context: TemplateContext) -> str:
-    workspace = one_line(context.workspace_name)
-    return _page(
+def _build_rules(context: TemplateContext) -> str:
+    workspace = as_one_line(context.workspace_name)
+    return _format_page(
         f"Rules of {workspace}" if workspace else "Rules",
         "These hold for every agent here, and stand before who the agent is. "
         "One rule a line, each one that can be checked.",
@@ -146,14 +146,14 @@ def _rules(context: TemplateContext) -> str:
 
 
 _CORE: dict[str, Callable[[TemplateContext], str]] = {
-    "MEMORY.md": _memory,
-    "RULES.md": _rules,
-    "SOUL.md": _soul,
-    "USER.md": _user,
+    "MEMORY.md": _build_memory,
+    "RULES.md": _build_rules,
+    "SOUL.md": _build_soul,
+    "USER.md": _build_user,
 }
 
 
-def _page(title: str, hint: str, *sections: tuple[str, str, str]) -> str:
+def _format_page(title: str, hint: str, *sections: tuple[str, str, str]) -> str:
     blocks = [f"# {title}", f"<!-- {hint} -->"]
     for name, section_hint, text in sections:
         blocks.append(f"## {name}\n\n<!-- {section_hint} -->")

@@ -10,7 +10,7 @@ from looseleaf.models.echo import EchoModel
 from looseleaf.models.pydantic_ai.event_loop import Bridge
 from looseleaf.models.retries import PatientModel
 from looseleaf.setting_tables import Provider
-from looseleaf.settings import variable
+from looseleaf.settings import read_variable
 from looseleaf.values import changed
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ class Models:
         self._bridge = self._bridge or Bridge()
         provider_config = self._providers.get(provider, Provider(provider))
         if provider == OLLAMA and not provider_config.base_url:
-            address = variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
+            address = read_variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
             provider_config = changed(provider_config, base_url=address)
         is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
         connector = (

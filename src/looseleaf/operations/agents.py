@@ -19,7 +19,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.files.folders import fold
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import HERE, Shelf, Where
-from looseleaf.memory.templates import TemplateContext, starter
+from looseleaf.memory.templates import TemplateContext, find_starter
 from looseleaf.operations.history import forget
 from looseleaf.times import format_date
 from looseleaf.values import value
@@ -263,4 +263,4 @@ def starter_text(context: Context, layer: Layer, filename: str, agent_name: str)
         workspace_name=context.settings.name,
         date=format_date(context.clock()),
     )
-    return starter(filename, template, context.parts.starters().functions)
+    return find_starter(filename, template, context.parts.starters().functions)

@@ -33,7 +33,7 @@ from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.bundles import InvalidExport, SecretsFound
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.values import changed, value
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ def preview_bundle(
         sum(map(len, files.values())),
         tuple(scan_files(sorted(readable_files(bundle).items()))),
         left_out,
-        content_hash(pack_files(files)),
+        hash_content(pack_files(files)),
     )
 
 
@@ -143,7 +143,7 @@ def export_bundle(
         bundle.manifest.bundle_version,
         describe_files(files),
         left_out,
-        content_hash(content),
+        hash_content(content),
         b64encode(content).decode(),
     )
 

@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 
-from looseleaf.agents.agent_list import readable_agents
+from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.agents.record import STATUSES
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import assemble, host_limit
@@ -140,7 +140,7 @@ def _workflows(context: Context) -> Iterator[Finding]:
 
 def _upkeep(context: Context) -> Iterator[Finding]:
     """Check that system tasks run and do their work, and that none was left half done."""
-    agents = list(readable_agents(context.parts.agents))
+    agents = list(list_readable_agents(context.parts.agents))
     tasks = context.parts.system_tasks().all()
     yield from check_tasks(list_conditions(tasks, agents, context.settings, context.clock()))
     for name in sorted(set(context.settings.system_tasks_off) - {task.type for task in tasks}):
@@ -168,7 +168,7 @@ def _check_record(root: str, record: AgentRecord) -> None:
 def _hooks(context: Context) -> Iterator[Finding]:
     """Check that what agents are given when a coding agent starts fits into its hook's output."""
     count = 0
-    for record in readable_agents(context.parts.agents):
+    for record in list_readable_agents(context.parts.agents):
         if record.status != "active":
             continue
         try:
@@ -299,4 +299,4 @@ def _shelves(context: Context, root: str) -> Iterator[Shelf]:
     for name in sorted(os.listdir(users)) if os.path.isdir(users) else ():
         if name.isascii() and name.isdigit() and int(name) > 0:
             yield Shelf("user", int(name))
-    yield from (record.shelf for record in readable_agents(context.parts.agents))
+    yield from (record.shelf for record in list_readable_agents(context.parts.agents))

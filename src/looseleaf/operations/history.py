@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors.pages import PageMissing
-from looseleaf.memory.history import Revision, parse_moment, pick
+from looseleaf.memory.history import Revision, parse_moment, pick_revision
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.store import Retention
@@ -79,7 +79,7 @@ def diff(
 
 
 def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:
-    revision = pick(scope.filename, revisions, parse_moment(moment))
+    revision = pick_revision(scope.filename, revisions, parse_moment(moment))
     return revision.number if revision else 0
 
 
@@ -114,7 +114,7 @@ def restore(
             page that must not exist yet; any other version is refused.
     """
     scope = scope_of(context, file, where)
-    prior = pick(file, context.history.revisions(scope), parse_moment(revision))
+    prior = pick_revision(file, context.history.revisions(scope), parse_moment(revision))
     content = context.history.content(scope, prior.number) if prior else None
     if prior is None or content is None:
         raise PageMissing(file, f"the history as of {revision}")

@@ -12,7 +12,7 @@ from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.sections import end_line, end_paragraph
-from looseleaf.memory.store import Missing, content_hash
+from looseleaf.memory.store import Missing, hash_content
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.times import format_date
 from looseleaf.upkeep.lint.edits import apply_edits
@@ -194,7 +194,7 @@ def _mend(
     """Write what moves to other pages first, then the page, if it still is what was read."""
     result = apply_edits(page.lines, problems)
     scope = scope_of(context, page.file, Where(where.agent, where.user, page.layer))
-    version = content_hash(page.text.encode())
+    version = hash_content(page.text.encode())
     targets = [_move(context, where, page, move) for move in result.moves]
     rules = ", ".join(sorted({problem.rule for problem in result.problems}))
     change = context.change("lint", if_match=version, allow_shrink=True, reason=f"lint: {rules}")
@@ -233,7 +233,7 @@ def _today(context: Context) -> Day:
 
 def _identify(page: LintPage, problem: LintProblem) -> str:
     text = page.lines[problem.line - 1] if problem.line else ""
-    return content_hash(f"{problem.rule}\n{page.layer}\n{page.file}\n{text}".encode())[:12]
+    return hash_content(f"{problem.rule}\n{page.layer}\n{page.file}\n{text}".encode())[:12]
 
 
 def _describe(page: LintPage, problem: LintProblem, diff: str) -> LintFinding:

@@ -17,7 +17,7 @@ from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.catalog.tools.names import check_tool_names
-from looseleaf.memory.policy import tool_policy
+from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.operations.agents import update_generated_pages
 from looseleaf.values import changed, value
 
@@ -173,7 +173,7 @@ def reject(
 def _check_tools(context: Context, upgrade: PendingUpgrade, keys: set[str]) -> None:
     """Raise where an approved policy names a tool that is no longer here."""
     if TOOLS in upgrade.artifacts and not keys.isdisjoint((TOOLS, EVERY_KEY)):
-        policy = tool_policy(upgrade.artifacts[TOOLS].payload or None)
+        policy = parse_tool_policy(upgrade.artifacts[TOOLS].payload or None)
         check_tool_names(context.parts.operations(), policy)
 
 

@@ -130,7 +130,7 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
         host=host or ("any" if format == "hook" else ""),
         max_characters=max_characters,
     )
-    return formats.document(prompt, format)
+    return formats.build_document(prompt, format)
 
 
 @operation("looseleaf/explain-prompt", permission="read", categories=("prompt",), read_only=True)

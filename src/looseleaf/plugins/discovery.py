@@ -13,9 +13,9 @@ import sys
 from looseleaf.plugins.hooks import (
     Hooks,
     InstalledPlugin,
-    default_implementations,
     describe_defaults,
     describe_disabled,
+    find_implementations,
 )
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def open_hooks(settings: Settings, defaults: Defaults) -> Hooks:
     if not settings.plugins and all(plugin.name in settings.plugins_off for plugin in plugins):
         return Hooks(
             settings,
-            default_implementations(defaults),
+            find_implementations(defaults),
             (describe_defaults(defaults), *map(describe_disabled, plugins)),
         )
     from looseleaf.plugins.loader import load
@@ -61,12 +61,14 @@ def find_installed(path: Sequence[str]) -> tuple[InstalledPlugin, ...]:
                 if package.lower() in packages:
                     continue  # another version of the package is imported
                 packages.add(package.lower())
-                for plugin, target in _entry_points(f"{folder or '.'}/{name}/entry_points.txt"):
+                for plugin, target in _read_entry_points(
+                    f"{folder or '.'}/{name}/entry_points.txt"
+                ):
                     plugins.setdefault(plugin, InstalledPlugin(plugin, target, package, version))
     return tuple(sorted(plugins.values(), key=lambda plugin: plugin.name))
 
 
-def _entry_points(path: str) -> list[tuple[str, str]]:
+def _read_entry_points(path: str) -> list[tuple[str, str]]:
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

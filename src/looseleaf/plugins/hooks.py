@@ -166,11 +166,11 @@ class Hooks:
     def listeners(self, hook: str, noun: str) -> list[tuple[str, Callable[[Any], None]]]:
         """Return each plugin's function for an event, by the name of the plugin."""
 
-        def listener(implementation: Implementation) -> Callable[[Any], None]:
+        def build_listener(implementation: Implementation) -> Callable[[Any], None]:
             return lambda event: implementation.call({noun: event, "settings": self.settings})
 
         return [
-            (implementation.plugin, listener(implementation))
+            (implementation.plugin, build_listener(implementation))
             for implementation in self.implementations.get(hook, ())
         ]
 
@@ -180,13 +180,13 @@ class Hooks:
         """Return the same functions, but report their failures: the event cannot be undone."""
 
         def guard(plugin: str, listener: Callable[[Any], None]) -> Callable[[Any], None]:
-            def guarded_listener(event: Any) -> None:  # noqa: ANN401 - any event
+            def call_listener(event: Any) -> None:  # noqa: ANN401 - any event
                 try:
                     listener(event)
                 except Exception as error:  # noqa: BLE001 - a listener cannot undo the event
                     report(f"The plugin {plugin} failed in {hook}", error)
 
-            return guarded_listener
+            return call_listener
 
         return [guard(plugin, listener) for plugin, listener in self.listeners(hook, noun)]
 
@@ -214,7 +214,7 @@ class InstalledPlugin:
 def describe_defaults(defaults: object) -> Plugin:
     """Describe the built-in plugin."""
     return Plugin(
-        OWNER, "built in", type(defaults).__module__, hooks=tuple(default_implementations(defaults))
+        OWNER, "built in", type(defaults).__module__, hooks=tuple(find_implementations(defaults))
     )
 
 
@@ -225,7 +225,7 @@ def describe_disabled(plugin: InstalledPlugin) -> Plugin:
     )
 
 
-def default_implementations(defaults: object) -> dict[str, tuple[Implementation, ...]]:
+def find_implementations(defaults: object) -> dict[str, tuple[Implementation, ...]]:
     """Return the hook implementations that pluggy would find in the built-in plugin."""
     implementations: dict[str, tuple[Implementation, ...]] = {}
     for name, function in vars(type(defaults)).items():

@@ -40,16 +40,16 @@ def list_plugins(
             for file in files.files()
             for section in sections.for_file(file.filename)
         ],
-        "starters": _owners_and_names(starters.all()),
-        "directives": _owners_and_names(chain.directives),
-        "content filters": _owners_and_names(parts.content_filters.all()),
-        "file filters": _owners_and_names(parts.file_filters.all()),
-        "scoped file filters": _owners_and_names(parts.scoped_file_filters.all()),
-        "site context": _owners_and_names(parts.site_filters.all()),
-        "operations": _owners_and_names(operations.all()),
-        "schedules": _owners_and_names(schedules.all()),
-        "steps": _owners_and_names(step_types.all()),
-        "packets": _owners_and_names(step_types.packets.all()),
+        "starters": _list_owned_names(starters.all()),
+        "directives": _list_owned_names(chain.directives),
+        "content filters": _list_owned_names(parts.content_filters.all()),
+        "file filters": _list_owned_names(parts.file_filters.all()),
+        "scoped file filters": _list_owned_names(parts.scoped_file_filters.all()),
+        "site context": _list_owned_names(parts.site_filters.all()),
+        "operations": _list_owned_names(operations.all()),
+        "schedules": _list_owned_names(schedules.all()),
+        "steps": _list_owned_names(step_types.all()),
+        "packets": _list_owned_names(step_types.packets.all()),
         "system tasks": [(task.owner, task.type) for task in tasks.all()],
     }
 
@@ -63,5 +63,5 @@ def list_plugins(
     return tuple(changed(plugin, registered=entries_of(plugin.name)) for plugin in plugins)
 
 
-def _owners_and_names(entries: Iterable[Any]) -> OwnedNames:
+def _list_owned_names(entries: Iterable[Any]) -> OwnedNames:
     return [(entry.owner, entry.name) for entry in entries]

@@ -49,7 +49,7 @@ def load(
     # pluggy calls last the plugin that was registered first.
     for plugin, module in reversed(modules):
         _register(manager, plugin, module)
-    hooks = {name: _implementations(manager, name) for name in SPECS}
+    hooks = {name: _list_implementations(manager, name) for name in SPECS}
     plugins = [
         changed(
             plugin, hooks=tuple(name for name in SPECS if _implements(hooks[name], plugin.name))
@@ -114,7 +114,7 @@ def _register(manager: pluggy.PluginManager, plugin: Plugin, module: object) -> 
         raise BrokenPlugin(plugin.name, reason) from error
 
 
-def _implementations(manager: pluggy.PluginManager, name: str) -> tuple[Implementation, ...]:
+def _list_implementations(manager: pluggy.PluginManager, name: str) -> tuple[Implementation, ...]:
     implementations = getattr(manager.hook, name).get_hookimpls()
     for implementation in implementations:
         if implementation.wrapper or implementation.hookwrapper:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ _LINE_ENDS = "\r\n?|[\v\f\x85\u2028\u2029]"
 _ESCAPES = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 
 
-def block(source: Source, text: str, *, hash: str = "", part: str = "") -> str:  # noqa: A002 - as in the store
+def format_block(source: Source, text: str, *, hash: str = "", part: str = "") -> str:  # noqa: A002 - as in the store
     """Wrap a page's text, byte for byte, between two lines that carry the same fence.
 
     `part` says how much of the page the text is, where it is not all of it.
     """
-    mark = fence(text, hash)
+    mark = choose_fence(text, hash)
     attributes = f"file={_quote(source.file)} layer={_quote(source.layer)}"
     if source.changed:
         attributes += f" changed={_quote(source.changed)}"
@@ -41,18 +41,18 @@ def holds_block(text: str) -> bool:
     return re.search(_EDGE, re.sub(_LINE_ENDS, "\n", text)) is not None
 
 
-def fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
+def choose_fence(text: str, hash: str = "") -> str:  # noqa: A002 - as in the store
     """Give a mark that does not occur in a text and stays the same while the text does.
 
     The mark is the beginning of the text's hash. The author of a page could search for a text that
     holds the beginning of its own hash, so the mark is lengthened until it does not occur.
     """
-    digest = hash or content_hash(text.encode())
+    digest = hash or hash_content(text.encode())
     while True:
         for length in range(_SHORTEST, len(digest) + 1, 4):
             if digest[:length] not in text:
                 return digest[:length]
-        digest = content_hash(digest.encode())
+        digest = hash_content(digest.encode())
 
 
 def _quote(text: str) -> str:

@@ -28,7 +28,7 @@ def fit_pieces(
     for place in rank_places(result):
         piece = result[place]
         size = size_of(piece.text)
-        reason = _too_large(piece, size, used_size, budget)
+        reason = _describe_excess(piece, size, used_size, budget)
         if reason:
             result[place] = leave_out(piece, reason)
         else:
@@ -52,7 +52,7 @@ def rank_of(piece: Piece) -> int:
     return source.rank if source is not None else 0
 
 
-def _too_large(piece: Piece, size: int, used_size: int, budget: Budget) -> str:
+def _describe_excess(piece: Piece, size: int, used_size: int, budget: Budget) -> str:
     page = isinstance(piece.item, Text) and piece.item.source is not None
     if budget.page and page and size > budget.page:
         return f"it takes {size} {budget.unit}, and a page may take {budget.page}"
@@ -67,10 +67,10 @@ def leave_out(piece: Piece, reason: str) -> Piece:
     source = piece.item.source if isinstance(piece.item, Text) else None
     size = len(piece.text.encode())
     left_out = LeftOut(piece.name, "over_budget", piece.layer, size, reason, source)
-    return Piece(piece.directive, left_out, notice(left_out))
+    return Piece(piece.directive, left_out, format_notice(left_out))
 
 
-def notice(left_out: LeftOut) -> str:
+def format_notice(left_out: LeftOut) -> str:
     """Say in the prompt which page is not in it, and why: the model may ask for it."""
     act = "was left out" if left_out.rule == "over_budget" else "could not be given"
     return f"[{left_out.name} {act}: {left_out.detail}]"
@@ -87,7 +87,7 @@ def find_overruns(
     for piece in assembly.pieces:
         source = piece.item.source if isinstance(piece.item, Text) else None
         if source is not None:
-            overruns += _page_overruns(piece, registry)
+            overruns += _find_page_overruns(piece, registry)
     for budget in budgets:
         in_bytes = budget.unit == "bytes"
         for piece in assembly.pieces:
@@ -100,7 +100,7 @@ def find_overruns(
     return overruns
 
 
-def _page_overruns(piece: Piece, registry: FileRegistry) -> list[Overrun]:
+def _find_page_overruns(piece: Piece, registry: FileRegistry) -> list[Overrun]:
     """Compare a page, without its label, with the budgets it is registered with."""
     file = registry.get(piece.name)
     if file is None or not isinstance(piece.item, Text) or piece.item.source is None:

@@ -6,7 +6,7 @@ from looseleaf.prompt.chain import Chain
 from looseleaf.prompt.directives.directive import Directives
 from looseleaf.prompt.directives.view import PromptParts
 from looseleaf.prompt.filters import Filters
-from looseleaf.prompt.token_count import tokenizer
+from looseleaf.prompt.token_count import resolve_tokenizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,5 +58,5 @@ def open_chain(
             settings.prompt_comments,
         ),
         clock=clock,
-        tokenizer=tokenizer(settings.tokenizer, settings.tokenizer_folder),
+        tokenizer=resolve_tokenizer(settings.tokenizer, settings.tokenizer_folder),
     )

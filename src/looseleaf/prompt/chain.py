@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors import Invalid, LooseleafError, Unavailable, Unsafe
 from looseleaf.errors.operations import DirectiveFailed
 from looseleaf.prompt.assembly import MISSED, Assembly, Piece
-from looseleaf.prompt.budget import fit_pieces, notice
+from looseleaf.prompt.budget import fit_pieces, format_notice
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text, render_output
 from looseleaf.prompt.directives.view import DirectiveView
 from looseleaf.times import DAY_SECONDS
@@ -101,7 +101,7 @@ class Chain:
         page is looked at every time.
         """
         now = self.clock()
-        key = _key(request)
+        key = _build_key(request)
         last = self._cache.get(key)
         if last is None:
             results = [
@@ -115,7 +115,7 @@ class Chain:
         assembly = self._assemble(request, results, now)
         if len(self._cache) >= _MOST_CACHED:
             self._cache.clear()
-        places = self._variable_places(results)
+        places = self._find_variable_places(results)
         self._cache[key] = CachedAssembly(request, results, assembly, places)
         return assembly
 
@@ -130,7 +130,7 @@ class Chain:
                 results[place] = self._make(directive, request, now, self.parts)
         return results
 
-    def _variable_places(self, results: list[DirectiveResult]) -> tuple[int, ...]:
+    def _find_variable_places(self, results: list[DirectiveResult]) -> tuple[int, ...]:
         """Name the places of results that depend on more than the request."""
         return tuple(
             place
@@ -175,7 +175,7 @@ class Chain:
             # Looseleaf's own refusals (a policy that cannot be followed, a store that cannot
             # answer) are never a reason to go on with less.
             if directive.on_error == "stop" or isinstance(error, LooseleafError):
-                raise _directive_error(directive, error) from error
+                raise _build_error(directive, error) from error
             left_out = LeftOut(directive.name, "failed", detail=f"{type(error).__name__}: {error}")
             pieces = [Piece(directive, left_out)]
         if not pieces:
@@ -191,7 +191,7 @@ class Chain:
         return Assembly(request, tuple(pieces), now)
 
 
-def _key(request: Request) -> tuple[object, ...]:
+def _build_key(request: Request) -> tuple[object, ...]:
     """Give a key that tells requests apart without comparing their parts, which are immutable."""
     return (
         id(request.agent),
@@ -214,7 +214,7 @@ def _key(request: Request) -> tuple[object, ...]:
 def _render_item(item: Text | Data | File | LeftOut) -> str:
     if isinstance(item, LeftOut):
         # A page that should be here and is not gets a notice; the model may ask for it.
-        return notice(item) if item.rule in MISSED else ""
+        return format_notice(item) if item.rule in MISSED else ""
     if not isinstance(item, Text | Data | File):
         raise Invalid(f"It gave {type(item).__name__}, which is no output.")
     return render_output(item)
@@ -236,7 +236,7 @@ def _drop_repeats(pieces: list[Piece]) -> list[Piece]:
     return result
 
 
-def _directive_error(directive: Directive, error: Exception) -> LooseleafError:
+def _build_error(directive: Directive, error: Exception) -> LooseleafError:
     if isinstance(error, LooseleafError):
         return error
     return DirectiveFailed(directive.name, error)

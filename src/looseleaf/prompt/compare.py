@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.prompt.assembly import BETWEEN
 from looseleaf.prompt.directives.outputs import LeftOut
-from looseleaf.prompt.explain import INJECTED, prefix
+from looseleaf.prompt.explain import INJECTED, measure_prefix
 from looseleaf.prompt.reports import CandidateDifference, Comparison
 
 TYPE_CHECKING = False
@@ -22,9 +22,9 @@ _AROUND = 40
 def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> Comparison:
     """Compare two prompts byte by byte and candidate by candidate."""
     old, new = before.text.encode(), after.text.encode()
-    common = _common(old, new)
+    common = _count_common(old, new)
     first = None if old == new else common
-    message, piece, start = _place(after if common < len(new) else before, common)
+    message, piece, start = _find_place(after if common < len(new) else before, common)
     text = (new if common < len(new) else old)[start:common].decode(errors="replace")
     common_text = old[:common].decode(errors="ignore")
     return Comparison(
@@ -34,18 +34,18 @@ def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> 
         piece.name if piece is not None and first is not None else "",
         text.count("\n") + 1 if first is not None else 0,
         len(text.rpartition("\n")[2]) + 1 if first is not None else 0,
-        _around(old, first),
-        _around(new, first),
-        prefix(common_text, message - 1 if first is not None else message, tokenizer),
+        _cut_excerpt(old, first),
+        _cut_excerpt(new, first),
+        measure_prefix(common_text, message - 1 if first is not None else message, tokenizer),
         (len(old), len(new)),
         (tokenizer.count(before.text), tokenizer.count(after.text)),
         (before.hash, after.hash),
-        _differences(before, after),
+        _list_differences(before, after),
         tokenizer.name,
     )
 
 
-def _common(old: bytes, new: bytes) -> int:
+def _count_common(old: bytes, new: bytes) -> int:
     # Slices compare at the speed of memory, single bytes at that of Python.
     low, high = 0, min(len(old), len(new))
     while low < high:
@@ -57,7 +57,7 @@ def _common(old: bytes, new: bytes) -> int:
     return low
 
 
-def _place(assembly: Assembly, offset: int) -> tuple[int, Piece | None, int]:
+def _find_place(assembly: Assembly, offset: int) -> tuple[int, Piece | None, int]:
     """Find the message an offset falls into: its number, its piece and where it starts."""
     start, number, message_piece = 0, 0, None
     begins = 0
@@ -71,23 +71,23 @@ def _place(assembly: Assembly, offset: int) -> tuple[int, Piece | None, int]:
     return number, message_piece, begins
 
 
-def _around(content: bytes, first: int | None) -> str:
+def _cut_excerpt(content: bytes, first: int | None) -> str:
     if first is None:
         return ""
     return content[first : first + _AROUND].decode(errors="replace")
 
 
-def _differences(before: Assembly, after: Assembly) -> tuple[CandidateDifference, ...]:
+def _list_differences(before: Assembly, after: Assembly) -> tuple[CandidateDifference, ...]:
     old, new = _by_key(before), _by_key(after)
     keys = [key for key in old if key not in new]
-    return tuple(_difference(key, old.get(key), new.get(key)) for key in [*new, *keys])
+    return tuple(_build_difference(key, old.get(key), new.get(key)) for key in [*new, *keys])
 
 
 def _by_key(assembly: Assembly) -> dict[tuple[str, str, str], Piece]:
     return {(piece.name, piece.layer, piece.directive.name): piece for piece in assembly.pieces}
 
 
-def _difference(
+def _build_difference(
     key: tuple[str, str, str], old: Piece | None, new: Piece | None
 ) -> CandidateDifference:
     name, layer, directive = key
@@ -100,12 +100,12 @@ def _difference(
         kind = "removed"
     else:
         kind = "changed"
-    rules = (_rule(old), _rule(new))
+    rules = (_rule_of(old), _rule_of(new))
     sizes = (len(texts[0].encode()), len(texts[1].encode()))
     return CandidateDifference(name, layer, directive, kind, rules, sizes)
 
 
-def _rule(piece: Piece | None) -> str:
+def _rule_of(piece: Piece | None) -> str:
     if piece is None:
         return ""
     return piece.item.rule if isinstance(piece.item, LeftOut) else INJECTED

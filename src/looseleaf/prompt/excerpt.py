@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from looseleaf.memory.sections import list_sections
 from looseleaf.prompt.assembly import Piece
-from looseleaf.prompt.blocks import block
+from looseleaf.prompt.blocks import format_block
 from looseleaf.prompt.directives.outputs import Text
 from looseleaf.values import value
 
@@ -39,25 +39,25 @@ def cut_page(piece: Piece, room: int, count: Callable[[str], int]) -> Excerpt | 
     if not isinstance(item, Text) or item.source is None:
         return None
     text = piece.text.partition("\n")[2].rpartition("\n")[0]
-    total = _line_count(text)
-    longest = block(item.source, "", part=_extent(total, total))
-    part = _part(text, room - count(longest) - _LONGEST_FENCE, count)
+    total = _count_lines(text)
+    longest = format_block(item.source, "", part=_format_extent(total, total))
+    part = _choose_part(text, room - count(longest) - _LONGEST_FENCE, count)
     if not part.strip():
         return None
-    extent = _extent(_line_count(part), total)
-    block_text = block(item.source, part, part=extent)
+    extent = _format_extent(_count_lines(part), total)
+    block_text = format_block(item.source, part, part=extent)
     return Excerpt(Piece(piece.directive, Text(block_text, item.source), block_text), extent)
 
 
-def _extent(lines: int, total: int) -> str:
+def _format_extent(lines: int, total: int) -> str:
     return f"{lines:,} of {total:,} lines"
 
 
-def _line_count(text: str) -> int:
+def _count_lines(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n"))
 
 
-def _part(text: str, room: int, count: Callable[[str], int]) -> str:
+def _choose_part(text: str, room: int, count: Callable[[str], int]) -> str:
     starts = [0, *(section.start for section in list_sections(text)), len(text)]
     segments = [text[start:end] for start, end in pairwise(starts)]
     parts: dict[int, str] = {}
@@ -69,25 +69,25 @@ def _part(text: str, room: int, count: Callable[[str], int]) -> str:
             room -= size
     first = next((place for place in range(len(segments)) if place not in parts), None)
     if first is not None:
-        parts[first] = _lines(segments[first], room, count, most_empty)
+        parts[first] = _take_lines(segments[first], room, count, most_empty)
     return "".join(parts[place] for place in sorted(parts))
 
 
-def _lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
+def _take_lines(segment: str, room: int, count: Callable[[str], int], most_empty: int) -> str:
     """Give the first lines of a section, as many as fit."""
     lines = []
     for line in _LINES.findall(segment):
         size = count(line)
         if size > room:
             if room > most_empty:
-                lines.append(_beginning(line, room, count))
+                lines.append(_take_words(line, room, count))
             break
         lines.append(line)
         room -= size
     return "".join(lines)
 
 
-def _beginning(line: str, room: int, count: Callable[[str], int]) -> str:
+def _take_words(line: str, room: int, count: Callable[[str], int]) -> str:
     """Give the first words of a line, as many as fit, with a sign that there are more."""
     room -= count(_CUT + "\n")
     # A count is never less than the number of characters.

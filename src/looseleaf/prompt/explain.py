@@ -23,34 +23,34 @@ def explain_prompt(assembly: Assembly, tokenizer: Tokenizer) -> Explanation:
         request.agent.slug,
         request.mode,
         request.user,
-        tuple(_candidate(piece, tokenizer) for piece in assembly.pieces),
+        tuple(_build_candidate(piece, tokenizer) for piece in assembly.pieces),
         len(assembly.messages),
         len(text.encode()),
         len(text.split()),
         tokenizer.count(text),
         tokenizer.name,
         assembly.hash,
-        prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
-        sum(source.comments for piece in assembly.pieces if (source := _source(piece))),
+        measure_prefix(stable, sum(1 for piece in assembly.stable if piece.text), tokenizer),
+        sum(source.comments for piece in assembly.pieces if (source := _source_of(piece))),
         assembly.truncated,
         assembly.omitted,
     )
 
 
-def prefix(text: str, messages: int, tokenizer: Tokenizer) -> Prefix:
+def measure_prefix(text: str, messages: int, tokenizer: Tokenizer) -> Prefix:
     """Measure the beginning of a prompt."""
     content = text.encode()
     return Prefix(messages, len(content), tokenizer.count(text), sha256(content).hexdigest())
 
 
-def _candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
+def _build_candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
     item, directive = piece.item, piece.directive
-    source = _source(piece)
+    source = _source_of(piece)
     left_out = item if isinstance(item, LeftOut) else None
     return Candidate(
         directive.priority,
         directive.name,
-        _kind(piece),
+        _kind_of(piece),
         piece.name,
         piece.layer,
         left_out.rule if left_out else INJECTED,
@@ -65,11 +65,11 @@ def _candidate(piece: Piece, tokenizer: Tokenizer) -> Candidate:
     )
 
 
-def _source(piece: Piece) -> Source | None:
+def _source_of(piece: Piece) -> Source | None:
     return piece.item.source if isinstance(piece.item, Text | LeftOut) else None
 
 
-def _kind(piece: Piece) -> str:
+def _kind_of(piece: Piece) -> str:
     item = piece.item
     if isinstance(item, Data):
         return "data"

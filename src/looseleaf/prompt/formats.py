@@ -15,7 +15,7 @@ from looseleaf.prompt.documents import (
     PromptMessage,
     PromptText,
 )
-from looseleaf.prompt.host_limit import concerns_person, hook_document
+from looseleaf.prompt.host_limit import build_hook_document, concerns_person
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ HOOKS = ("session-start",)
 FORMATS = ("text", "json", "openai", "anthropic", "hook")
 
 
-def document(assembly: Assembly, format: str) -> Prompt:  # noqa: A002
+def build_document(assembly: Assembly, format: str) -> Prompt:  # noqa: A002
     """Give a prompt in one of the formats, as JSON."""
     if format == "openai":
-        return openai(assembly)
+        return build_openai(assembly)
     if format == "anthropic":
-        return anthropic(assembly)
+        return build_anthropic(assembly)
     if format == "text":
         return PromptText(text=assembly.text)
     if format == "hook":
-        return hook(assembly)
+        return build_hook(assembly)
     if format != "json":
         raise Invalid(f"There is no format {format!r}. Available formats: {', '.join(FORMATS)}.")
     return PromptDocument(
@@ -48,11 +48,11 @@ def document(assembly: Assembly, format: str) -> Prompt:  # noqa: A002
         mode=assembly.request.mode,
         user=assembly.request.user,
         hash=assembly.hash,
-        messages=[_message(piece) for piece in assembly.pieces if piece.text],
+        messages=[_build_message(piece) for piece in assembly.pieces if piece.text],
     )
 
 
-def _message(piece: Piece) -> PromptMessage:
+def _build_message(piece: Piece) -> PromptMessage:
     message = PromptMessage(
         role="system", directive=piece.directive.name, name=piece.name, content=piece.text
     )
@@ -62,12 +62,12 @@ def _message(piece: Piece) -> PromptMessage:
     return message
 
 
-def openai(assembly: Assembly) -> OpenAIPrompt:
+def build_openai(assembly: Assembly) -> OpenAIPrompt:
     """Give the messages that an OpenAI-compatible endpoint takes."""
     return {"messages": [OpenAIMessage(role="system", content=text) for text in assembly.messages]}
 
 
-def anthropic(assembly: Assembly) -> AnthropicPrompt:
+def build_anthropic(assembly: Assembly) -> AnthropicPrompt:
     """Give the system blocks that Anthropic takes; the stable beginning is marked for its cache."""
     blocks = [AnthropicBlock(type="text", text=text) for text in assembly.messages]
     stable = sum(1 for piece in assembly.stable if piece.text)
@@ -76,6 +76,6 @@ def anthropic(assembly: Assembly) -> AnthropicPrompt:
     return {"system": blocks}
 
 
-def hook(assembly: Assembly) -> HookDocument:
+def build_hook(assembly: Assembly) -> HookDocument:
     """Give the document that Claude Code and Codex read from the hook that starts a session."""
-    return hook_document(assembly.text, incomplete=concerns_person(assembly))
+    return build_hook_document(assembly.text, incomplete=concerns_person(assembly))

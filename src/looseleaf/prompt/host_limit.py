@@ -41,7 +41,7 @@ _LONGEST_EXTENT = "000,000 of 000,000 lines"
 INCOMPLETE = "looseleaf: a part of the memory is missing here. See: looseleaf prompt check --hook"
 
 
-def hook_document(text: str, *, incomplete: bool) -> HookDocument:
+def build_hook_document(text: str, *, incomplete: bool) -> HookDocument:
     """Give the document that Claude Code and Codex read from the hook that starts a session."""
     output = HookOutput(hookEventName="SessionStart", additionalContext=text)
     document = HookDocument(hookSpecificOutput=output)
@@ -51,7 +51,7 @@ def hook_document(text: str, *, incomplete: bool) -> HookDocument:
 
 
 # The characters around the text in the hook's JSON: a message to the person and a line's end.
-_ENVELOPE = len(json.dumps(hook_document("", incomplete=True))) + 1
+_ENVELOPE = len(json.dumps(build_hook_document("", incomplete=True))) + 1
 
 
 @value
@@ -89,7 +89,7 @@ class HostLimit:
         return self.count(assembly.text) + _ENVELOPE
 
 
-def _say_nothing(_desk: object) -> tuple[Text, ...]:
+def _say_nothing(_view: object) -> tuple[Text, ...]:
     return ()
 
 
@@ -117,11 +117,11 @@ class _Fitting:
         self.room = limit.characters - _ENVELOPE
         self.pages = [piece.name for piece in self.pieces if piece.layer and piece.text]
         self.own_places = [place for place in rank_places(self.pieces) if self._is_own(place)]
-        longest = self._notice(
+        longest = self._format_notice(
             {self.pieces[place].name: _LONGEST_EXTENT for place in self.own_places}, self.pages
         )
-        self.names_fit = self._size(longest) < self.room // 2
-        shortest = self._notice({}, [])
+        self.names_fit = self._count_size(longest) < self.room // 2
+        shortest = self._format_notice({}, [])
         size = notice_size or limit.count(longest if self.names_fit else shortest)
         self.room -= size + self.between
 
@@ -141,7 +141,7 @@ class _Fitting:
             place for place in rank_places(self.pieces) if rank_of(self.pieces[place]) > OWN_PAGE
         ]
         self._keep_whole([*later, *large, *other_places])
-        notice = self._closing_notice()
+        notice = self._build_closing_notice()
         return Assembly(
             self.assembly.request,
             (*self.pieces, Piece(HOST_LIMIT, Text(notice), notice)),
@@ -149,11 +149,13 @@ class _Fitting:
             truncated=tuple(name for name in self.pages if name in self.truncated),
         )
 
-    def _closing_notice(self) -> str:
+    def _build_closing_notice(self) -> str:
         names = {piece.name for piece in self.pieces if piece.text}
         omitted_names = [name for name in self.pages if name not in names]
         return (
-            self._notice(self.truncated, omitted_names) if self.names_fit else self._notice({}, [])
+            self._format_notice(self.truncated, omitted_names)
+            if self.names_fit
+            else self._format_notice({}, [])
         )
 
     def _is_words(self, place: int) -> bool:
@@ -164,11 +166,11 @@ class _Fitting:
     def _is_own(self, place: int) -> bool:
         return rank_of(self.pieces[place]) == OWN_PAGE
 
-    def _size(self, text: str) -> int:
+    def _count_size(self, text: str) -> int:
         return self.limit.count(text) + self.between
 
     def _size_of(self, place: int) -> int:
-        return self._size(self.pieces[place].text)
+        return self._count_size(self.pieces[place].text)
 
     def _keep_whole(self, places: list[int]) -> None:
         for place in places:
@@ -209,7 +211,7 @@ class _Fitting:
         )
         self.pieces[place] = Piece(piece.directive, left_out)
 
-    def _notice(self, truncated: dict[str, str], omitted_names: list[str]) -> str:
+    def _format_notice(self, truncated: dict[str, str], omitted_names: list[str]) -> str:
         parts = ["Not all of your memory fits here."]
         if truncated:
             names = join_names([f"{name} ({extent})" for name, extent in truncated.items()])

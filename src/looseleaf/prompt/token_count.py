@@ -37,7 +37,7 @@ def estimate_tokens(text: str) -> int:
     return round(len(_PIECES.findall(text)) / _PIECES_PER_TOKEN)
 
 
-def tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
+def resolve_tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
     """Give the tokenizer of a name; `folder` is where tiktoken keeps its vocabularies."""
     if name == ESTIMATE:
         return Tokenizer(ESTIMATE, estimate_tokens)
@@ -50,10 +50,10 @@ def tokenizer(name: str = ESTIMATE, folder: str = "") -> Tokenizer:
         raise InvalidSetting(
             "tokenizer", f"the vocabulary of {name} is not in TIKTOKEN_CACHE_DIR ({folder or '-'})"
         )
-    return Tokenizer(name, _tiktoken(name))
+    return Tokenizer(name, _open_tiktoken(name))
 
 
-def _tiktoken(name: str) -> Callable[[str], int]:
+def _open_tiktoken(name: str) -> Callable[[str], int]:
     with require_extra(TOKENS, f"The tokenizer {name}"):
         import tiktoken
     encoding = tiktoken.get_encoding(name)

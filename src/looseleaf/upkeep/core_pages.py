@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.agent_list import readable_agents
+from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.memory.scope import Shelf
 from looseleaf.upkeep.finding import Finding
 from looseleaf.upkeep.page_problems import page_problems
@@ -33,7 +33,7 @@ def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -
 
 def shelves_to_check(agents: AgentList, default_user: int) -> Iterator[Shelf]:
     """List the shelves of everyone whose agents can be used."""
-    records = list(readable_agents(agents))
+    records = list(list_readable_agents(agents))
     yield from (Shelf("shared"), Shelf("network"))
     users = {default_user, *(record.owner for record in records)}
     yield from (Shelf("user", user) for user in sorted(users))

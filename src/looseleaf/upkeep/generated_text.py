@@ -6,7 +6,7 @@ import os
 import shlex
 
 from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
-from looseleaf.memory.composed import ComposeContext, Listed
+from looseleaf.memory.composed import ComposeContext, ListItem
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.policy import decide
 from looseleaf.memory.scope import Shelf
@@ -87,10 +87,10 @@ def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str
         store = sources.pages.store_for(page_scope)
         return os.path.relpath(store.path(page_scope), folder) if has_paths(store) else None
 
-    def pages(layer: Layer) -> Sequence[Listed]:
+    def pages(layer: Layer) -> Sequence[ListItem]:
         registry = sources.pages.registry
         return [
-            Listed(
+            ListItem(
                 entry.filename, file.description if (file := registry.get(entry.filename)) else ""
             )
             for entry in sources.pages.list(Shelf(layer))
@@ -106,9 +106,9 @@ def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str
         timezone=settings.timezone,
         date=format_date(sources.clock()),
         command=_command(settings, folder),
-        workspaces=(Listed(settings.name or os.path.basename(settings.root), settings.url),),
+        workspaces=(ListItem(settings.name or os.path.basename(settings.root), settings.url),),
         include="imports" if settings.agents_md_include == "imports" else "inline",
-        agents=tuple(Listed(record.slug, record.name) for record in sources.agents.records()),
+        agents=tuple(ListItem(record.slug, record.name) for record in sources.agents.records()),
         pages=pages,
         read=read,
         path=path,

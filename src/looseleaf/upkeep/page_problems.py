@@ -9,7 +9,7 @@ from looseleaf.errors.pages import NotText
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Missing, has_paths
-from looseleaf.memory.text.conflict_markers import conflicting_copy_of, merge_conflict_line
+from looseleaf.memory.text.conflict_markers import find_conflict_line, find_original_page
 from looseleaf.prompt.directives.outputs import LeftOut
 from looseleaf.prompt.reports import Problem
 
@@ -68,7 +68,7 @@ def _unreadable(name: str, layer: str, kind: Kind, detail: str) -> Problem:
 
 
 def _merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iterator[Problem]:
-    line = merge_conflict_line(text)
+    line = find_conflict_line(text)
     if line:
         detail = f"{name} has the markers of a merge, from line {line - above} on"
         advice = "Choose what is to stay, and take the markers out."
@@ -80,7 +80,7 @@ def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Proble
     count = 0
     for folder, names in _folders(pages, shelf):
         for name in sorted(names):
-            page = conflicting_copy_of(name, names)
+            page = find_original_page(name, names)
             if page and count < _MOST_COPIES:
                 count += 1
                 path = f"{folder}/{name}" if folder else name

@@ -9,7 +9,7 @@ from looseleaf.errors import InUse
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, OsErrorContext, open_folder, read_all
 from looseleaf.memory.pages import decode_text
-from looseleaf.memory.text.managed_block import managed_block, project
+from looseleaf.memory.text.managed_block import find_block, put_block
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def update_copy(folder: str, path: str, before: str, make: Callable[[], str]) ->
             current_text, _mode = _read_file(root, name)
         finally:
             os.close(root)
-    if current_text is not None and managed_block(current_text) == before:
+    if current_text is not None and find_block(current_text) == before:
         write_copy(folder, path, make())
 
 
@@ -47,7 +47,7 @@ def write_copy(folder: str, path: str, text: str) -> None:
         try:
             for _ in range(_ATTEMPTS):
                 current_text, mode = _read_file(target_folder, name)
-                new_text = project(current_text, text)
+                new_text = put_block(current_text, text)
                 if new_text == current_text or _replace_unchanged(
                     target_folder, name, new_text, current_text, mode
                 ):

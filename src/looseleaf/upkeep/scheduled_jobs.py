@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.agent_list import readable_agents
+from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.errors.workflows import FlowMissing, InvalidSchedule
 from looseleaf.workflows.execution.plan import Plan, plan_flow_job, plan_task_job
 from looseleaf.workflows.schedules.schedule import FLOW, TASK, ScheduleEntry
@@ -69,7 +69,7 @@ class ScheduledJobs:
             job = plan_task_job(entry.task_type, entry.params, label=entry.label, key=key)
             yield self._jobs.add(job)[0]
             return
-        for agent in readable_agents(self._parts.agents):
+        for agent in list_readable_agents(self._parts.agents):
             if agent.status != "active":
                 continue
             # All agents at once would ask the same provider at the same moment.

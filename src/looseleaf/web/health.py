@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyio.to_thread import run_sync
 from starlette.responses import Response
 
-from looseleaf.agents.agent_list import readable_agents
+from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
 from looseleaf.upkeep.system_tasks.condition import list_conditions
 from looseleaf.web.http.responses import JSON, encode_json
@@ -70,7 +70,7 @@ class TaskAttention:
         """Name the tasks that are overdue or failed repeatedly; the server is well without."""
         if time.monotonic() - self._time >= RECENT_SECONDS:
             self._time = time.monotonic()  # one request looks; those that come meanwhile do not
-            agents = readable_agents(workspace.agents)
+            agents = list_readable_agents(workspace.agents)
             tasks = workspace.system_tasks().all()
             settings = workspace.database.settings()
             conditions = list_conditions(tasks, agents, settings, workspace.clock())

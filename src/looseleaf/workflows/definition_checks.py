@@ -7,7 +7,7 @@ import json
 from looseleaf.errors import Invalid
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.files.folders import fold
-from looseleaf.memory.policy import tool_policy
+from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.memory.scope import check_filename
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.values import changed
@@ -38,7 +38,7 @@ def check_pipeline(pipeline: Pipeline, registry: FileRegistry, types: StepTypes)
     """Give a pipeline back, its memory files each once, or raise `InvalidWorkflow`."""
     _check_titles(PIPELINE, pipeline.name, pipeline.slug)
     _check_length(PIPELINE, "system_prompt", pipeline.system_prompt)
-    tool_policy(pipeline.tool_policy or None)
+    parse_tool_policy(pipeline.tool_policy or None)
     check_steps(pipeline.steps, types)
     return changed(
         pipeline, memory_files=check_memory_files(PIPELINE, pipeline.memory_files, registry)
@@ -82,7 +82,7 @@ def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) 
 
 def is_core(file: RegisteredFile) -> bool:
     """Say whether a registered file is no choice of a pipeline: it is given by the registry."""
-    return file.protected or file.composable or file.injected_in(PIPELINE_MODE)
+    return file.protected or file.composable or file.is_injected_in(PIPELINE_MODE)
 
 
 def check_steps(steps: tuple[Step, ...], types: StepTypes) -> None:

@@ -17,7 +17,7 @@ from copy import copy
 from looseleaf.errors import Unavailable
 from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.provenance import JOB, Activity
-from looseleaf.memory.store import Missing, content_hash, has_paths
+from looseleaf.memory.store import Missing, has_paths, hash_content
 from looseleaf.values import changed
 from looseleaf.workflows.job import MemoryWrite
 
@@ -121,7 +121,7 @@ def _try_edit(
         if parts.intents.find(key, scope.key) != intent:
             raise _NotEdited
         new_text = edit(text)
-        parts.intents.note(key, scope.key, content_hash(new_text.encode()))
+        parts.intents.note(key, scope.key, hash_content(new_text.encode()))
         # The store asks again where the page was edited outside in the meantime.
         intent = parts.intents.find(key, scope.key)
         return new_text
@@ -208,7 +208,7 @@ class NotingStore:
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
     ) -> Written | Conflict:
         """Write a page, noted before."""
-        self._intents.note(self._key, scope.key, content_hash(content))
+        self._intents.note(self._key, scope.key, hash_content(content))
         return self._store.write(scope, content, if_match=if_match, change=change)
 
     def edit(
@@ -218,7 +218,7 @@ class NotingStore:
 
         def edit_and_note(current: bytes | None) -> bytes:
             content = edit(current)
-            self._intents.note(self._key, scope.key, content_hash(content))
+            self._intents.note(self._key, scope.key, hash_content(content))
             return content
 
         return self._store.edit(scope, edit_and_note, change=change)

@@ -9,7 +9,7 @@ import pytest
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges
 from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.errors import Conflicted
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from tests.bundles.agents_of import SOUL, create_ada
 
 
@@ -19,11 +19,11 @@ def test_a_page_is_replaced_only_as_it_was_compared(tmp_path: Path) -> None:
         destination = destination_of(workspace.context)
         record = workspace.agents.resolve("ada")
         scope = record.shelf.page("SOUL.md")
-        for expected_hash in (content_hash(b"# Before\n"), ""):
+        for expected_hash in (hash_content(b"# Before\n"), ""):
             changes = ArtifactChanges(destination, record, {"memory:SOUL.md": expected_hash})
             with pytest.raises(Conflicted):
                 changes.apply("memory:SOUL.md", "# New\n")
             assert workspace.pages.text(scope) == SOUL
-        hashes = {"memory:SOUL.md": content_hash(SOUL.encode())}
+        hashes = {"memory:SOUL.md": hash_content(SOUL.encode())}
         ArtifactChanges(destination, record, hashes).apply("memory:SOUL.md", "# New\n")
         assert workspace.pages.text(scope) == "# New\n"

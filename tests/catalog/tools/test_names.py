@@ -16,7 +16,7 @@ from looseleaf.catalog.tools.names import tool_categories, tool_names, unknown_t
 from looseleaf.catalog.tools.operation_tools import operation_tools
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import InvalidPolicy
-from looseleaf.memory.policy import tool_policy
+from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.operations.doctor import check_workspace
 
 MISSPELLED = {"tool_policy": {"mode": "deny", "tools": ["update_agent_memroy"]}}
@@ -35,7 +35,9 @@ def test_every_tool_and_category_of_the_catalog_is_known(workspace: Workspace) -
     assert offered < set(names)
     assert {one for entry in CATALOG.values() for one in entry.categories} <= set(categories)
     assert not list(
-        unknown_tool_names(operations, tool_policy(policy(tools=names, categories=categories)))
+        unknown_tool_names(
+            operations, parse_tool_policy(policy(tools=names, categories=categories))
+        )
     )
     workspace.agents.configure("ada", {"tool_policy": policy(tools=names, categories=categories)})
 
@@ -49,7 +51,7 @@ def test_each_misspelled_name_is_refused_with_the_right_one(workspace: Workspace
     ):
         for name in names:
             wrong = f"{name[:-2]}{name[-1]}{name[-2]}q"
-            (why,) = unknown_tool_names(operations, tool_policy(policy(**{field: [wrong]})))
+            (why,) = unknown_tool_names(operations, parse_tool_policy(policy(**{field: [wrong]})))
             assert repr(wrong) in why
             assert name in why
 
@@ -57,7 +59,7 @@ def test_each_misspelled_name_is_refused_with_the_right_one(workspace: Workspace
 def test_case_does_not_matter(workspace: Workspace) -> None:
     """As in the decision about a tool."""
     names = policy(tools=["AGENT_Memory"], categories=["Search"])
-    assert not list(unknown_tool_names(workspace.operations(), tool_policy(names)))
+    assert not list(unknown_tool_names(workspace.operations(), parse_tool_policy(names)))
 
 
 def test_a_misspelled_policy_is_refused_on_every_way(workspace: Workspace) -> None:
@@ -78,7 +80,9 @@ def test_a_misspelled_policy_is_refused_on_every_way(workspace: Workspace) -> No
 
 def test_a_name_like_nothing_is_answered_with_what_there_is(workspace: Workspace) -> None:
     """So that one can choose."""
-    (why,) = unknown_tool_names(workspace.operations(), tool_policy(policy(categories=["zzz"])))
+    (why,) = unknown_tool_names(
+        workspace.operations(), parse_tool_policy(policy(categories=["zzz"]))
+    )
     assert "available: agents, " in why
 
 

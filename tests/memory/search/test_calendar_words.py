@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.memory.search.calendar_words import day_terms, question_dates
+from looseleaf.memory.search.calendar_words import build_day_terms, parse_question_dates
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ from looseleaf.memory.search.calendar_words import day_terms, question_dates
 )
 def test_dates_are_found_in_questions(question: str, terms: str) -> None:
     """In several languages; a word that is a month and something else needs a hint."""
-    assert question_dates(question) == tuple(terms.split())
+    assert parse_question_dates(question) == tuple(terms.split())
 
 
 def test_a_day_has_the_terms_that_questions_ask_for() -> None:
     """Year, month, day and weekday."""
-    assert set(question_dates("Friday, 17 April 2026")) == set(day_terms(2026, 4, 17))
+    assert set(parse_question_dates("Friday, 17 April 2026")) == set(build_day_terms(2026, 4, 17))

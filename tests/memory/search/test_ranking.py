@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from looseleaf.memory.search.folding import fold
-from looseleaf.memory.search.passages import MOST_CHARACTERS, passage
+from looseleaf.memory.search.passages import MOST_CHARACTERS, build_passage
 from looseleaf.memory.search.ranking import (
     MOST_COUNTED,
     ScannedWords,
     count_words,
-    question_words,
+    parse_question,
     rank,
 )
 from looseleaf.memory.search.words import stem_lines
@@ -27,7 +27,7 @@ def words_of(pages: dict[str, str]) -> ScannedWords:
 
 
 def best(pages: dict[str, str], question: str, limit: int = 5) -> list[str]:
-    found = rank(words_of(pages), question_words(question), limit)
+    found = rank(words_of(pages), parse_question(question), limit)
     return [one.filename for one in found]
 
 
@@ -40,12 +40,12 @@ def test_the_right_day_comes_first_in_every_language() -> None:
     five: Counter[str] = Counter()
     shown = 0
     for language, question, filename, line in labelled.questions():
-        terms = question_words(question)
+        terms = parse_question(question)
         ranked = rank(words, terms, 5)
         asked[language] += 1
         first[language] += ranked[0].filename == filename
         five[language] += filename in [one.filename for one in ranked]
-        texts = [passage(pages[one.filename].encode(), one.lines, terms) for one in ranked]
+        texts = [build_passage(pages[one.filename].encode(), one.lines, terms) for one in ranked]
         shown += any(line in text for text in texts)
     total = asked.total()
     assert first.total() / total >= FIRST, first
@@ -110,8 +110,8 @@ def test_words_in_one_line_beat_words_all_over_a_page() -> None:
 def test_a_page_is_counted_by_its_name_and_never_beyond_a_byte() -> None:
     """A name counts as several words; more repetitions say nothing more."""
     counts = count_words("brand-guidelines.md", stem_lines(b"colors " * 400))
-    assert counts[question_words("guideline")[0]] == 4
-    assert counts[question_words("color")[0]] == MOST_COUNTED
+    assert counts[parse_question("guideline")[0]] == 4
+    assert counts[parse_question("color")[0]] == MOST_COUNTED
     day = count_words("daily/2026/04/17.md", "")
     assert set(day) == {"§y2026", "§m04", "§d0417", "§w4"}
 
@@ -127,15 +127,15 @@ def test_a_passage_is_bounded_and_shows_gaps() -> None:
     """The best lines with their neighbours, in the page's order; a long line around its word."""
     page = "\n".join(["# Day", "", *(f"line {n}" for n in range(20))])
     assert (
-        passage(page.encode(), (12, 4), ("line",))
+        build_passage(page.encode(), (12, 4), ("line",))
         == "line 1\nline 2\nline 3\n…\nline 9\nline 10\nline 11"
     )
-    assert passage(page.encode(), (), ()) == "line 0\nline 1\nline 2"
+    assert build_passage(page.encode(), (), ()) == "line 0\nline 1\nline 2"
     long = "x " * 5000 + "the needle " + "y " * 5000
-    cut = passage(long.encode(), (0,), ("needle",))
+    cut = build_passage(long.encode(), (0,), ("needle",))
     assert "needle" in cut
     assert cut.startswith("…")
     assert cut.endswith("…")
     many = "\n".join("z" * 250 for _ in range(50))
-    assert len(passage(many.encode(), (3, 20, 40), ("z",))) <= MOST_CHARACTERS
-    assert passage(b"\xff\xfe", (7,), ()) == "\ufffd\ufffd"
+    assert len(build_passage(many.encode(), (3, 20, 40), ("z",))) <= MOST_CHARACTERS
+    assert build_passage(b"\xff\xfe", (7,), ()) == "\ufffd\ufffd"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.memory.search.folding import fold
-from looseleaf.memory.search.words import is_question, question_terms, split_words, stem_lines
+from looseleaf.memory.search.words import is_question, parse_question_terms, split_words, stem_lines
 
 
 @pytest.mark.parametrize(
@@ -27,20 +27,20 @@ from looseleaf.memory.search.words import is_question, question_terms, split_wor
 )
 def test_forms_of_a_word_have_one_stem(forms: str) -> None:
     """Endings, case and accents go."""
-    assert len({question_terms(form) for form in forms.split()}) == 1
+    assert len({parse_question_terms(form) for form in forms.split()}) == 1
 
 
 def test_numbers_and_identifiers_are_exact() -> None:
     """Two tickets are not the same because they begin alike."""
-    assert question_terms("JOB-1234567 a3f9e01bb") == ("job", "1234567", "a3f9e01bb")
-    assert question_terms("2026s v2ing") == ("2026s", "v2ing")
+    assert parse_question_terms("JOB-1234567 a3f9e01bb") == ("job", "1234567", "a3f9e01bb")
+    assert parse_question_terms("2026s v2ing") == ("2026s", "v2ing")
 
 
 def test_scripts_without_spaces_are_cut_into_pairs() -> None:
     """A page has every sign and pair; a question looks for pairs, or for its only sign."""
     assert stem_lines("会議室A".encode()).split() == ["会", "議", "室", "会議", "議室", "a"]
-    assert question_terms("会議室") == ("会議", "議室")
-    assert question_terms("会") == ("会",)
+    assert parse_question_terms("会議室") == ("会議", "議室")
+    assert parse_question_terms("会") == ("会",)
 
 
 @given(st.text(max_size=200))
@@ -52,7 +52,7 @@ def test_lines_stay_lines(text: str) -> None:
     for line in stems:
         assert not line or (line.startswith(" ") and line.endswith(" "))
     if text.isascii():
-        assert question_terms(text) or not split_words(text)
+        assert parse_question_terms(text) or not split_words(text)
 
 
 def test_several_words_may_be_a_question() -> None:
@@ -67,5 +67,5 @@ def test_a_page_that_is_one_long_word_is_cut() -> None:
     """In any script; and a question of any length has few terms."""
     for sign in ("x", "会", "ж"):
         assert stem_lines((sign * 200_000).encode()).strip()
-        assert len(question_terms(sign * 200_000)) == 1
-    assert len(question_terms(" ".join(f"w{n}" for n in range(9000)))) == 32
+        assert len(parse_question_terms(sign * 200_000)) == 1
+    assert len(parse_question_terms(" ".join(f"w{n}" for n in range(9000)))) == 32

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from looseleaf.memory.templates import CORE_STARTERS, TemplateContext, starter
+from looseleaf.memory.templates import CORE_STARTERS, TemplateContext, find_starter
 from looseleaf.memory.text.comments import blank_comments, is_unwritten, without_comments
 
 FENCE = "```"
@@ -135,7 +135,7 @@ def test_a_page_of_headings_alone_is_unwritten(text: str, *, unwritten: bool) ->
 def test_starters_say_nothing_to_a_model_before_someone_fills_them_in() -> None:
     """Except where the name or the day is known."""
     for page in ("RULES.md", "USER.md", "SOUL.md", "MEMORY.md"):
-        text = starter(page, TemplateContext(), CORE_STARTERS)
+        text = find_starter(page, TemplateContext(), CORE_STARTERS)
         assert text is not None
         assert is_unwritten(without_comments(text))
         assert not is_unwritten(text)

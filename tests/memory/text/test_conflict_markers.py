@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.memory.text.conflict_markers import conflicting_copy_of, merge_conflict_line
+from looseleaf.memory.text.conflict_markers import find_conflict_line, find_original_page
 
 MERGED = "# A\n\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> branch\n"
 
 
 def test_a_merge_that_nobody_finished_is_found_by_its_markers() -> None:
     """At the line where it begins, with any line ends."""
-    assert merge_conflict_line(MERGED) == 3
-    assert merge_conflict_line(MERGED.replace("\n", "\r\n")) == 3
+    assert find_conflict_line(MERGED) == 3
+    assert find_conflict_line(MERGED.replace("\n", "\r\n")) == 3
 
 
 @pytest.mark.parametrize("text", ["", "Title\n=======\n\ntext\n", "a <<<<<<< b\n=======\n"])
 def test_what_only_looks_like_a_marker_is_none(text: str) -> None:
     """An underlined heading has the one in the middle."""
-    assert merge_conflict_line(text) == 0
+    assert find_conflict_line(text) == 0
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,10 @@ def test_what_only_looks_like_a_marker_is_none(text: str) -> None:
 )
 def test_a_copy_names_the_page_it_is_of(name: str) -> None:
     """As the programs that sync and merge write it."""
-    assert conflicting_copy_of(name, ["MEMORY.md", name]) == "MEMORY.md"
+    assert find_original_page(name, ["MEMORY.md", name]) == "MEMORY.md"
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "chapter 2.md", "conflicts.md", "notes (1).md"])
 def test_a_page_of_its_own_is_no_copy(name: str) -> None:
     """A number alone says little: only beside the page it is one."""
-    assert conflicting_copy_of(name, ["MEMORY.md", name]) == ""
+    assert find_original_page(name, ["MEMORY.md", name]) == ""

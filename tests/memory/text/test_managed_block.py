@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import Invalid
 from looseleaf.memory.sections import end_line
-from looseleaf.memory.text.managed_block import BEGIN, END, managed_block, project
+from looseleaf.memory.text.managed_block import BEGIN, END, find_block, put_block
 
 BLOCK = f"{BEGIN}\nnew\n{END}"
 PIECES = ["\n", "\r\n", "\r", " ", "\t", "\ufeff", "a", "-->", "\u2028", "\x0b", "\x00", "# Rules"]
@@ -21,7 +21,7 @@ wild = st.lists(st.sampled_from(PIECES + MARKERS), max_size=10).map("".join)
 def projected(existing: str | None, content: str) -> str:
     """Project, and pass over what is rightly refused."""
     try:
-        return project(existing, content)
+        return put_block(existing, content)
     except Invalid:
         assume(False)
         raise
@@ -31,14 +31,14 @@ def projected(existing: str | None, content: str) -> str:
 def test_projecting_twice_changes_nothing_more(existing: str | None, content: str) -> None:
     """The second run finds its own block, whatever stands around it."""
     once = projected(existing, content)
-    assert project(once, content) == once
+    assert put_block(once, content) == once
 
 
 @given(st.none() | wild, wild, wild)
 def test_only_the_last_content_counts(existing: str | None, first: str, second: str) -> None:
     """What was in the block before leaves no trace."""
     before = projected(existing, first)
-    assert projected(before, second) == project(existing, second)
+    assert projected(before, second) == put_block(existing, second)
 
 
 @given(plain, plain)
@@ -60,7 +60,7 @@ def test_text_around_a_block_stays_byte_for_byte(before: str, inside: str, after
     """Edits inside the block are replaced; not one byte outside it is."""
     before = f"{before}\n" if before else ""
     existing = f"{before}{BEGIN}\n{inside}\n{END}{after}"
-    assert project(existing, "new") == f"{before}{BLOCK}{after}"
+    assert put_block(existing, "new") == f"{before}{BLOCK}{after}"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_text_around_a_block_stays_byte_for_byte(before: str, inside: str, after
 )
 def test_the_block_goes_where_it_belongs(existing: str | None, expected: str) -> None:
     """Into its place where there is one, else to the end; words about a marker are no marker."""
-    assert project(existing, "new\n") == expected
+    assert put_block(existing, "new\n") == expected
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_block_goes_where_it_belongs(existing: str | None, expected: str) ->
 def test_damaged_markers_are_left_to_a_human(existing: str) -> None:
     """Where the block begins or ends is never guessed."""
     with pytest.raises(Invalid, match=r"damaged \(see line \d"):
-        project(existing, "new")
+        put_block(existing, "new")
 
 
 @pytest.mark.parametrize(
@@ -110,18 +110,18 @@ def test_damaged_markers_are_left_to_a_human(existing: str) -> None:
 def test_content_with_a_marker_is_refused(marker: str) -> None:
     """A page cannot end the block early and leave its own text behind for good."""
     with pytest.raises(Invalid, match="Line 2 of the content"):
-        project("mine\n", f"text\n{marker}\nmore\n")
+        put_block("mine\n", f"text\n{marker}\nmore\n")
 
 
 def test_content_may_speak_of_a_marker() -> None:
     """Only a line that begins with a marker is one."""
     content = f"The block ends with `{END}`.\n"
-    assert project(None, content) == f"{BEGIN}\n{content}{END}\n"
+    assert put_block(None, content) == f"{BEGIN}\n{content}{END}\n"
 
 
 def test_the_managed_block_gives_back_what_was_projected() -> None:
     """Whatever stands around it; nothing where there is no whole block."""
     for existing in (None, "", "# Mine\n", "# Mine"):
-        assert managed_block(project(existing, "What Ada knows.\n\n")) == "What Ada knows.\n\n"
-    assert managed_block("# Mine\n") is None
-    assert managed_block(f"{BEGIN}\nWhere does it end?\n") is None
+        assert find_block(put_block(existing, "What Ada knows.\n\n")) == "What Ada knows.\n\n"
+    assert find_block("# Mine\n") is None
+    assert find_block(f"{BEGIN}\nWhere does it end?\n") is None

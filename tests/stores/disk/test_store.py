@@ -15,7 +15,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import NameTaken
 from looseleaf.files import atomic
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, content_hash
+from looseleaf.memory.store import ABSENT, Conflict, Found, Missing, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS, Clock
@@ -110,7 +110,7 @@ class TestNames:
         (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
         with pytest.raises(NameTaken, match=r"Use MEMORY\.md"):
             put(store, ADA.page("memory.md"), b"twin")
-        assert put(store, MEMORY, b"ours").previous == content_hash(b"by hand")
+        assert put(store, MEMORY, b"ours").previous == hash_content(b"by hand")
 
     def test_a_decomposed_name_made_outside_is_taken(self, store: DiskStore, root: Path) -> None:
         """A name in another Unicode form, as macOS makes them, counts as the same name."""
@@ -360,7 +360,7 @@ def test_a_stale_writer_conflicts_with_an_outside_edit(store: DiskStore, root: P
     """An edit made in an editor counts as a version: who has not read it cannot overwrite it."""
     read_before = put(store, MEMORY, b"one")
     (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
-    by_hand = content_hash(b"by hand")
+    by_hand = hash_content(b"by hand")
     outcome = store.write(MEMORY, b"two", if_match=read_before.hash, change=CHANGE)
     assert outcome == Conflict(read_before.hash, by_hand)
     assert isinstance(store.delete(MEMORY, if_match=read_before.hash, change=CHANGE), Conflict)

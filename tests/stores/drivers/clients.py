@@ -17,7 +17,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
-from looseleaf.memory.store import Found, Written, content_hash  # noqa: E402 - the path is set above
+from looseleaf.memory.store import Found, Written, hash_content  # noqa: E402 - the path is set above
 from looseleaf.stores.disk.store import DiskStore  # noqa: E402
 from tests.stores.conformance import ADA, CHANGE  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
@@ -46,7 +46,7 @@ def write(store: DiskStore, name: str, chance: random.Random) -> list[str]:
         return []
     outcome = store.write(REGISTER, mine, if_match=expected, change=CHANGE)
     if isinstance(outcome, Written):
-        return ["swap", name, expected, content_hash(mine)]
+        return ["swap", name, expected, hash_content(mine)]
     return []
 
 

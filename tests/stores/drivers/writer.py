@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).parents[3]
 sys.path.insert(0, str(REPOSITORY))
 
 from looseleaf.memory.sections import append_to_section  # noqa: E402 - the path is set just above
-from looseleaf.memory.store import Conflict, Found, Written, content_hash  # noqa: E402
+from looseleaf.memory.store import Conflict, Found, Written, hash_content  # noqa: E402
 from looseleaf.stores.disk.store import DiskStore  # noqa: E402
 from tests.stores.conformance import ADA, CHANGE, MEMORY, adding  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
@@ -44,7 +44,7 @@ def swap(store: DiskStore, name: str, count: int) -> list[object]:
         ended = time.monotonic()
         if isinstance(outcome, Written):
             assert outcome.previous == page.hash
-            told.append(["write", page.hash, content_hash(mine), began, ended])
+            told.append(["write", page.hash, hash_content(mine), began, ended])
             done += 1
         else:
             assert isinstance(outcome, Conflict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.errors.workflows import InvalidSchedule
-from looseleaf.times import day_start, format_time
+from looseleaf.times import compute_day_start, format_time
 from looseleaf.workflows.schedules.timing import (
     INTERVALS,
     Timing,
@@ -16,7 +16,7 @@ from looseleaf.workflows.schedules.timing import (
     stagger_seconds,
 )
 
-NOON = float(day_start(2026, 4, 17) + 12 * 3600)
+NOON = float(compute_day_start(2026, 4, 17) + 12 * 3600)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_interval_keeps_its_phase() -> None:
 def test_cron_follows_the_zone_of_the_site() -> None:
     """Also over the change to summer time, when an hour is left out."""
     nightly = read_timing("30 2 * * *")
-    start = float(day_start(2026, 3, 28))
+    start = float(compute_day_start(2026, 3, 28))
     first = first_time(nightly, start, zone="Europe/Berlin")
     assert first is not None
     times = [format_time(time) for time in list_times(nightly, first, 3, zone="Europe/Berlin")]

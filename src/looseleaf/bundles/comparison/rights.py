@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.bundles.comparison.artifacts import CONFIG, FLOW, PIPELINE, SCHEDULE
 from looseleaf.errors import Invalid
-from looseleaf.memory.policy import memory_policy, tool_policy
+from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
 from looseleaf.workflows.flow import MANUAL
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def starts_by_itself(target: Artifact) -> bool:
 
 
 def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
-    present, new = tool_policy(before or None), tool_policy(after or None)
+    present, new = parse_tool_policy(before or None), parse_tool_policy(after or None)
     present_lists = [set(present.tools), set(present.categories), set(present.outside_tools)]
     new_lists = [set(new.tools), set(new.categories), set(new.outside_tools)]
     if present.mode == "deny" and not any(present_lists):
@@ -95,7 +95,7 @@ def _widens_egress(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -
 
 
 def _widens_pages(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
-    present, new = memory_policy(before or None), memory_policy(after or None)
+    present, new = parse_memory_policy(before or None), parse_memory_policy(after or None)
     if (present.binds, new.binds) == ("access", "injection"):
         return True
     if present.mode == "default":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def revisions_since(
     """Choose the revisions after the one whose bytes were committed; the newest where none was."""
     if committed_bytes is None:
         return tuple(revisions)
-    digest = content_hash(committed_bytes)
+    digest = hash_content(committed_bytes)
     for place in range(len(revisions) - 1, -1, -1):
         if revisions[place].hash == digest:
             return tuple(revisions[place + 1 :])

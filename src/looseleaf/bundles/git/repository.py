@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from looseleaf.errors.bundles import RepositoryUnusable
 from looseleaf.files import atomic
-from looseleaf.settings import environment_for_git
+from looseleaf.settings import build_git_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Repository:
                 input=text,
                 capture_output=True,
                 timeout=SECONDS,
-                env=environment_for_git(variables),
+                env=build_git_environment(variables),
                 check=False,
             )
         except FileNotFoundError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 
 from looseleaf.memory.sections import end_line, list_sections, newline_of
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.memory.text.section_merge import (
     BOTH,
     compare_sections,
@@ -76,9 +76,9 @@ def decide(
         return Decision(CREATE, "", source)
     if current == source:
         return Decision(UNCHANGED, "the page has this text already", current)
-    if former is not None and former.source == content_hash(source.encode()):
+    if former is not None and former.source == hash_content(source.encode()):
         return Decision(UNCHANGED, "the source has not changed since the last import", current)
-    if former is not None and former.page == content_hash(current.encode()):
+    if former is not None and former.page == hash_content(current.encode()):
         return Decision(REPLACE, "the source has changed, and the page has not", source)
     if is_starter:
         return Decision(REPLACE, "the page had only its starter text", source)
@@ -166,8 +166,8 @@ def digest_line(line: str) -> str:
 
 def record_import(source: str, page: str) -> ImportedPage:
     """Give the entry of the ledger for a page that now has the text `page`."""
-    page_hash = content_hash(page.encode())
-    return ImportedPage(content_hash(source.encode()), page_hash, digest_lines(source))
+    page_hash = hash_content(page.encode())
+    return ImportedPage(hash_content(source.encode()), page_hash, digest_lines(source))
 
 
 def _has_new_line(current: str, source: str, lines: frozenset[str]) -> bool:

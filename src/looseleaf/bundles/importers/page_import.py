@@ -16,7 +16,7 @@ from looseleaf.errors import Invalid, Refused
 from looseleaf.errors.pages import HistoryMissing, LossRefused
 from looseleaf.files.folders import fold
 from looseleaf.memory.pages import decode_text
-from looseleaf.memory.store import Missing, content_hash
+from looseleaf.memory.store import Missing, hash_content
 from looseleaf.memory.text.replacement import Replacement, refuse_loss
 from looseleaf.values import changed, value
 
@@ -156,7 +156,7 @@ class PageImport:
         def edit(current: str) -> str:
             nonlocal decision
             if current:
-                is_starter = content_hash(current.encode()) == starter_hash
+                is_starter = hash_content(current.encode()) == starter_hash
                 decision = decide(current, page.text, former, is_starter=is_starter)
             return decision.text
 

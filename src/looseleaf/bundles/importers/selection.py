@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.agents.record import slug_problem
+from looseleaf.agents.record import find_slug_problem
 from looseleaf.bundles.importers.contract import SourceContent
 from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.errors.bundles import InvalidImport
@@ -86,7 +86,7 @@ def _find_agent_refusal(agent: str, selection: Selection) -> str:
     if agent and selection.agent not in ("", agent):
         return f"it belongs to the agent {agent} of the source"
     if agent and not selection.has_target_agent:
-        problem = slug_problem(agent)
+        problem = find_slug_problem(agent)
         if problem:
             return f"{problem}; import it with --source-agent {agent} --agent SLUG"
     return ""

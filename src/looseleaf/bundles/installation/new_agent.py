@@ -8,7 +8,7 @@ from looseleaf.bundles.layout.upload_files import FLOW_FILES, PIPELINE_FILES
 from looseleaf.bundles.layout.workflow_definitions import build_definitions, pause
 from looseleaf.errors import Conflicted
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.store import Conflict, Found, content_hash
+from looseleaf.memory.store import Conflict, Found, hash_content
 from looseleaf.values import changed, value
 from looseleaf.workflows.flow import MANUAL
 from looseleaf.workflows.uploads.file_store import FileFolder
@@ -53,7 +53,7 @@ class InstallOrder:
         page = destination.pages.read(scope)
         text = page.content.decode(errors="surrogateescape") if isinstance(page, Found) else None
         fields = {"user_id": record.owner, "user_text": text}
-        return fields | {"user_hash": content_hash(bundle.user_page)}
+        return fields | {"user_hash": hash_content(bundle.user_page)}
 
 
 def write_agent(

@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 
 from looseleaf.bundles.layout.bundle_json import format_json, parse_json
 from looseleaf.errors.bundles import InvalidBundle
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 
 MEMORY, UPLOADS = "memory/", "uploads/"
 PIPELINE_FILES, FLOW_FILES = f"{MEMORY}pipelines/", f"{MEMORY}flows/"
@@ -45,7 +45,7 @@ def format_upload(path: str, content: bytes) -> bytes:
         "schema_version": SCHEMA_VERSION,
         "name": path.rpartition("/")[2],
         "bytes": len(content),
-        "sha256": content_hash(content),
+        "sha256": hash_content(content),
         "encoding": _ENCODING,
         "data": b64encode(content).decode(),
     }
@@ -71,6 +71,6 @@ def parse_upload(path: str, content: bytes) -> tuple[str, bytes] | None:
         data = b64decode(document["data"], validate=True)
     except (ValueError, TypeError):
         raise InvalidBundle(path, "its data is not base64") from None
-    if [len(data), content_hash(data)] != [document["bytes"], document["sha256"]]:
+    if [len(data), hash_content(data)] != [document["bytes"], document["sha256"]]:
         raise InvalidBundle(path, "its bytes are not those of its sha256")
     return upload_path, data

@@ -6,7 +6,7 @@ import os
 from contextlib import closing
 
 from looseleaf.bundles.backup.restoration import restore_backup
-from looseleaf.settings import DATABASE_URL, variable
+from looseleaf.settings import DATABASE_URL, read_variable
 from looseleaf.stores.restore_target import SQLITE, RestoreTarget
 from looseleaf.values import value
 
@@ -47,7 +47,7 @@ def restore_workspace(
     Progress is shown in bytes of the archive, then in rows of the database.
     """
     root = os.path.abspath(os.path.expanduser(folder))
-    choice = database or variable(DATABASE_URL)
+    choice = database or read_variable(DATABASE_URL)
     target = RestoreTarget(choice, root, show_rows=show_rows, is_from_environment=not database)
     with closing(target):
         content = restore_backup(

@@ -23,7 +23,7 @@ from looseleaf.catalog.tools.operation_tools import (
     writes_journal,
 )
 from looseleaf.errors.operations import ToolDenied
-from looseleaf.memory.policy import decide_tool, tool_policy
+from looseleaf.memory.policy import decide_tool, parse_tool_policy
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -248,7 +248,7 @@ def decide_agent_tool(
     allow_only: Collection[str] | None = None,
 ) -> Decision:
     """Decide about one tool by an agent's policy and what one call denies or allows."""
-    policy = agent.configuration.tool_policy if agent is not None else tool_policy(None)
+    policy = agent.configuration.tool_policy if agent is not None else parse_tool_policy(None)
     return decide_tool(name, categories, policy=policy, deny=deny, allow_only=allow_only)
 
 

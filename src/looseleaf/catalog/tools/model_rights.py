@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from looseleaf.access.principals import (
     act_through,
-    capability_of_policy,
     confine,
+    find_policy_capability,
     find_requirement,
 )
 from looseleaf.catalog.schemas.arguments import argument_names
@@ -99,7 +99,7 @@ def may_call(
 
 def policy_capabilities(operation: Operation) -> frozenset[str]:
     """Give the capabilities that an agent's own allow list gives for an operation it names."""
-    return capability_of_policy(operation.permission)
+    return find_policy_capability(operation.permission)
 
 
 def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:

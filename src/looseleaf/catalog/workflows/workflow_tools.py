@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.tools.names import unknown_tool_names
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.memory.policy import ToolPolicy, tool_policy
+from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check_flow_names(operations: OperationList, flow: Flow) -> None:
 
 def find_policy_faults(operations: OperationList, policy: Mapping[str, Any]) -> Iterator[str]:
     """Say of each name in the tool policy of a pipeline that nothing has."""
-    for fault in unknown_tool_names(operations, tool_policy(policy or None)):
+    for fault in unknown_tool_names(operations, parse_tool_policy(policy or None)):
         yield f"in its tool_policy {fault}"
 
 

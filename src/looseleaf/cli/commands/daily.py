@@ -20,7 +20,7 @@ from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
 from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 from looseleaf.errors.pages import PageMissing
-from looseleaf.memory.day import day_named, day_of
+from looseleaf.memory.day import day_of, resolve_day
 from looseleaf.memory.scope import Where
 from looseleaf.operations import daily as operations
 from looseleaf.operations.agents import list_agents
@@ -71,7 +71,7 @@ def read(options: SharedOptions, date: str, as_of: str, *, raw: bool) -> None:
     Days are UTC.
     """
     context, page_owner = _open_journal(options)
-    day = day_named(date, context.clock())
+    day = resolve_day(date, context.clock())
     try:
         page = read_memory(context, day.filename, where=page_owner, as_of=as_of)
     except PageMissing:

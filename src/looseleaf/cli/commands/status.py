@@ -71,7 +71,9 @@ def _source(options: SharedOptions) -> str:
         return "--root"
     if options.server:
         return settings.REMOTE
-    return "LOOSELEAF_ROOT" if settings.variable("LOOSELEAF_ROOT") else "found from this folder"
+    return (
+        "LOOSELEAF_ROOT" if settings.read_variable("LOOSELEAF_ROOT") else "found from this folder"
+    )
 
 
 def _running_server(server_settings: Settings) -> str:

@@ -38,7 +38,7 @@ def stable_command() -> list[str]:
         return (
             [executable] if os.access(executable, os.X_OK) else [sys.executable, "-m", "looseleaf"]
         )
-    for folder in settings.variable("PATH").split(os.pathsep):
+    for folder in settings.read_variable("PATH").split(os.pathsep):
         command = os.path.join(folder, "looseleaf")
         prefix = os.path.dirname(os.path.dirname(os.path.realpath(command)))
         is_stable = os.path.isabs(command) and not in_package_cache(prefix)
@@ -54,7 +54,7 @@ def stable_command() -> list[str]:
 def in_package_cache(prefix: str) -> bool:
     """Say whether an environment is in a package cache, as with uvx and pipx run."""
     folder = os.path.dirname(os.path.abspath(prefix))
-    cache = settings.variable("UV_CACHE_DIR")
+    cache = settings.read_variable("UV_CACHE_DIR")
     if cache and f"{folder}/".startswith(os.path.join(os.path.abspath(cache), "")):
         return True
     while folder != os.path.dirname(folder):

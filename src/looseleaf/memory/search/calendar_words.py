@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.memory.search.words import split_words
-from looseleaf.times import weekday
+from looseleaf.times import weekday_of
 
 # A sign that no word of a page has: what a page's date says is never mixed up with its text.
 MARK = "§"
@@ -47,77 +47,82 @@ no w в
 _BEFORE_MONTH = frozenset(_PREPOSITIONS.split())
 
 
-def _name_numbers(table: str) -> dict[str, int]:
+def _number_names(table: str) -> dict[str, int]:
     """Number the names of each line, from 0 on, as `split_words` gives them."""
     lines = map(split_words, table.split("\n"))
     return {name: number for line in lines for number, name in enumerate(line)}
 
 
-_MONTH_OF = _name_numbers(_MONTHS)
-_WEEKDAY_OF = _name_numbers(_WEEKDAYS)
+_MONTH_OF = _number_names(_MONTHS)
+_WEEKDAY_OF = _number_names(_WEEKDAYS)
 _EAST_ASIAN_WEEKDAYS = {name: day for name, day in _WEEKDAY_OF.items() if name[0] >= "\u2e80"}
 
 
-def day_terms(year: int, month: int, day: int) -> tuple[str, ...]:
+def build_day_terms(year: int, month: int, day: int) -> tuple[str, ...]:
     """Give the terms by which a day of the journal is found: year, month, day, weekday."""
-    number = weekday(year, month, day)
-    return (_year(year), _month(month), _day(month, day), f"{MARK}w{number}")
+    number = weekday_of(year, month, day)
+    return (
+        _build_year_term(year),
+        _build_month_term(month),
+        _build_day_term(month, day),
+        f"{MARK}w{number}",
+    )
 
 
-def question_dates(question: str) -> tuple[str, ...]:
+def parse_question_dates(question: str) -> tuple[str, ...]:
     """Give the terms of the dates that a question names, in any of the languages we know."""
     words = split_words(question)
     terms: list[str] = []
     for at, word in enumerate(words):
-        month = _month_at(words, at)
+        month = _find_month(words, at)
         if month:
-            terms.append(_month(month))
-            terms += [_day(month, day) for day in _days_beside(words, at)[:1]]
+            terms.append(_build_month_term(month))
+            terms += [_build_day_term(month, day) for day in _find_days(words, at)[:1]]
         elif len(word) == 4 and word.isdigit() and "1900" <= word < "2200":
-            terms.append(_year(int(word)))
-            terms += _iso_rest(words[at + 1 : at + 3])
+            terms.append(_build_year_term(int(word)))
+            terms += _parse_iso_rest(words[at + 1 : at + 3])
         elif not word.isascii():
-            terms += _east_asian(word)
+            terms += _parse_east_asian(word)
         if word in _WEEKDAY_OF and word not in _EAST_ASIAN_WEEKDAYS:
             terms.append(f"{MARK}w{_WEEKDAY_OF[word]}")
     return tuple(dict.fromkeys(terms))
 
 
-def _month_at(words: list[str], at: int) -> int:
+def _find_month(words: list[str], at: int) -> int:
     """Give the month that a word names, if it does; 0 where it rather is another word."""
     word = words[at]
     before = words[at - 1] if at else ""
     after = words[at + 1] if at + 1 < len(words) else ""
-    has_number = _number(before) or _number(after)
+    has_number = _parse_number(before) or _parse_number(after)
     if word in _SHORT_MONTHS and has_number:
         return _SHORT_MONTHS.index(word) + 1
     sure = word not in _DOUBTFUL or has_number or before in _BEFORE_MONTH
     return _MONTH_OF[word] + 1 if word in _MONTH_OF and sure else 0
 
 
-def _days_beside(words: list[str], at: int) -> list[int]:
+def _find_days(words: list[str], at: int) -> list[int]:
     """Give the day of the month that stands beside its name: 7 May, May 7th, 7 de mayo."""
     near = [words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""]
     if at > 1 and words[at - 1] in ("of", "de", "di"):
         near.insert(0, words[at - 2])
-    return [number for number in map(_number, near) if 1 <= number <= 31]
+    return [number for number in map(_parse_number, near) if 1 <= number <= 31]
 
 
-def _number(word: str) -> int:
+def _parse_number(word: str) -> int:
     digits = word.rstrip("stndrhe") if word[:1].isdigit() else ""
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 4 else 0
 
 
-def _iso_rest(words: list[str]) -> list[str]:
+def _parse_iso_rest(words: list[str]) -> list[str]:
     """Read the month and the day behind a year: 2026-04-17, 2026/04."""
     numbers = [int(word) for word in words if len(word) == 2 and word.isascii() and word.isdigit()]
     if not numbers or not 1 <= numbers[0] <= 12:
         return []
-    month = [_month(numbers[0])]
-    return [*month, _day(*numbers)] if len(numbers) == 2 and numbers[1] <= 31 else month
+    month = [_build_month_term(numbers[0])]
+    return [*month, _build_day_term(*numbers)] if len(numbers) == 2 and numbers[1] <= 31 else month
 
 
-def _east_asian(word: str) -> list[str]:
+def _parse_east_asian(word: str) -> list[str]:
     """Read numbers before the signs for year, month and day: 2026年4月17日, 4월 17일."""
     values: dict[str, int] = {}
     digits = ""
@@ -126,21 +131,21 @@ def _east_asian(word: str) -> list[str]:
         if kind and digits:
             values[kind] = int(digits)
         digits = digits + sign if sign.isascii() and sign.isdigit() and len(digits) < 4 else ""
-    terms = [_year(values["y"])] if "y" in values else []
+    terms = [_build_year_term(values["y"])] if "y" in values else []
     if 1 <= values.get("m", 0) <= 12:
-        terms.append(_month(values["m"]))
-        terms += [_day(values["m"], values["d"])] if "d" in values else []
+        terms.append(_build_month_term(values["m"]))
+        terms += [_build_day_term(values["m"], values["d"])] if "d" in values else []
     weekdays = [day for name, day in _EAST_ASIAN_WEEKDAYS.items() if name in word]
     return terms + [f"{MARK}w{day}" for day in weekdays]
 
 
-def _year(year: int) -> str:
+def _build_year_term(year: int) -> str:
     return f"{MARK}y{year:04}"
 
 
-def _month(month: int) -> str:
+def _build_month_term(month: int) -> str:
     return f"{MARK}m{month:02}"
 
 
-def _day(month: int, day: int) -> str:
+def _build_day_term(month: int, day: int) -> str:
     return f"{MARK}d{month:02}{day:02}"

@@ -45,7 +45,7 @@ def read_content(store: Store, shelf: Shelf, filename: str) -> bytes | None:
     return page.content if isinstance(page, Found) else None
 
 
-def folded_pages(store: Store, shelf: Shelf) -> Iterator[tuple[str, bytes]]:
+def read_folded_pages(store: Store, shelf: Shelf) -> Iterator[tuple[str, bytes]]:
     """Give every page of a shelf with its folded text."""
     for entry in store.list_subtree(shelf, ""):
         content = read_content(store, shelf, entry.filename)

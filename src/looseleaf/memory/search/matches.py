@@ -40,7 +40,7 @@ class MatchCollector:
 
     def add(self, filename: str, content: bytes) -> int:
         """Take the matches of a page, as far as there is room; give how many it has."""
-        numbers = _line_numbers(fold(content), self._needle)
+        numbers = _find_lines(fold(content), self._needle)
         if not numbers:
             return 0
         text = content.decode("utf-8", "replace")
@@ -48,7 +48,7 @@ class MatchCollector:
         sections = list_sections(text)
         count = shown_until = 0
         for number in numbers:
-            section = section_at(sections, number)
+            section = find_section_name(sections, number)
             if self._section not in ("", section):
                 continue
             count += 1
@@ -80,26 +80,26 @@ class MatchCollector:
         """Add one match; without its context, or cut, where it would not fit."""
         line = lines[number - 1].removesuffix("\r")
         context = "\n".join(lines[window[0] : window[1]])
-        if _size(line) + _size(context) > self._bytes:
+        if _count_bytes(line) + _count_bytes(context) > self._bytes:
             context, self._was_cut = line, True
-        if _size(line) + _size(context) > self._bytes and self.matches:
+        if _count_bytes(line) + _count_bytes(context) > self._bytes and self.matches:
             self._is_full, self._was_cut = True, False
             return
-        if 2 * _size(line) > self._bytes:
+        if 2 * _count_bytes(line) > self._bytes:
             line = context = line.encode()[: self._bytes // 2].decode("utf-8", "ignore")
-        self._bytes -= _size(line) + _size(context)
+        self._bytes -= _count_bytes(line) + _count_bytes(context)
         self.matches.append(Match(filename, number, line, context, section))
 
 
-def _size(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _line_numbers(folded_text: bytes, needle: bytes) -> list[int]:
+def _find_lines(folded_text: bytes, needle: bytes) -> list[int]:
     return [n for n, line in enumerate(folded_text.split(b"\n"), 1) if needle in line]
 
 
-def section_at(sections: tuple[Section, ...], line: int) -> str:
+def find_section_name(sections: tuple[Section, ...], line: int) -> str:
     """Name the section that a 1-based line of the page belongs to; "" above the first header."""
     place = bisect_right(sections, line, key=lambda section: section.line)
     return sections[place - 1].name if place else ""

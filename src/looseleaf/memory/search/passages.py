@@ -12,7 +12,7 @@ _CUT = "…"
 STEM = 5  # letters of a word of the question that a line must have to be shown for it
 
 
-def passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
+def build_passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
     """Give the best lines of a page, the best first in the choice and all in the page's order.
 
     Each line brings the line before and after it, as long as there is room: in a conversation the
@@ -21,7 +21,7 @@ def passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
     lines = content.decode("utf-8", "replace").split("\n")
     texts: dict[int, str] = {}
     room = MOST_CHARACTERS
-    for number in _by_worth(lines, best):
+    for number in _order_by_worth(lines, best):
         text = lines[number].strip()
         if len(text) > _LINE:
             text = _shorten(text, stems)
@@ -31,7 +31,7 @@ def passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
     return _join_lines(lines, texts)
 
 
-def _by_worth(lines: list[str], best: Sequence[int]) -> list[int]:
+def _order_by_worth(lines: list[str], best: Sequence[int]) -> list[int]:
     """Order the numbers of lines: the best and their neighbours, else the page's beginning."""
     numbers = [number for number in best if number < len(lines)]
     first = 1 if lines[0].startswith("# ") else 0  # the page's title tells nothing

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.search.bounds import MOST_PAGES
-from looseleaf.memory.search.folding import folded_pages, read_content
-from looseleaf.memory.search.passages import STEM, passage
-from looseleaf.memory.search.ranking import ScannedWords, question_words, rank
+from looseleaf.memory.search.folding import read_content, read_folded_pages
+from looseleaf.memory.search.passages import STEM, build_passage
+from looseleaf.memory.search.ranking import ScannedWords, parse_question, rank
 from looseleaf.memory.search.results import Hit
 
 TYPE_CHECKING = False
@@ -69,7 +69,7 @@ def rank_pages(
     keep: Filter | None = None,
 ) -> list[Hit]:
     """Find the pages that are about some words, best first, each with the lines that show it."""
-    terms = question_words(words)
+    terms = parse_question(words)
     if not terms:
         raise InvalidQuery(words, "it has no words")
     if limit < 0:
@@ -77,7 +77,7 @@ def rank_pages(
     limit = min(limit, MOST_PAGES)
     best = index.rank_pages(shelf, terms, limit, keep) if index is not None else None
     if best is None:
-        best = rank(ScannedWords(folded_pages(store, shelf)), terms, limit, keep)
+        best = rank(ScannedWords(read_folded_pages(store, shelf)), terms, limit, keep)
     hits = []
     for page in best:
         content = read_content(store, shelf, page.filename)
@@ -90,7 +90,7 @@ def rank_pages(
 def _read_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
     """Give the lines that show what a page is about; None where only notes for people do."""
     if b"<!--" not in content:
-        return passage(content, page.lines, terms)
+        return build_passage(content, page.lines, terms)
     from looseleaf.memory.text.comments import blank_comments
 
     text = blank_comments(content.decode("utf-8", "replace"))
@@ -100,7 +100,7 @@ def _read_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> s
         best = [number for number, line in enumerate(lines) if _has_term(line, terms)][:_MOST_LINES]
         if not best:
             return None
-    return passage(text.encode(), best, terms)
+    return build_passage(text.encode(), best, terms)
 
 
 def _has_term(line: str, terms: tuple[str, ...]) -> bool:

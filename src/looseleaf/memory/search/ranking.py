@@ -11,8 +11,8 @@ import math
 from collections import Counter
 
 from looseleaf.memory.day import day_of
-from looseleaf.memory.search.calendar_words import day_terms, question_dates
-from looseleaf.memory.search.words import question_terms, stem_lines
+from looseleaf.memory.search.calendar_words import build_day_terms, parse_question_dates
+from looseleaf.memory.search.words import parse_question_terms, stem_lines
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -78,9 +78,9 @@ class PageWords(Protocol):
         """Give the stems of a page as `stem_lines` does."""
 
 
-def question_words(question: str) -> tuple[str, ...]:
+def parse_question(question: str) -> tuple[str, ...]:
     """Give the terms of a question: the stems it is about and the dates it names."""
-    return (*question_terms(question), *question_dates(question))[:_MOST_TERMS]
+    return (*parse_question_terms(question), *parse_question_dates(question))[:_MOST_TERMS]
 
 
 def count_words(filename: str, stems: str) -> dict[str, int]:
@@ -88,7 +88,7 @@ def count_words(filename: str, stems: str) -> dict[str, int]:
     counts = Counter(stems.split())
     day = day_of(filename)
     if day is not None:
-        for term in day_terms(int(day.year), int(day.month), int(day.day)):
+        for term in build_day_terms(int(day.year), int(day.month), int(day.day)):
             counts[term] = 1
     else:
         name = filename.removesuffix(".md").casefold().encode()
@@ -112,12 +112,17 @@ def rank(
     if not counts:
         return []
     weighted_terms = [
-        (term_counts.by_place, _rarity(words.pages, term_counts.pages)) for _, term_counts in counts
+        (term_counts.by_place, _compute_rarity(words.pages, term_counts.pages))
+        for _, term_counts in counts
     ]
-    places = _candidates(words.names, weighted_terms, max(_FEWEST_CANDIDATES, 2 * limit), keep)
-    page_scores = _page_scores(words, places, weighted_terms)
+    places = _choose_candidates(
+        words.names, weighted_terms, max(_FEWEST_CANDIDATES, 2 * limit), keep
+    )
+    page_scores = _score_pages(words, places, weighted_terms)
     lines = max(1.0, words.total / _WORDS_OF_LINE)
-    line_weights = _LineWeights([_rarity(lines, term_counts.total) for _, term_counts in counts])
+    line_weights = _LineWeights(
+        [_compute_rarity(lines, term_counts.total) for _, term_counts in counts]
+    )
     scored_pages = []
     for loss, name, place in heapq.nsmallest(max(_FEWEST_CLOSER, limit + 6), page_scores):
         page_terms = [
@@ -125,12 +130,12 @@ def rank(
             for at, (term, term_counts) in enumerate(counts)
             if (number := term_counts.by_place[place])
         ]
-        best = _best_lines(words.stems(place), page_terms, line_weights)
+        best = _find_best_lines(words.stems(place), page_terms, line_weights)
         share = sum([score * _DECAY**at for at, (score, _) in enumerate(best)])
         scored_pages.append((_LINES_SHARE * share - loss, name, place, best))
     scored_pages.sort(key=lambda page: (-page[0], page[1]))
     return [
-        RankedPage(name, score, _line_numbers(words.stems(place), best))
+        RankedPage(name, score, _number_lines(words.stems(place), best))
         for score, name, place, best in scored_pages[:limit]
     ]
 
@@ -165,11 +170,11 @@ class ScannedWords:
         return self._stems[place]
 
 
-def _rarity(of: float, number: float) -> float:
+def _compute_rarity(of: float, number: float) -> float:
     return math.log(1 + (max(0.0, of - number) + 0.5) / (number + 0.5))
 
 
-def _page_scores(
+def _score_pages(
     words: PageWords, places: list[int], terms: Sequence[Weighted]
 ) -> list[tuple[float, str, int]]:
     """Score pages by BM25 over their words; the least number is the best page."""
@@ -187,7 +192,7 @@ def _page_scores(
     return scores
 
 
-def _candidates(
+def _choose_candidates(
     names: Sequence[str], terms: Sequence[Weighted], limit: int, keep: Filter | None
 ) -> list[int]:
     """Choose the places worth a closer look.
@@ -242,7 +247,7 @@ class _LineWeights(dict[int, float]):
         return total_weight
 
 
-def _best_lines(
+def _find_best_lines(
     stems: str, terms: list[tuple[str, int, int]], weights: _LineWeights
 ) -> list[tuple[float, int]]:
     """Give the best lines of a page, as (score, where the line begins), the best first.
@@ -281,5 +286,5 @@ def _best_lines(
     return [(-loss, start) for loss, start in scores[:_BEST_LINES]]
 
 
-def _line_numbers(stems: str, best: list[tuple[float, int]]) -> tuple[int, ...]:
+def _number_lines(stems: str, best: list[tuple[float, int]]) -> tuple[int, ...]:
     return tuple([stems.count("\n", 0, start) for _, start in best])

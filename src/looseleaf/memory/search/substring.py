@@ -67,7 +67,7 @@ def search(
     if query.filename:
         if read_content(store, shelf, query.filename) is None:
             raise PageMissing(query.filename, shelf.name)
-        counts, freshness = [(query.filename, 1)], as_of(1, "read")
+        counts, freshness = [(query.filename, 1)], describe_freshness(1, "read")
     else:
         answer = index.matching(shelf, query.prefix, folded_text) if index is not None else None
         counts, freshness = answer or _scan(store, shelf, query, folded_text.encode())
@@ -85,7 +85,7 @@ def search(
         files += count > 0
     if total == 0 and not query.section and is_question(query.text):
         hits = rank_pages(
-            store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_filter(query)
+            store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_build_filter(query)
         )
         notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
         return Results((), 0, 0, freshness, tuple(hits), notice)
@@ -117,23 +117,23 @@ def _check_query(query: Query) -> str:
 def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Counts, str]:
     """Read every page that can be meant."""
     names = [entry.filename for entry in store.list_subtree(shelf, query.prefix)]
-    if keep := _filter(query):
+    if keep := _build_filter(query):
         names = [filename for filename in names if keep(filename)]
     counts = []
     for filename in names:
         content = read_content(store, shelf, filename)
         if content is not None and (count := count_lines(fold(content), needle)):
             counts.append((filename, count))
-    return counts, as_of(len(names), "read")
+    return counts, describe_freshness(len(names), "read")
 
 
-def _filter(query: Query) -> Filter | None:
+def _build_filter(query: Query) -> Filter | None:
     """Give the function that tells whether a page is searched; None where all pages are."""
     if query.filename:
         return lambda filename: filename == query.filename
     keep = query.keep
     if query.since or query.until:
-        return lambda filename: _within(filename, query) and (keep is None or keep(filename))
+        return lambda filename: _is_in_range(filename, query) and (keep is None or keep(filename))
     if query.prefix:
         start = f"{query.prefix}/"
         return lambda filename: filename.startswith(start) and (keep is None or keep(filename))
@@ -144,20 +144,20 @@ def _order_pages(counts: Counts, query: Query) -> Counts:
     """Put pages by name first, then days from the newest, and leave out what is not searched."""
     pages: Counts = []
     days: Counts = []
-    keep = _filter(query)
+    keep = _build_filter(query)
     for pair in counts:
         if keep is not None and not keep(pair[0]):
             continue
-        (days if _day(pair[0]) else pages).append(pair)
+        (days if _find_day(pair[0]) else pages).append(pair)
     return sorted(pages) + sorted(days, reverse=True)
 
 
-def _within(filename: str, query: Query) -> bool:
-    day = _day(filename)
+def _is_in_range(filename: str, query: Query) -> bool:
+    day = _find_day(filename)
     return bool(day) and query.since <= day and (not query.until or day <= query.until)
 
 
-def _day(filename: str) -> str:
+def _find_day(filename: str) -> str:
     """Give the day whose page this is, as YYYY-MM-DD, else ""."""
     day = _DAYS.get(filename)
     if day is None:
@@ -167,7 +167,7 @@ def _day(filename: str) -> str:
     return day
 
 
-def as_of(files: int, action: str) -> str:
+def describe_freshness(files: int, action: str) -> str:
     """Say how fresh an answer is that came from looking at so many files just now."""
     moment = format_time(now())
     return f"{files} file{'' if files == 1 else 's'} {action} at {moment}"

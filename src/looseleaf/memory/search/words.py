@@ -36,34 +36,34 @@ def stem_lines(folded_text: bytes) -> str:
     Each stem stands between two spaces, so that one can be found without cutting the text again.
     """
     stem = _STEMS.__getitem__
-    lines = [" ".join(map(stem, line.split())) for line in _plain_lines(folded_text)]
+    lines = [" ".join(map(stem, line.split())) for line in _split_plain_lines(folded_text)]
     return "\n".join([f" {line} " if line else "" for line in lines])
 
 
 def split_words(text: str) -> list[str]:
     """Cut a text into folded words without accents, in their order."""
     folded_text = text.casefold().encode("utf-8", "ignore")
-    return [word for line in _plain_lines(folded_text) for word in line.split()]
+    return [word for line in _split_plain_lines(folded_text) for word in line.split()]
 
 
 def is_question(text: str) -> bool:
     """Say whether a text has several words, so that it may be a question and no exact text."""
-    return len([stem for word in split_words(text) for stem in _question_stems(word)]) > 1
+    return len([stem for word in split_words(text) for stem in _stem_question_word(word)]) > 1
 
 
-def question_terms(question: str) -> tuple[str, ...]:
+def parse_question_terms(question: str) -> tuple[str, ...]:
     """Give the stems a question is about, each once, without the words that every question has."""
     words = split_words(question)
     language = max(
         STOP_WORDS, key=lambda candidate: sum(map(STOP_WORDS[candidate].__contains__, words))
     )
     content_words = [word for word in words if word not in STOP_WORDS[language]] or words
-    terms = dict.fromkeys(term for word in content_words for term in _question_stems(word))
+    terms = dict.fromkeys(term for word in content_words for term in _stem_question_word(word))
     rest = [term for term in terms if term not in STOP_WORDS["pairs"]] or list(terms)
     return tuple(rest[:_MOST_TERMS])
 
 
-def _plain_lines(folded_text: bytes) -> list[str]:
+def _split_plain_lines(folded_text: bytes) -> list[str]:
     """Put a space in the place of every sign that is no letter or digit, and cut lines apart."""
     if folded_text.isascii():
         return folded_text.translate(_PLAIN).decode("ascii").split("\n")
@@ -74,11 +74,11 @@ class _Letters(dict[int, str]):
     """The plain letter of each character, computed when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = plain = _plain_letter(chr(code))
+        self[code] = plain = _simplify_letter(chr(code))
         return plain
 
 
-def _plain_letter(sign: str) -> str:
+def _simplify_letter(sign: str) -> str:
     if sign == "\n":
         return sign
     if unicodedata.combining(sign):
@@ -102,7 +102,7 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if word.isascii() and not word.isalpha():
             return word[:_LONGEST]  # numbers and identifiers are many, and their own stems
-        stems = " ".join(_page_stems(word))
+        stems = " ".join(_stem_page_word(word))
         if len(self) >= _MOST_CACHED:
             self.clear()
         if len(word) <= _LONGEST:
@@ -110,33 +110,33 @@ class _Stems(dict[str, str]):
         return stems
 
 
-def _page_stems(word: str) -> list[str]:
+def _stem_page_word(word: str) -> list[str]:
     """Give the stems of a page's word; in a script without spaces, its signs and pairs."""
     if word.isascii():
-        return [_stem(word)]
+        return [_stem_word(word)]
     stems = []
-    for run, spaceless in _runs(word):
-        stems += [*run, *_pairs(run)] if spaceless else [_stem(run)]
+    for run, spaceless in _split_runs(word):
+        stems += [*run, *_list_pairs(run)] if spaceless else [_stem_word(run)]
     return stems
 
 
-def _question_stems(word: str) -> list[str]:
+def _stem_question_word(word: str) -> list[str]:
     stems = []
-    for run, spaceless in _runs(word):
-        stems += (_pairs(run) or [run]) if spaceless else [_stem(run)]
+    for run, spaceless in _split_runs(word):
+        stems += (_list_pairs(run) or [run]) if spaceless else [_stem_word(run)]
     return stems
 
 
-def _pairs(run: str) -> list[str]:
+def _list_pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
-def _runs(word: str) -> list[tuple[str, bool]]:
+def _split_runs(word: str) -> list[tuple[str, bool]]:
     """Cut a word where its script changes between one with spaces and one without."""
     return [("".join(run), spaceless) for spaceless, run in groupby(word, _is_spaceless)]
 
 
-def _stem(word: str) -> str:
+def _stem_word(word: str) -> str:
     """Take the commonest endings off a word; two forms of a word should meet, that is all."""
     word = word[:_LONGEST]
     if len(word) < 4 or not word.isalpha():

@@ -100,7 +100,7 @@ class _Scanner:
     def _read_line(self, number: int) -> tuple[int, bool]:
         """Take in a line, or all lines of a comment; give the last, and whether to remove them."""
         line = self.lines[number][2]
-        column, at = _indent(line)
+        column, at = _measure_indent(line)
         if at == len(line):
             self._read_blank(column)
             return number, False
@@ -113,10 +113,11 @@ class _Scanner:
         elif was_empty:
             self.paragraph = False
         if self.fence or self.html:
-            self._read_inside(line[at:], column - self._base())
+            self._read_inside(line[at:], column - self._base)
             return number, False
         return self._read_start(number, column, at)
 
+    @property
     def _base(self) -> int:
         return self.items[-1] if self.items else 0
 
@@ -124,7 +125,7 @@ class _Scanner:
         if self.fence:
             # A fence in a list item goes on over blank lines.
             return
-        if self.html is _BLANK or (self.html and self.items and column < self._base()):
+        if self.html is _BLANK or (self.html and self.items and column < self._base):
             self.html = None
         if self.empty_item:
             self.items.pop()
@@ -158,20 +159,20 @@ class _Scanner:
         """Read what a line begins: list items, then the block in the last of them."""
         line, is_alone = self.lines[number][2], True
         while True:
-            rest, indent = line[at:], column - self._base()
+            rest, indent = line[at:], column - self._base
             if indent >= _CODE_COLUMNS:
                 return number, False  # code, or a paragraph that goes on
             if rest.startswith("<!--"):
                 self.paragraph = False
                 return self._read_comment(number, at, is_alone=is_alone)
-            item = self._item(rest)
+            item = self._match_item(rest)
             if item is None:
                 self._open_block(rest)
                 return number, False
             is_alone, self.paragraph = False, False
             after = at + len(item.group())
             marker_end = column + len(item.group())
-            column, at = _indent(line, after, marker_end)
+            column, at = _measure_indent(line, after, marker_end)
             blank = at == len(line)
             is_code = column - marker_end > _CODE_COLUMNS
             self.items.append(marker_end + 1 if blank or is_code else column)
@@ -179,7 +180,7 @@ class _Scanner:
                 self.empty_item = True
                 return number, False
 
-    def _item(self, rest: str) -> re.Match[str] | None:
+    def _match_item(self, rest: str) -> re.Match[str] | None:
         if _RULE.match(rest) or (self.paragraph and _UNDERLINE.match(rest)):
             return None
         item = _ITEM.match(rest)
@@ -207,14 +208,14 @@ class _Scanner:
 
     def _read_comment(self, number: int, at: int, *, is_alone: bool) -> tuple[int, bool]:
         """Find the last line of a comment; one that never ends is text like any other."""
-        base, last, is_certain = self._base(), number, True
+        base, last, is_certain = self._base, number, True
         end = self.lines[number][2].find("-->", at)
         while end < 0:
             last += 1
             if last == len(self.lines):
                 return last - 1, False
             line = self.lines[last][2]
-            column, start = _indent(line)
+            column, start = _measure_indent(line)
             if base and column < base:
                 if start < len(line):
                     return last - 1, False  # the list item ends here, and the comment with it
@@ -224,7 +225,7 @@ class _Scanner:
         return last, is_alone and is_certain and _COMMENTS.fullmatch(rest) is not None
 
 
-def _indent(line: str, at: int = 0, column: int = 0) -> tuple[int, int]:
+def _measure_indent(line: str, at: int = 0, column: int = 0) -> tuple[int, int]:
     """Give the column and the offset of the first character that is no space or tab."""
     while at < len(line) and line[at] in " \t":
         column += 1 if line[at] == " " else 4 - column % 4

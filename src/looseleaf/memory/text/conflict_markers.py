@@ -25,7 +25,7 @@ _COPIES = tuple(
 _NUMBERED = re.compile(r"(.+?) (?:\d|\(\d\))(\.\w+)")
 
 
-def merge_conflict_line(text: str) -> int:
+def find_conflict_line(text: str) -> int:
     """Give the line at which a merge left its markers, counted from 1; 0 where it left none."""
     if f"\n{_MIDDLE}" not in text:
         return 0
@@ -40,7 +40,7 @@ def merge_conflict_line(text: str) -> int:
     return 0
 
 
-def conflicting_copy_of(name: str, siblings: Collection[str]) -> str:
+def find_original_page(name: str, siblings: Collection[str]) -> str:
     """Name the page that a file is a second version of; "" where it is a file of its own."""
     for pattern in _COPIES:
         match = pattern.fullmatch(name)

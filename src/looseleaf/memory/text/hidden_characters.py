@@ -49,7 +49,7 @@ def describe_hidden(text: str) -> str:
     Hidden are characters that show nothing or change the order in which others are shown. Line
     ends, tabs, spaces, what joins letters or emoji, and characters for private use are not.
     """
-    places = hidden_places(text)
+    places = list_hidden_places(text)
     if not places:
         return ""
     first = places[0]
@@ -58,14 +58,14 @@ def describe_hidden(text: str) -> str:
     return f"{amount}, the first is U+{ord(text[first]):04X} in line {line}"
 
 
-def hidden_places(text: str) -> list[int]:
+def list_hidden_places(text: str) -> list[int]:
     """Give the place of each hidden character of a text."""
     return [
         match.start() for match in _SUSPECT.finditer(text) if not _is_joint(text, match.start())
     ]
 
 
-def hidden_warnings(filename: str, content: bytes) -> tuple[str, ...]:
+def build_hidden_warnings(filename: str, content: bytes) -> tuple[str, ...]:
     """Warn the writer of a page about its hidden characters."""
     description = describe_hidden(content.decode(errors="replace"))
     return (

@@ -46,7 +46,7 @@ def diff_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -
     return LineDiff("\n".join(lines), search.is_coarse, False)
 
 
-def differing_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
+def diff_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
     """Give the ranges in which two texts differ, in order; parts may be lines, or words of one."""
     return _merge_ranges(_Search(old, new).compare(0, len(old), 0, len(new)))
 
@@ -70,27 +70,27 @@ class _Search:
             if a < b or c < d:
                 yield a, b, c, d
             return
-        shortest = self._shortest(a, b, c, d)
+        shortest = self._find_shortest(a, b, c, d)
         if shortest is not None:
             yield from shortest
             return
         self.is_coarse = True
-        for old_line, new_line in _pairs(old, new, (a, b, c, d)):
-            yield from self._between((a, old_line, c, new_line))
+        for old_line, new_line in _pair_lines(old, new, (a, b, c, d)):
+            yield from self._compare_between((a, old_line, c, new_line))
             a, c = old_line + 1, new_line + 1
-        yield from self._between((a, b, c, d))
+        yield from self._compare_between((a, b, c, d))
 
-    def _between(self, span: Range) -> Iterator[Range]:
+    def _compare_between(self, span: Range) -> Iterator[Range]:
         a, b, c, d = span
         if a == b and c == d:
             return
-        shortest = self._shortest(a, b, c, d)
+        shortest = self._find_shortest(a, b, c, d)
         if shortest is None:
             yield span
         else:
             yield from shortest
 
-    def _shortest(self, a: int, b: int, c: int, d: int) -> list[Range] | None:
+    def _find_shortest(self, a: int, b: int, c: int, d: int) -> list[Range] | None:
         """Find the shortest edit script; None where the steps do not suffice."""
         rows, columns = b - a, d - c
         if not rows or not columns:
@@ -150,23 +150,23 @@ def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, i
     return ranges
 
 
-def _pairs(old: Sequence[str], new: Sequence[str], span: Range) -> list[tuple[int, int]]:
+def _pair_lines(old: Sequence[str], new: Sequence[str], span: Range) -> list[tuple[int, int]]:
     """Pair the lines that stand once in both, as many as keep their order."""
     a, b, c, d = span
-    once_old, once_new = _once(old, a, b), _once(new, c, d)
+    once_old, once_new = _find_unique(old, a, b), _find_unique(new, c, d)
     pairs = [(at, once_new[line]) for line, at in once_old.items() if line in once_new]
     pairs.sort()
-    return _increasing(pairs)
+    return _find_longest_run(pairs)
 
 
-def _once(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
+def _find_unique(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
     places: dict[str, int] = {}
     for at in range(start, end):
         places[lines[at]] = -1 if lines[at] in places else at
     return {line: at for line, at in places.items() if at >= 0}
 
 
-def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _find_longest_run(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Give the longest run of pairs that rises on both sides."""
     ends: list[int] = []  # by length, the pair that a run of that length ends with
     before: list[int] = []
@@ -208,16 +208,16 @@ def _format_unified(
         last = at
         while last + 1 < len(changes) and changes[last + 1][0] - changes[last][1] <= 2 * _CONTEXT:
             last += 1
-        yield from _hunk(old, new, changes[at : last + 1])
+        yield from _format_hunk(old, new, changes[at : last + 1])
         at = last + 1
 
 
-def _hunk(old: Sequence[str], new: Sequence[str], changes: list[Range]) -> Iterator[str]:
+def _format_hunk(old: Sequence[str], new: Sequence[str], changes: list[Range]) -> Iterator[str]:
     lead = min(_CONTEXT, changes[0][0])
     tail = min(_CONTEXT, len(old) - changes[-1][1])
     start, end = changes[0][0] - lead, changes[-1][1] + tail
     new_start, new_end = changes[0][2] - lead, changes[-1][3] + tail
-    yield f"@@ -{_place(start, end)} +{_place(new_start, new_end)} @@"
+    yield f"@@ -{_format_range(start, end)} +{_format_range(new_start, new_end)} @@"
     at = start
     for a, b, c, d in changes:
         yield from (f" {line}" for line in old[at:a])
@@ -227,7 +227,7 @@ def _hunk(old: Sequence[str], new: Sequence[str], changes: list[Range]) -> Itera
     yield from (f" {line}" for line in old[at:end])
 
 
-def _place(start: int, end: int) -> str:
+def _format_range(start: int, end: int) -> str:
     count = end - start
     if count == 1:
         return str(start + 1)

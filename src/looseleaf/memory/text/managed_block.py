@@ -12,23 +12,23 @@ _BEGINS, _ENDS = "<!-- looseleaf:begin", "<!-- looseleaf:end"
 _MARGIN = "\ufeff \t\r"  # Characters that an editor may put before a marker on its line.
 
 
-def project(file_text: str | None, content: str) -> str:
+def put_block(file_text: str | None, content: str) -> str:
     """Put content into the managed block of a file's text; every byte outside it stays."""
-    if inside := _markers(content):
+    if inside := _find_markers(content):
         line = content.count("\n", 0, inside[0][1]) + 1
         raise Invalid(
             f"Line {line} of the content is a marker of a managed block, and would end the block "
             "too early. Change that line where it comes from."
         )
-    before, after = _around_block(file_text or "")
+    before, after = _split_around_block(file_text or "")
     inner = end_line(content) if content else ""
     return f"{before}{BEGIN}\n{inner}{END}{after}"
 
 
-def managed_block(text: str) -> str | None:
+def find_block(text: str) -> str | None:
     """Give the text in the managed block of a file; None where it has none, or a damaged one."""
     try:
-        before, after = _around_block(text)
+        before, after = _split_around_block(text)
     except Invalid:
         return None
     inside = text[len(before) : len(text) - len(after)]
@@ -38,14 +38,14 @@ def managed_block(text: str) -> str | None:
 
 def remove_block(text: str) -> str:
     """Give the text of a file without its managed block; a damaged block stays."""
-    if managed_block(text) is None:
+    if find_block(text) is None:
         return text
-    before, after = _around_block(text)
+    before, after = _split_around_block(text)
     return before.rstrip("\n") + "\n" + after.removeprefix("\n") if before else after.lstrip("\n")
 
 
-def _around_block(text: str) -> tuple[str, str]:
-    markers = _markers(text)
+def _split_around_block(text: str) -> tuple[str, str]:
+    markers = _find_markers(text)
     if not markers:
         return end_paragraph(text), "\n"
     kinds = [kind for kind, _ in markers]
@@ -60,7 +60,7 @@ def _around_block(text: str) -> tuple[str, str]:
     return text[: markers[0][1]], text[close + len("-->") :]
 
 
-def _markers(text: str) -> list[tuple[str, int]]:
+def _find_markers(text: str) -> list[tuple[str, int]]:
     """Find the lines that begin with a marker: the marker and its offset."""
     markers, start = [], 0
     for line in text.split("\n"):

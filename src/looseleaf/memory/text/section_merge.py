@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.memory.sections import end_line, list_sections
-from looseleaf.memory.text.line_diff import differing_ranges
+from looseleaf.memory.text.line_diff import diff_ranges
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -43,15 +43,15 @@ class SectionMerge:
 
 def compare_sections(base: str | None, mine: str, theirs: str) -> tuple[SectionMerge, ...]:
     """Compare two versions section by section; without a base, each difference is of both sides."""
-    my_sections, their_sections = _split(mine), _split(theirs)
-    former = _split(base) if base is not None else None
+    my_sections, their_sections = _split_sections(mine), _split_sections(theirs)
+    former = _split_sections(base) if base is not None else None
     parts = []
-    for key in _order(list(my_sections), list(their_sections)):
+    for key in _order_keys(list(my_sections), list(their_sections)):
         my_text, their_text = my_sections.get(key), their_sections.get(key)
         start = former.get(key) if former is not None else None
         if my_text is None and their_text is None:
             continue
-        state = _state(start, my_text, their_text, has_base=former is not None)
+        state = _decide_state(start, my_text, their_text, has_base=former is not None)
         parts.append(SectionMerge(key[0], state, start, my_text, their_text))
     return tuple(parts)
 
@@ -68,16 +68,18 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
     """Merge two changes line by line; where both changed the same lines, theirs come first."""
     start, my_lines, their_lines = (split_at_line_feeds(text) for text in (base, mine, theirs))
     edits = sorted(
-        [(a, b, 1, my_lines[c:d]) for a, b, c, d in differing_ranges(start, my_lines)]
-        + [(a, b, 0, their_lines[c:d]) for a, b, c, d in differing_ranges(start, their_lines)],
+        [(a, b, 1, my_lines[c:d]) for a, b, c, d in diff_ranges(start, my_lines)]
+        + [(a, b, 0, their_lines[c:d]) for a, b, c, d in diff_ranges(start, their_lines)],
         key=lambda edit: edit[:3],
     )
     merged_lines, end = [], 0
-    for group in _groups(edits):
+    for group in _group_edits(edits):
         merged_lines += start[end : group[0][0]]
         new_lines: list[str] = []
         for _, _, _, lines in group:
-            new_lines += [line for line in lines if line.rstrip("\n") not in _plain(new_lines)]
+            new_lines += [
+                line for line in lines if line.rstrip("\n") not in _strip_line_ends(new_lines)
+            ]
         merged_lines += new_lines
         end = max(end, *(edit[1] for edit in group))
     lines = [*merged_lines, *start[end:]]
@@ -93,7 +95,7 @@ def split_at_line_feeds(text: str) -> list[str]:
 Edit = tuple[int, int, int, list[str]]
 
 
-def _groups(edits: list[Edit]) -> list[list[Edit]]:
+def _group_edits(edits: list[Edit]) -> list[list[Edit]]:
     """Put edits that touch the same lines together."""
     groups: list[list[Edit]] = []
     end = -1
@@ -106,11 +108,11 @@ def _groups(edits: list[Edit]) -> list[list[Edit]]:
     return groups
 
 
-def _plain(lines: list[str]) -> set[str]:
+def _strip_line_ends(lines: list[str]) -> set[str]:
     return {line.rstrip("\n") for line in lines if line.strip()}
 
 
-def _split(text: str) -> dict[Key, str]:
+def _split_sections(text: str) -> dict[Key, str]:
     """Give the text of each section with its header, and the text above the first one."""
     sections = list_sections(text)
     first = sections[0].start if sections else len(text)
@@ -122,7 +124,7 @@ def _split(text: str) -> dict[Key, str]:
     return parts
 
 
-def _order(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
+def _order_keys(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
     """Give every section once: in our order, and those of the others after their neighbors."""
     own_keys = set(my_keys)
     followers: dict[Key | None, list[Key]] = {}  # by the section of ours that they come after
@@ -138,7 +140,7 @@ def _order(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
     return order
 
 
-def _state(base: str | None, mine: str | None, theirs: str | None, *, has_base: bool) -> str:
+def _decide_state(base: str | None, mine: str | None, theirs: str | None, *, has_base: bool) -> str:
     plain = [text.rstrip() if text is not None else None for text in (base, mine, theirs)]
     if plain[1] == plain[2]:
         return SAME

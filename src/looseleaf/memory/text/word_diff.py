@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.memory.text.line_diff import differing_ranges
+from looseleaf.memory.text.line_diff import diff_ranges
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -50,17 +50,17 @@ class WordDiff:
 def diff_words(old: str, new: str, *, context: int = _CONTEXT) -> WordDiff:
     """Compare two texts; lines far from any change are left out."""
     before, after = split_lines(old), split_lines(new)
-    ranges = differing_ranges(before, after)
+    ranges = diff_ranges(before, after)
     lines: list[DiffLine] = []
     end = (0, 0)
     for number, (a, b, c, d) in enumerate(ranges):
-        lines += _unchanged_lines(before[end[0] : a], end, context, is_first=number == 0)
-        lines += _changed_lines(before[a:b], after[c:d], (a, c))
+        lines += _build_unchanged(before[end[0] : a], end, context, is_first=number == 0)
+        lines += _build_changed(before[a:b], after[c:d], (a, c))
         end = b, d
         if len(lines) > MOST_LINES:
             break
     else:
-        lines += _unchanged_lines(before[end[0] :], end, context, is_first=not ranges, is_last=True)
+        lines += _build_unchanged(before[end[0] :], end, context, is_first=not ranges, is_last=True)
     return WordDiff(
         tuple(lines[:MOST_LINES]),
         sum(d - c for _, _, c, d in ranges),
@@ -75,7 +75,7 @@ def split_lines(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _unchanged_lines(
+def _build_unchanged(
     lines: Sequence[str],
     start: tuple[int, int],
     context: int,
@@ -96,14 +96,14 @@ def _unchanged_lines(
         yield DiffLine(SAME, (Segment(SAME, line),), *numbers)
 
 
-def _changed_lines(
+def _build_changed(
     old: Sequence[str], new: Sequence[str], start: tuple[int, int]
 ) -> list[DiffLine]:
     removed_lines, added_lines = [], []
     for place in range(max(len(old), len(new))):
         before = old[place] if place < len(old) else None
         after = new[place] if place < len(new) else None
-        old_segments, new_segments = _segments(before or "", after or "")
+        old_segments, new_segments = _build_segments(before or "", after or "")
         if before is not None:
             removed_lines.append(DiffLine(REMOVED, old_segments, old=start[0] + place + 1))
         if after is not None:
@@ -111,13 +111,13 @@ def _changed_lines(
     return removed_lines + added_lines
 
 
-def _segments(old: str, new: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
+def _build_segments(old: str, new: str) -> tuple[tuple[Segment, ...], tuple[Segment, ...]]:
     """Mark in two lines which words differ; lines that have little in common differ as a whole."""
     whole_lines = (Segment(REMOVED, old),), (Segment(ADDED, new),)
     if not old or not new or len(old) + len(new) > _MOST_CHARACTERS:
         return whole_lines
     before, after = _WORDS.findall(old), _WORDS.findall(new)
-    ranges = differing_ranges(before, after)
+    ranges = diff_ranges(before, after)
     common_count = len(before) - sum(b - a for a, b, _, _ in ranges)
     if common_count * 3 < max(len(before), len(after)):
         return whole_lines

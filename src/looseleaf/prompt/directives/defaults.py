@@ -6,8 +6,8 @@ from looseleaf.errors import Invalid
 from looseleaf.memory.day import parse_date
 from looseleaf.memory.policy import decide_tool
 from looseleaf.memory.registry import OWNER
-from looseleaf.memory.templates import one_line
-from looseleaf.prompt.blocks import block
+from looseleaf.memory.templates import as_one_line
+from looseleaf.prompt.blocks import format_block
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Source, Text
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def daily_memory(view: DirectiveView) -> Iterable[Text | LeftOut]:
     """Give the journal of the last days to agents that opted in, newest first."""
     config = view.agent.configuration.daily_memory
     if not config.enabled:
-        yield LeftOut("daily-memory", "off", detail=_journal_advice(view.agent.slug))
+        yield LeftOut("daily-memory", "off", detail=_format_journal_advice(view.agent.slug))
         return
     recent = max(1, min(config.recent_days, MOST_RECENT_DAYS))
     days = [day for back in range(recent) if (day := parse_date(view.day(back)))]
@@ -67,7 +67,7 @@ def daily_memory(view: DirectiveView) -> Iterable[Text | LeftOut]:
             yield item
 
 
-def _journal_advice(agent: str) -> str:
+def _format_journal_advice(agent: str) -> str:
     command = f"looseleaf agents configure {agent} 'daily_memory={{\"enabled\": true}}'"
     return f"off for this agent; to switch it on: {command}"
 
@@ -113,7 +113,7 @@ def pipeline_context_files(view: DirectiveView) -> Iterable[Text | File | LeftOu
             yield LeftOut(file.name, "empty", layer)
         else:
             source = Source(file.name, layer, len(file.text.encode()))
-            yield Text(block(source, file.text), source)
+            yield Text(format_block(source, file.text), source)
 
 
 def tool_definitions(view: DirectiveView) -> Iterable[Data | LeftOut]:
@@ -142,7 +142,7 @@ def site_context(view: DirectiveView) -> Iterable[Data]:
     """Say who is at work, where, and which day it is in UTC."""
     if view.parts.site is None:
         return
-    name = one_line(view.agent.name) or view.agent.slug
+    name = as_one_line(view.agent.name) or view.agent.slug
     site: dict[str, object] = {"agent": name, **view.parts.site, "date": view.day()}
     for site_filter in view.parts.site_filters.all():
         site = site_filter.apply(site, view.request)

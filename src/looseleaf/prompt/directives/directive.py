@@ -74,9 +74,9 @@ class Directives(NamedRegistry):
             raise BrokenDirective(name, f"{registrant} has one of that name; deregister it first")
         directive = Directive(
             name,
-            _priority(name, priority),
-            _callable(name, make),
-            _modes(name, modes),
+            _check_priority(name, priority),
+            _check_callable(name, make),
+            _check_modes(name, modes),
             _check_choice(name, "varies", varies, VARIES),  # type: ignore[arg-type]
             _check_choice(name, "on_error", on_error, ON_ERROR),  # type: ignore[arg-type]
             description or (inspect.getdoc(make) or "").partition("\n")[0],
@@ -90,13 +90,13 @@ class Directives(NamedRegistry):
         return self._by_priority()
 
 
-def _priority(name: str, priority: int) -> int:
+def _check_priority(name: str, priority: int) -> int:
     if type(priority) is not int:
         raise BrokenDirective(name, f"its priority {priority!r} is not a whole number")
     return priority
 
 
-def _callable(name: str, make: Make) -> Make:
+def _check_callable(name: str, make: Make) -> Make:
     if not callable(make):
         raise BrokenDirective(name, f"{make!r} cannot be called")
     try:
@@ -108,7 +108,7 @@ def _callable(name: str, make: Make) -> Make:
     return make
 
 
-def _modes(name: str, modes: Iterable[str]) -> tuple[str, ...]:
+def _check_modes(name: str, modes: Iterable[str]) -> tuple[str, ...]:
     if isinstance(modes, str):
         raise BrokenDirective(name, f"its modes are a list; write [{modes!r}]")
     mode_names = tuple(check_word(mode, "mode") for mode in modes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.history import pick
+from looseleaf.memory.history import pick_revision
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ class PastSources:
 
     def latest(self, scope: Scope) -> Revision | None:
         """Give the change that was the newest then."""
-        return pick(scope.filename, self.pages.history.revisions(scope), self.pages.moment)
+        return pick_revision(scope.filename, self.pages.history.revisions(scope), self.pages.moment)

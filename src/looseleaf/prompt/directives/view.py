@@ -9,7 +9,7 @@ from looseleaf.memory.policy import resolve_names, resolve_registered
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Missing
 from looseleaf.memory.text.comments import is_unwritten, without_comments
-from looseleaf.prompt.blocks import block
+from looseleaf.prompt.blocks import format_block
 from looseleaf.prompt.directives.outputs import (
     GENERATED_PAGE,
     OTHER_PAGE,
@@ -108,7 +108,7 @@ class DirectiveView:
             elif file.filename not in allowed_names:
                 yield LeftOut(file.filename, "filtered", file.layer)
             else:
-                yield self._page(file.filename, file.layer)
+                yield self._read_page(file.filename, file.layer)
         # Where no page at all can be read, the store is at fault, and no prompt is given.
         if self.failure and all(isinstance(page, Missing) for _, page in self.reads):
             raise self.failure
@@ -132,7 +132,7 @@ class DirectiveView:
             elif name not in allowed_names:
                 yield LeftOut(name, "filtered", layer)
             else:
-                yield self._page(name, layer)
+                yield self._read_page(name, layer)
 
     def _filter_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         remaining_names = names
@@ -153,7 +153,7 @@ class DirectiveView:
                 raise Invalid(f"The file filter {file_filter.name} may only take files away.")
         return remaining_files
 
-    def _page(self, name: str, layer: Layer) -> Text | LeftOut:
+    def _read_page(self, name: str, layer: Layer) -> Text | LeftOut:
         scope = Scope(layer, self.request.user, self.request.agent.id, name)
         try:
             page = self.parts.sources.read(scope)
@@ -170,7 +170,7 @@ class DirectiveView:
 
     def _build_output(self, scope: Scope, page: Found) -> Text | LeftOut:
         file = self.parts.registry.get(scope.filename)
-        page, source = self._with_source(scope, page, _rank(file))
+        page, source = self._with_source(scope, page, _rank_of(file))
         try:
             text = decode_text(scope.filename, page.content)
         except NotText as error:
@@ -206,7 +206,7 @@ class DirectiveView:
         if is_starter and not self.parts.keep_comments:
             return LeftOut(source.file, "starter", source.layer, len(page.content), source=source)
         mark = page.hash if plain == text else ""
-        return Text(block(source, plain, hash=mark), source)
+        return Text(format_block(source, plain, hash=mark), source)
 
     def _with_source(self, scope: Scope, page: Found, rank: int) -> tuple[Found, Source]:
         """Find the author of the text that was read, also while someone is writing."""
@@ -223,12 +223,12 @@ class DirectiveView:
             latest = sources.latest(scope)
         else:
             latest = None
-        day, author = _last_change(page, latest)
+        day, author = _describe_last_change(page, latest)
         size = len(page.content)
         return page, Source(scope.filename, scope.layer, size, day, author, rank=rank)
 
 
-def _rank(file: RegisteredFile | None) -> int:
+def _rank_of(file: RegisteredFile | None) -> int:
     if file is None:
         return OTHER_PAGE
     if file.composable:
@@ -236,7 +236,7 @@ def _rank(file: RegisteredFile | None) -> int:
     return OWN_PAGE if file.protected and file.layer in ("agent", "user") else OTHER_PAGE
 
 
-def _last_change(page: Found, latest: Revision | None) -> tuple[str, str]:
+def _describe_last_change(page: Found, latest: Revision | None) -> tuple[str, str]:
     moment = latest.time if latest is not None and latest.hash else page.updated
     day = format_date(moment)
     if latest is None:

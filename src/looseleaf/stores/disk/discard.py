@@ -7,7 +7,7 @@ import os
 from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, READ, inode_of, open_folder, read_all
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.revisions import PageLog
 from looseleaf.stores.disk.history_names import HISTORY, MAKING, STAGING
 
@@ -74,6 +74,6 @@ def _is_as_started(pages: int, folder: int, name: str) -> bool:
         return False
     fd = os.open(name, READ, dir_fd=folder)
     try:
-        return bool(content_hash(read_all(fd)) == lines[0]["hash"])
+        return bool(hash_content(read_all(fd)) == lines[0]["hash"])
     finally:
         os.close(fd)

@@ -13,9 +13,9 @@ import os
 from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, inode_of, refuse_twin
-from looseleaf.memory.history import outlived_revisions
+from looseleaf.memory.history import list_outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
-from looseleaf.memory.store import Change, Deleted, Found, Written, content_hash
+from looseleaf.memory.store import Change, Deleted, Found, Written, hash_content
 from looseleaf.stores.disk.history.log_line import SAVED_OUTSIDE
 from looseleaf.stores.disk.splice import splice
 
@@ -58,7 +58,7 @@ def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) ->
         now = store.clock()
         prune_versions(
             page.log,
-            lambda revisions: outlived_revisions(revisions, store.retention, now),
+            lambda revisions: list_outlived_revisions(revisions, store.retention, now),
             present=present,
             mode=store.modes[0],
         )
@@ -231,7 +231,7 @@ def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> No
         atomic.remove(page.log.folder, str(last["revision"]))
     if staged_inode not in {NO_FILE, page_inode} and (new_inode >= 0 or was_swapped):
         _keep_stray(
-            page, last, known_hash=content_hash(content) if staged_inode == new_inode else ""
+            page, last, known_hash=hash_content(content) if staged_inode == new_inode else ""
         )
     atomic.remove(page.staging, page.staged_name)
 

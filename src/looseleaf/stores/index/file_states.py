@@ -8,7 +8,7 @@ import stat
 from looseleaf.errors import InvalidName
 from looseleaf.files import atomic
 from looseleaf.memory.scope import MAX_DEPTH, check_filename
-from looseleaf.memory.search.substring import as_of
+from looseleaf.memory.search.substring import describe_freshness
 from looseleaf.stores.index.file_watch import CannotWatch, Watch, is_local
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ class Tree:
         if self._watch is not None:
             files = "1 file" if len(self.pages) == 1 else f"{len(self.pages)} files"
             return f"every change seen (watching {files})"
-        return as_of(len(self.pages), "checked")
+        return describe_freshness(len(self.pages), "checked")
 
     def is_same(self) -> bool:
         """Say whether the path still leads to the same folder."""

@@ -14,7 +14,7 @@ from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Provenance
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.sections import end_line
-from looseleaf.memory.store import Change, Conflict, Missing, content_hash
+from looseleaf.memory.store import Change, Conflict, Missing, hash_content
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import as_dict, changed, value
 
@@ -75,12 +75,12 @@ class Compaction:
     @property
     def before_hash(self) -> str:
         """The version of the page before."""
-        return content_hash(self.before.encode())
+        return hash_content(self.before.encode())
 
     @property
     def after_hash(self) -> str:
         """The version of the page afterwards."""
-        return content_hash(self.after.encode())
+        return hash_content(self.after.encode())
 
 
 def mark_of(run: str) -> str:

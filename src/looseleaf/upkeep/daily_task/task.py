@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.models import ModelFailed
-from looseleaf.memory.day import FOLDER, day_named
+from looseleaf.memory.day import FOLDER, resolve_day
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
 from looseleaf.prompt.request import Request
@@ -80,7 +80,7 @@ def _run(run: TaskRun) -> Outcome:
             plan = proposal.plan
             if plan is None:
                 return proposal.outcome
-            day_file = day_named(date, run.parts.clock()).filename
+            day_file = resolve_day(date, run.parts.clock()).filename
             record = new_compaction(
                 run.id, agent.id, plan, before=proposal.before, day_file=day_file,
                 title=proposal.title,
@@ -212,7 +212,7 @@ def date_of(run: TaskRun) -> str:
     """Return the day of a run: the one named, on a schedule the day that just closed, or today."""
     now = run.parts.clock()
     default = now - DAY_SECONDS if run.trigger == SCHEDULE else now
-    return str(day_named(run.params.get("date") or None, default))
+    return str(resolve_day(run.params.get("date") or None, default))
 
 
 def compactions_of(run: TaskRun, agent: AgentRecord) -> Compactions:

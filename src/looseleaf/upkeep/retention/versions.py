@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.memory.history import ShownTime, outlived_revisions
+from looseleaf.memory.history import ShownTime, list_outlived_revisions
 from looseleaf.memory.scope import Shelf
 
 TYPE_CHECKING = False
@@ -48,7 +48,8 @@ def _count_versions(parts: VersionParts, shelf: Shelf, retention: Retention) -> 
     times = (revision.time for revisions in histories for revision in revisions)
     shown_time = ShownTime(times, now, retention)
     return sum(
-        len(outlived_revisions(revisions, retention, now, shown_time)) for revisions in histories
+        len(list_outlived_revisions(revisions, retention, now, shown_time))
+        for revisions in histories
     )
 
 

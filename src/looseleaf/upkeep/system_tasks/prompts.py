@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors.upkeep import InvalidPrompt, TaskPromptMissing
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import value
 
@@ -77,7 +77,7 @@ class TaskPrompts:
             override,
             effective,
             "override" if override else "builtin",
-            content_hash(effective.encode()),
+            hash_content(effective.encode()),
         )
 
     def list(self, tasks: Iterable[SystemTask]) -> list[PromptInfo]:

@@ -14,7 +14,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from looseleaf.memory.text.hidden_characters import hidden_places
+from looseleaf.memory.text.hidden_characters import list_hidden_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,7 +138,7 @@ def _text(content: str) -> Token:
 
 def _name_hidden(html: str) -> str:
     """Show characters that nobody sees by their names; never drop one in silence."""
-    places = hidden_places(html)
+    places = list_hidden_places(html)
     if not places:
         return html
     parts, end = [], 0

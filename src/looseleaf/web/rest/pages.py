@@ -11,7 +11,7 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors.pages import NotText, PageMissing
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.web.http.bodies import media_type, parse_page
 from looseleaf.web.http.preconditions import etag
 from looseleaf.web.http.request_errors import Problem
@@ -101,7 +101,7 @@ async def read_day(request: Request) -> Response:
         if not day["exists"]:
             raise PageMissing(day["file"])
     content = day["content"].encode()
-    version = day["hash"] or content_hash(content)
+    version = day["hash"] or hash_content(content)
     document = {**day, "hash": version, "bytes": len(content)}
     return represent_page(request, version, lambda: content, lambda: with_old_names(document))
 

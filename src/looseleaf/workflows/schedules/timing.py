@@ -11,7 +11,7 @@ from zlib import crc32
 from cronsim import CronSim, CronSimError
 
 from looseleaf.errors.workflows import InvalidSchedule
-from looseleaf.times import DAY_SECONDS, local_time, parse_duration, parse_time
+from looseleaf.times import DAY_SECONDS, convert_to_zone, parse_duration, parse_time
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ def check_cron(expression: str) -> str:
         raise InvalidSchedule(expression, f"the words are {words}")
     fields = _CRON_WORDS.get(expression, expression).replace("?", "*")
     try:
-        next(CronSim(fields, local_time(0.0)))
+        next(CronSim(fields, convert_to_zone(0.0)))
     except CronSimError as error:
         reason = f"{str(error).lower()}: five fields of cron, or six with seconds first"
         raise InvalidSchedule(expression, reason) from None
@@ -171,5 +171,5 @@ def list_times(timing: Timing, start: float, count: int, *, zone: str = "UTC") -
 
 def _cron_times(timing: Timing, after: float, zone: str) -> Iterator[float]:
     if timing.interval == CRON:
-        for moment in CronSim(timing.cron, local_time(after, zone)):
+        for moment in CronSim(timing.cron, convert_to_zone(after, zone)):
             yield moment.timestamp()

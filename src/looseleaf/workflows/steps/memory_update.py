@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors.pages import AssembledText
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory import sections
-from looseleaf.memory.day import day_named
+from looseleaf.memory.day import resolve_day
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.provenance import FROM_AGENT, FROM_TOOL
 from looseleaf.prompt.blocks import holds_block
@@ -51,7 +51,7 @@ def _target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], 
         if mode != "append":
             raise InvalidStep(run.step.id, "a day of the journal is appended to; mode is append")
         # The day of the job's start: a second run after midnight must find the first one's change.
-        day = day_named(None, run.job.started_at or run.job.created_at)
+        day = resolve_day(None, run.job.started_at or run.job.created_at)
         scope = run.parts.page_scope(run, day.filename, "append")
         return scope, lambda page: sections.append_lines(page or day.heading, text)
     section = run.settings.get("section", "")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from looseleaf.errors import Unavailable
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic
-from looseleaf.memory.history import Revision, outlived_revisions, pick
+from looseleaf.memory.history import Revision, list_outlived_revisions, pick_revision
 from looseleaf.memory.provenance import Provenance
-from looseleaf.memory.store import Change, Retention, content_hash
+from looseleaf.memory.store import Change, Retention, hash_content
 from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
@@ -236,8 +236,8 @@ class TestDamage:
             log.write_bytes(whole + torn)
             revisions = history.revisions(MEMORY)
             assert [one.hash for one in revisions] == [
-                content_hash(b"one\n"),
-                content_hash(b"two\n"),
+                hash_content(b"one\n"),
+                hash_content(b"two\n"),
             ]
             assert revisions[-1].operation == "outside"
         put(store, MEMORY, b"three\n")
@@ -318,21 +318,21 @@ class TestMoments:
 
     def test_a_number_chooses_exactly(self) -> None:
         """A whole number names one version, or none."""
-        assert pick("a.md", list(self.REVISIONS), 2) is self.REVISIONS[1]
+        assert pick_revision("a.md", list(self.REVISIONS), 2) is self.REVISIONS[1]
         with pytest.raises(RevisionMissing, match="not in the history"):
-            pick("a.md", list(self.REVISIONS), 4)
+            pick_revision("a.md", list(self.REVISIONS), 4)
 
     def test_a_moment_chooses_what_was_there_then(self) -> None:
         """A moment names the last version up to it; before the first there was no page."""
-        assert pick("a.md", list(self.REVISIONS), 25.0) is self.REVISIONS[1]
-        assert pick("a.md", list(self.REVISIONS), 30.0) is self.REVISIONS[2]
-        assert pick("a.md", list(self.REVISIONS), 9.0) is None
-        assert pick("a.md", [], 9.0) is None
+        assert pick_revision("a.md", list(self.REVISIONS), 25.0) is self.REVISIONS[1]
+        assert pick_revision("a.md", list(self.REVISIONS), 30.0) is self.REVISIONS[2]
+        assert pick_revision("a.md", list(self.REVISIONS), 9.0) is None
+        assert pick_revision("a.md", [], 9.0) is None
 
     def test_a_moment_before_what_is_kept_is_not_known(self) -> None:
         """Where older versions were pruned, nobody can say what the page was."""
         with pytest.raises(RevisionMissing, match="no longer kept"):
-            pick("a.md", list(self.REVISIONS[1:]), 9.0)
+            pick_revision("a.md", list(self.REVISIONS[1:]), 9.0)
 
     @given(
         st.lists(st.floats(0, 1e9), max_size=30).map(sorted),
@@ -348,7 +348,7 @@ class TestMoments:
             Revision(number, time, "write", "", "", "", "h", 1)
             for number, time in enumerate(times, 1)
         ]
-        gone = outlived_revisions(revisions, Retention(days, versions, grace), 1e9)
+        gone = list_outlived_revisions(revisions, Retention(days, versions, grace), 1e9)
         assert gone == revisions[: len(gone)]
         assert not revisions or len(gone) < len(revisions)
 

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from looseleaf.agents.record import slug_problem
+from looseleaf.agents.record import find_slug_problem
 from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
 from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
@@ -87,7 +87,7 @@ def _list_agents(connection: SiteConnection, left_out: list[LeftOut]) -> list[_S
         agents = []
         for entry in map(as_object, document["data"][:MOST_AGENTS]):
             number, slug = read_id(entry.get("agent_id")), entry.get("agent_slug")
-            if number and isinstance(slug, str) and not slug_problem(slug):
+            if number and isinstance(slug, str) and not find_slug_problem(slug):
                 agents.append(_SourceAgent(number, slug))
             else:
                 left_out.append(LeftOut(f"agent {slug}", "no agent can have this name here"))

@@ -11,7 +11,7 @@ from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.journal_pages import read_json_lines
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS, SKILLS, join_path
 from looseleaf.memory.day import parse_date
-from looseleaf.memory.templates import one_line
+from looseleaf.memory.templates import as_one_line
 from looseleaf.times import format_time
 
 TYPE_CHECKING = False
@@ -98,8 +98,8 @@ def _read_archive(folder: SourceFolder, top: str) -> Iterator[SourcePage]:
 def _format_remark(record: Mapping[str, Any]) -> str:
     """Say when and why an entry left the memory: without it, old facts would look like new ones."""
     words = [_read_field(record, ("action",)), _read_date(record)]
-    remark = one_line(" ".join(word for word in words if word))
-    reason = one_line(_read_field(record, ("reason",)))
+    remark = as_one_line(" ".join(word for word in words if word))
+    reason = as_one_line(_read_field(record, ("reason",)))
     parts = [part for part in (remark, reason) if part]
     return f"({': '.join(parts)})" if parts else ""
 

@@ -19,7 +19,7 @@ from looseleaf.bundles.importers.workspace_files import (
 )
 from looseleaf.errors import LooseleafError
 from looseleaf.memory.sections import end_line, set_section
-from looseleaf.memory.templates import one_line
+from looseleaf.memory.templates import as_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,5 +118,5 @@ def _build_pages(
 def _read_block(folder: SourceFolder, file: str) -> str:
     """Give the text of a block, below its description as a comment, which stays out of prompts."""
     fields, text = split_front_matter(folder.read(file) or "")
-    description = one_line(fields.get("description", "")).replace("--", "—")
+    description = as_one_line(fields.get("description", "")).replace("--", "—")
     return f"<!-- {description} -->\n\n{text}" if description and text.strip() else text

@@ -13,7 +13,7 @@ from looseleaf.bundles.importers.journal_pages import read_json_lines
 from looseleaf.bundles.importers.workspace_files import NO_MEMORY, NOT_IN_PROMPTS
 from looseleaf.errors import LooseleafError
 from looseleaf.memory.sections import append_to_section
-from looseleaf.memory.templates import one_line
+from looseleaf.memory.templates import as_one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def _build_pages(
     texts: dict[str, str] = {}
     for name, (kind, facts) in entities.items():
         filename = f"knowledge/{_slug(kind)}.md"
-        page = texts.setdefault(filename, f"# {one_line(kind) or 'Entities'}\n")
-        bullets = "\n".join(f"- {one_line(fact)}" for fact in facts if fact.strip())
+        page = texts.setdefault(filename, f"# {as_one_line(kind) or 'Entities'}\n")
+        bullets = "\n".join(f"- {as_one_line(fact)}" for fact in facts if fact.strip())
         try:
-            texts[filename] = append_to_section(page, one_line(name), bullets)
+            texts[filename] = append_to_section(page, as_one_line(name), bullets)
         except LooseleafError as error:
-            folder.refuse(f"{file}: {one_line(name)}", str(error))
+            folder.refuse(f"{file}: {as_one_line(name)}", str(error))
     return [
         SourcePage(filename, text, (file,), note=NOT_IN_PROMPTS)
         for filename, text in sorted(texts.items())

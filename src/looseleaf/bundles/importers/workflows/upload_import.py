@@ -10,7 +10,7 @@ from looseleaf.bundles.importers.decision import CREATE, FAILED, LEFT_OUT, REPLA
 from looseleaf.bundles.importers.ledger import ImportedPart, find_parts
 from looseleaf.bundles.importers.report import WorkflowReport
 from looseleaf.errors import Invalid, Refused
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.values import value
 from looseleaf.workflows.uploads.file_store import FileFolder, check_upload_name
 
@@ -73,7 +73,7 @@ class UploadImport:
             except (Invalid, Refused) as error:
                 action, reason = FAILED, str(error)
         if action not in (LEFT_OUT, FAILED):
-            digest = content_hash(upload.content)
+            digest = hash_content(upload.content)
             part = ImportedPart(digest, digest, place.owner, upload.name)
             self._ledger.add_part(f"{FILE}:{upload.source}", part)
         name = f"{place.name}: {upload.name}"
@@ -116,8 +116,8 @@ class UploadImport:
             if former is not None:
                 return LEFT_OUT, "it was deleted here after the last import"
             return CREATE, ""
-        current = content_hash(b"".join(uploads.read(folder, upload.name)))
-        if current == content_hash(upload.content):
+        current = hash_content(b"".join(uploads.read(folder, upload.name)))
+        if current == hash_content(upload.content):
             return UNCHANGED, "it is the same here"
         if former is not None and former.target == current:
             return REPLACE, "the source has changed, and nobody changed it here"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 
-from looseleaf.agents.agent_list import no_id, no_pages, only_active
+from looseleaf.agents.agent_list import ignore_outside_ids, resolve_only_active, start_without_pages
 from looseleaf.agents.record import (
     STATUSES,
     AgentRecord,
     check_name,
     check_slug,
+    find_slug_problem,
     format_record,
-    slug_problem,
 )
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
@@ -83,7 +83,7 @@ class DiskAgents:
         if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
             record = self._by_id(int(text))
         else:
-            record = self.files.read(text) if slug_problem(text) is None else None
+            record = self.files.read(text) if find_slug_problem(text) is None else None
         if record is not None:
             self._require_own_id(record)
             self._slugs[record.id] = record.slug
@@ -109,7 +109,7 @@ class DiskAgents:
         if self.default:
             return self.resolve(self.default)
         slugs = self.slugs()
-        return only_active([record for slug in slugs if (record := self.files.read(slug))])
+        return resolve_only_active([record for slug in slugs if (record := self.files.read(slug))])
 
     def slug_of(self, agent_id: int) -> str:
         """Give the slug of an agent, the name of its folder, which is sure to be its own."""
@@ -144,7 +144,7 @@ class DiskAgents:
     def _search_folder(self, agent_id: int) -> str | None:
         """Find the folder of an agent that is not where it was known to be."""
         hint = self.files.hint(str(agent_id))
-        if slug_problem(hint) is None and self._has(hint, agent_id):
+        if find_slug_problem(hint) is None and self._has(hint, agent_id):
             return hint
         return next((slug for slug in self.slugs() if self._has(slug, agent_id)), None)
 
@@ -161,7 +161,9 @@ class DiskAgents:
             return
         owner = self.files.hint(str(record.id))
         owner_record = (
-            self.files.read(owner) if owner != record.slug and slug_problem(owner) is None else None
+            self.files.read(owner)
+            if owner != record.slug and find_slug_problem(owner) is None
+            else None
         )
         if owner_record is not None and owner_record.id == record.id:
             raise Unavailable(
@@ -178,8 +180,8 @@ class DiskAgents:
         name: str = "",
         owner: int = 1,
         config: Mapping[str, Any] | None = None,
-        start: Callable[[AgentRecord], object] = no_pages,
-        highest_id: Callable[[], int] = no_id,
+        start: Callable[[AgentRecord], object] = start_without_pages,
+        highest_id: Callable[[], int] = ignore_outside_ids,
     ) -> AgentRecord:
         """Make an agent; a folder of that name without a record is taken over as it is.
 

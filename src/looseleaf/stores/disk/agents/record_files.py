@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from looseleaf.agents.record import parse_record, slug_problem
+from looseleaf.agents.record import find_slug_problem, parse_record
 from looseleaf.errors import Unavailable, WorkspaceUnavailable
 from looseleaf.files.folders import READ, is_settled, read_all, stands_at
 
@@ -35,7 +35,7 @@ class RecordFiles:
         names = self._names("agents")
         if not names:
             self.require_agents()
-        return sorted(name for name in names if slug_problem(name) is None)
+        return sorted(name for name in names if find_slug_problem(name) is None)
 
     def require_agents(self) -> None:
         """Raise where the workspace is gone, or the folder of the agents that were created in it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from looseleaf.memory.text.line_diff import differing_ranges
+from looseleaf.memory.text.line_diff import diff_ranges
 from looseleaf.stores.disk.splice import count_common_end, count_common_start
 
 # A replacement: its place in the old bytes, how many of them go, and the bytes that come.
@@ -35,7 +35,7 @@ def find_hunks(old: bytes, new: bytes) -> list[Hunk]:
             old_places[b] - old_places[a],
             new_part[new_places[c] : new_places[d]],
         )
-        for a, b, c, d in differing_ranges(old_lines, new_lines)
+        for a, b, c, d in diff_ranges(old_lines, new_lines)
     ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from struct import Struct
 
 from looseleaf.errors import Unavailable
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.delta import apply_hunks, find_hunks
 from looseleaf.values import value
 
@@ -89,7 +89,7 @@ class GroupBuilder:
             self._parts += [_HUNK.pack(place, removed_count, len(insertion)), insertion]
         self._size += size
         self._content = content
-        self.hashes[number] = content_hash(content)
+        self.hashes[number] = hash_content(content)
         return True
 
     def _is_too_large(self, size: int, content_size: int) -> bool:
@@ -112,7 +112,7 @@ class GroupBuilder:
         head = HEAD.pack(MAGIC, *fields, _checksum(head, table + body))
         group = head + table + body
         for number, content in open_group(group).versions():
-            if content_hash(content) != self.hashes[number]:
+            if hash_content(content) != self.hashes[number]:
                 raise PackDamage(f"version {number} does not read back as it was")
         return group
 

@@ -16,7 +16,7 @@ from looseleaf.files import atomic
 from looseleaf.files.file_writers import has_writers
 from looseleaf.files.folders import NO_FILE, READ, OsErrorContext, inode_of, read_all
 from looseleaf.memory.history import PackedVersions
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.pack_group import (
     MOST_BYTES,
     MOST_VERSIONS,
@@ -215,7 +215,7 @@ class _Batch:
             content = read_all(fd, status.st_size)
         finally:
             os.close(fd)
-        if content_hash(content) != line["hash"]:
+        if hash_content(content) != line["hash"]:
             return None
         self.files[number] = _mark(status)
         self.size += len(content)

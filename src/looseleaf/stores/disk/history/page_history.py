@@ -7,7 +7,7 @@ import os
 from looseleaf.errors.pages import RevisionMissing
 from looseleaf.files import atomic
 from looseleaf.files.folders import OsErrorContext
-from looseleaf.memory.history import PackedVersions, Revision, ShownTime, outlived_revisions
+from looseleaf.memory.history import PackedVersions, Revision, ShownTime, list_outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found, Retention
 from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields, revision_of
@@ -185,7 +185,7 @@ class DiskHistory:
         names = [
             name
             for name, revisions in histories.items()
-            if outlived_revisions(revisions, retention, now, shown_time)
+            if list_outlived_revisions(revisions, retention, now, shown_time)
         ]
         if not names:
             return 0
@@ -205,7 +205,7 @@ class DiskHistory:
         from looseleaf.stores.disk.history.pruning import prune_versions
 
         def choose(revisions: list[Revision]) -> list[Revision]:
-            return outlived_revisions(revisions, retention, now, shown_time)
+            return list_outlived_revisions(revisions, retention, now, shown_time)
 
         def attempt(page: LockedPage, current: Found | None) -> int:
             page.note(current)

@@ -7,7 +7,7 @@ from itertools import chain
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, inode_of
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.log_line import revision_of
 from looseleaf.stores.disk.history.pack_group import PackDamage, encode_groups
 from looseleaf.stores.disk.history_names import PACK
@@ -51,7 +51,7 @@ def prune_versions(log: PageLog, choose: Choice, *, present: bytes, mode: int) -
 def make_self_contained(lines: list[Line], present: bytes) -> None:
     """Let the newest change hold all its bytes, since the version before it is removed."""
     newest = [line for line in lines if "revision" in line][-1]
-    if "redo" in newest and content_hash(present) == newest["hash"]:
+    if "redo" in newest and hash_content(present) == newest["hash"]:
         newest["redo"] = splice(b"", present)
 
 

@@ -13,7 +13,7 @@ import os
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
 from looseleaf.files.folders import NO_FILE, READ, inode_of, read_all
-from looseleaf.memory.store import content_hash
+from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line
 from looseleaf.stores.disk.history.notes import note_head, note_page
 from looseleaf.stores.disk.history_names import LOG, PACK
@@ -238,11 +238,11 @@ class PageLog:
         None where neither gives what was written, byte for byte.
         """
         content = self.prior(line["revision"])
-        if content is not None and content_hash(content) != line["hash"]:
+        if content is not None and hash_content(content) != line["hash"]:
             content = self.packed_version(line["revision"])  # its file is not what was written
-        if content is None or content_hash(content) != line["hash"]:
+        if content is None or hash_content(content) != line["hash"]:
             content = self._redo_changes(line)
-        return content if content is not None and content_hash(content) == line["hash"] else None
+        return content if content is not None and hash_content(content) == line["hash"] else None
 
     def _redo_changes(self, line: Line) -> bytes | None:
         """Redo the changes since the newest version that has a file, or since the first one."""
@@ -275,7 +275,7 @@ class PageLog:
     def rescue(self, line: Line, *, at_hand: bytes | None = None, mode: int) -> None:
         """Keep a version that was overwritten from outside: as read before, or made again."""
         content = at_hand
-        if content is None or content_hash(content) != line["hash"]:
+        if content is None or hash_content(content) != line["hash"]:
             content = self.version(line)
         name = str(line["revision"])
         if line["hash"] and content is not None and self.prior(line["revision"]) != content:

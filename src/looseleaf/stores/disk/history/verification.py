@@ -9,7 +9,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.files.folders import OsErrorContext
 from looseleaf.memory.history import PageVerdict
 from looseleaf.memory.pages import decode_text
-from looseleaf.memory.store import Found, content_hash
+from looseleaf.memory.store import Found, hash_content
 from looseleaf.stores.disk.deleted_pages import read_deleted_page
 from looseleaf.stores.disk.history.log_line import is_intact
 from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, known_pages, read_head
@@ -113,7 +113,7 @@ def _verify_versions(log: PageLog, changes: list[Line]) -> Iterator[tuple[Line, 
     before: bytes | None = None
     for line in changes:
         content = log.prior(line["revision"])
-        is_whole_file = content is not None and content_hash(content) == line["hash"]
+        is_whole_file = content is not None and hash_content(content) == line["hash"]
         if is_whole_file or not line["hash"]:
             before = content
             yield line, ""
@@ -130,7 +130,7 @@ def _redo_change(line: Line, before: bytes | None) -> bytes | None:
         return None
     base = b"" if is_whole(line["redo"], line["bytes"]) else before
     content = None if base is None else unsplice(base, line["redo"])
-    return content if content is not None and content_hash(content) == line["hash"] else None
+    return content if content is not None and hash_content(content) == line["hash"] else None
 
 
 def _compare_present(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.times import DAY_SECONDS, day_start, format_date, weekday
+from looseleaf.times import DAY_SECONDS, compute_day_start, format_date, weekday_of
 from looseleaf.values import value
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class HeatMap:
 
 def build_heat_map(year: int, sizes: Mapping[str, int], day: str) -> HeatMap:
     """Draw a year; `sizes` has the bytes of each day's page by its date."""
-    first, offset = day_start(year, 1, 1), weekday(year, 1, 1)
+    first, offset = compute_day_start(year, 1, 1), weekday_of(year, 1, 1)
     dates = [format_date(first + number * DAY_SECONDS) for number in range(366)]
     dates = [date for date in dates if date.startswith(f"{year:04}-")]
     largest = max(sizes.get(date, 0) for date in dates)
@@ -103,4 +103,4 @@ def _square(text: str, place: int, size: int | None, largest: int, *, is_chosen:
 def name_day(text: str) -> str:
     """Write a date for people: Friday, 17 April 2026."""
     year, month, day = (int(part) for part in text.split("-"))
-    return f"{WEEKDAYS[weekday(year, month, day)]}, {day} {MONTHS[month - 1]} {year}"
+    return f"{WEEKDAYS[weekday_of(year, month, day)]}, {day} {MONTHS[month - 1]} {year}"
