@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from looseleaf.values import FrozenDict, as_dict, changed, value
+from looseleaf.values import FrozenDict, as_dict, replace, value
 
 
 @value
@@ -89,7 +89,7 @@ def test_values_cannot_be_changed() -> None:
 def test_a_change_is_a_new_value() -> None:
     """The old one stays."""
     point = Point(1, 2)
-    assert changed(point, y=5) == Point(1, 5)
+    assert replace(point, y=5) == Point(1, 5)
     assert point == Point(1, 2)
     assert as_dict(point) == {"x": 1, "y": 2}
 

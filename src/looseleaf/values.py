@@ -68,7 +68,7 @@ def _require_immutable(name: str, defaults: dict[str, object]) -> None:
             raise TypeError(f"{name}.{field} has a mutable default ({kind}): {advice}") from None
 
 
-def changed(instance: T, **changes: object) -> T:
+def replace(instance: T, **changes: object) -> T:
     """Give a copy of a value with some fields replaced."""
     for name in type(instance).__match_args__:  # type: ignore[attr-defined]
         if name not in changes:

@@ -19,7 +19,7 @@ from looseleaf.plugins.discovery import open_hooks
 from looseleaf.plugins.registries import Registries
 from looseleaf.settings import find_root, load
 from looseleaf.stores.disk.open_disk import open_disk
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Workspace:
         if principal is not None and not principal.is_local:
             fields |= {"principal": principal, "actor": principal.name}
             fields |= {"settings": self.effective_settings()}
-        return changed(self.context, **{key: field for key, field in fields.items() if field})
+        return replace(self.context, **{key: field for key, field in fields.items() if field})
 
     def effective_settings(self) -> Settings:
         """Return the settings of the file, with those that were made while running."""

@@ -15,7 +15,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 DONE = Event("test")
@@ -38,7 +38,7 @@ def door(accounts: SqlAccounts, agents: DiskAgents, clock: Clock) -> Authenticat
 
 def shown(door: Authentication, **fields: object) -> str:
     """Make a token as told; give its text."""
-    return door.issue(changed(Credential("", "token", 1, ""), **fields), DONE).text
+    return door.issue(replace(Credential("", "token", 1, ""), **fields), DONE).text
 
 
 def refused(ask: Callable[..., Principal], *arguments: str) -> bool:
@@ -107,7 +107,7 @@ def test_a_disabled_user_is_refused_with_all_they_have(
     eve = accounts.users.add(User(0, "eve"), DONE)
     text = shown(door, user_id=eve.id)
     door.bearer(text)
-    accounts.users.change(changed(eve, status="disabled"), DONE)
+    accounts.users.change(replace(eve, status="disabled"), DONE)
     assert refused(door.bearer, text)
     accounts.users.change(eve, DONE)
     assert door.bearer(text).user_id == eve.id

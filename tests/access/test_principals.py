@@ -22,7 +22,7 @@ from looseleaf.errors import Forbidden
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.memory.scope import Shelf
 from looseleaf.plugins.core_files import register_core_files
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 ME, OTHER = 2, 3
 MINE, GRANTED, FOREIGN = 10, 20, 30  # agents
@@ -79,7 +79,7 @@ def test_the_local_administrator_may_do_everything() -> None:
 @given(owners, shelves)
 def test_an_unknown_permission_is_refused(principal: Principal, shelf: Shelf | None) -> None:
     """Whoever asks."""
-    assert not may(changed(principal, capabilities=frozenset(CAPABILITIES)), "fly", shelf)
+    assert not may(replace(principal, capabilities=frozenset(CAPABILITIES)), "fly", shelf)
 
 
 def test_a_refusal_says_what_it_takes() -> None:
@@ -187,8 +187,8 @@ def test_a_token_never_has_more_than_its_owner(
     file: object,
 ) -> None:
     """Whatever its ceiling, its role and its agent."""
-    person = changed(owner, kind="session")
-    token = changed(owner, kind="token", ceiling=ceiling, role=role, agent_id=bound)
+    person = replace(owner, kind="session")
+    token = replace(owner, kind="token", ceiling=ceiling, role=role, agent_id=bound)
     page = getattr(file, "filename", "notes.md")
     for permission in PERMISSIONS:
         assert not may(token, permission, shelf, page) or may(person, permission, shelf, page)
@@ -199,12 +199,12 @@ def test_a_lower_ceiling_allows_no_more(
     owner: Principal, ceiling: frozenset[str], more: frozenset[str], bound: int, shelf: Shelf | None
 ) -> None:
     """And a lower role neither."""
-    high = changed(owner, ceiling=ceiling | more, agent_id=bound)
-    low = changed(high, ceiling=ceiling)
+    high = replace(owner, ceiling=ceiling | more, agent_id=bound)
+    low = replace(high, ceiling=ceiling)
     for permission in PERMISSIONS:
         assert not may(low, permission, shelf) or may(high, permission, shelf)
         for role in ROLES[:-1]:
-            lesser = changed(high, role=role)
+            lesser = replace(high, role=role)
             assert not may(lesser, permission, shelf) or may(high, permission, shelf)
 
 
@@ -213,7 +213,7 @@ def test_a_bound_token_reaches_no_other_agent_and_no_other_user(
     owner: Principal, ceiling: frozenset[str] | None, role: str
 ) -> None:
     """Even if its owner manages all of them."""
-    token = changed(
+    token = replace(
         owner,
         kind="token",
         capabilities=frozenset(CAPABILITIES),
@@ -231,7 +231,7 @@ def test_a_bound_token_reaches_no_other_agent_and_no_other_user(
 @given(owners, shelves)
 def test_a_credential_for_reading_changes_nothing(owner: Principal, shelf: Shelf | None) -> None:
     """Its role is viewer, whatever capabilities its owner has."""
-    token = changed(
+    token = replace(
         owner, kind="token", capabilities=frozenset(CAPABILITIES), ceiling=None, role="viewer"
     )
     for permission in set(PERMISSIONS) - {"read", "history", "audit", "list_tokens"}:
@@ -241,7 +241,7 @@ def test_a_credential_for_reading_changes_nothing(owner: Principal, shelf: Shelf
 @given(owners, shelves, st.sampled_from(["token", "application password"]))
 def test_tokens_make_no_tokens(owner: Principal, shelf: Shelf | None, kind: str) -> None:
     """Whoever steals one cannot make another that outlives it."""
-    assert not may(changed(owner, kind=kind), "tokens", shelf)
+    assert not may(replace(owner, kind=kind), "tokens", shelf)
 
 
 def test_roles_are_ordered() -> None:
@@ -257,7 +257,7 @@ def test_a_model_writes_pages_and_changes_nobody_s_identity(
     owner: Principal, ceiling: frozenset[str] | None, role: str, shelf: Shelf | None
 ) -> None:
     """However much the one may do whom it speaks for; and never more than they may."""
-    whole = changed(owner, ceiling=ceiling, role=role)
+    whole = replace(owner, ceiling=ceiling, role=role)
     model = confine(whole)
     for permission in PERMISSIONS:
         assert not may(model, permission, shelf) or may(whole, permission, shelf)

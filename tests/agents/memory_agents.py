@@ -10,7 +10,7 @@ from looseleaf.agents.config import check_config, merge_config
 from looseleaf.agents.record import STATUSES, AgentRecord, check_name, check_slug
 from looseleaf.errors.agents import AgentExists, AgentMissing, InvalidAgent
 from looseleaf.times import format_time
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 
 class MemoryAgents:
@@ -74,18 +74,18 @@ class MemoryAgents:
         record = self.resolve(reference)
         if slug != record.slug:
             self._require_free(slug)
-        return self._put(changed(record, slug=slug, name=check_name(slug, name or record.name)))
+        return self._put(replace(record, slug=slug, name=check_name(slug, name or record.name)))
 
     def configure(self, reference: str | int, config: Mapping[str, Any]) -> AgentRecord:
         """Set keys of an agent's configuration; a key set to None is taken out."""
         record = self.resolve(reference)
-        return self._put(changed(record, config=merge_config(record.slug, record.config, config)))
+        return self._put(replace(record, config=merge_config(record.slug, record.config, config)))
 
     def set_status(self, reference: str | int, status: str) -> AgentRecord:
         """Activate, deactivate or archive an agent."""
         if status not in STATUSES:
             raise InvalidAgent(reference, f"its status is one of {', '.join(STATUSES)}")
-        return self._put(changed(self.resolve(reference), status=status))
+        return self._put(replace(self.resolve(reference), status=status))
 
     def remove(self, reference: str | int, *, files: bool = False) -> AgentRecord:  # noqa: ARG002
         """Delete an agent; it can be restored."""
@@ -103,7 +103,7 @@ class MemoryAgents:
         for record in self.deleted_records():
             if str(reference) in (record.slug, str(record.id)):
                 self._require_free(slug or record.slug)
-                return self._put(changed(self._deleted.pop(record.id), slug=slug or record.slug))
+                return self._put(replace(self._deleted.pop(record.id), slug=slug or record.slug))
         raise AgentMissing(reference, tuple(record.slug for record in self.deleted_records()))
 
     def _put(self, record: AgentRecord) -> AgentRecord:

@@ -24,7 +24,7 @@ from looseleaf.stores.disk.create import create_folder
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.upkeep.generated_pages import GeneratedPages
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.agents.memory_agents import MemoryAgents
 from tests.conftest import Clock
 
@@ -136,7 +136,7 @@ class PartsElsewhere:
         store = DiskStore(str(folder), agent_folder=lambda number: f"number-{number}")
         self.pages = MemoryPages(lambda _place: store, workspace.registry, report=workspace.report)
         self.history = DiskHistory(store)
-        self.context = changed(workspace.context, parts=cast("Parts", self), pages=self.pages)
+        self.context = replace(workspace.context, parts=cast("Parts", self), pages=self.pages)
 
     def generated(self) -> GeneratedPages:
         """Give the generated pages, made from these agents."""

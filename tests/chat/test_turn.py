@@ -25,7 +25,7 @@ from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, never
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.chat.conftest import Script, lease_of, opening
 from tests.conftest import Clock
 
@@ -93,7 +93,7 @@ def test_an_answer_that_was_cut_off_says_so(chats: SqlChats) -> None:
         ) -> Iterator[Delta | Retry | Answer]:
             for said in super().ask(question, stopped):
                 yield (
-                    changed(said, warning="It was too long.") if isinstance(said, Answer) else said
+                    replace(said, warning="It was too long.") if isinstance(said, Answer) else said
                 )
 
     end = ended(turn(chats, Cut("Once upon")))

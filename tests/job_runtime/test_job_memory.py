@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from looseleaf.job_runtime.job_memory import JobMemory, list_packets
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.engine import Jobs, JobState
 from looseleaf.workflows.job import StepRecord
 from looseleaf.workflows.step import StepOutcome
@@ -21,11 +21,11 @@ __all__ = ["bench", "open_bench"]
 def follow(bench: Bench, *outcomes: StepOutcome) -> tuple[JobMemory, JobState]:
     """Follow a job through its steps, as the worker does."""
     steps = tuple(StepRecord(f"s{number}", "input") for number in range(len(outcomes)))
-    state = JobState(changed(bench.job(), steps=steps), {"packets": [item("start").to_json()]})
+    state = JobState(replace(bench.job(), steps=steps), {"packets": [item("start").to_json()]})
     jobs = cast("Jobs", SimpleNamespace(state=lambda _job_id: state))
     memory = JobMemory(bench.workspace.context, jobs)
     for step, outcome in zip(steps, outcomes, strict=True):
-        state = changed(state, outcomes={**state.outcomes, step.id: outcome})
+        state = replace(state, outcomes={**state.outcomes, step.id: outcome})
         memory.step_ended(state, step.id)
     return memory, state
 
@@ -67,7 +67,7 @@ def test_the_folder_of_a_failed_job_is_removed(
     bench = open_bench(settings)
     memory, state = follow(bench, StepOutcome((item("one"),)))
     for _ in range(2):
-        memory.job_ended(changed(state.job, status=status))
+        memory.job_ended(replace(state.job, status=status))
     assert (bench.root / data_file(bench)).exists() is is_kept
 
 
@@ -77,7 +77,7 @@ def test_a_failed_job_gives_its_items_back(bench: Bench) -> None:
     memory, state = follow(bench)
     for status, next_keys in (("completed", ()), ("failed", ("a",))):
         items.claim(1, "in", ("a",), job_id=7, limit=1)
-        memory.job_ended(changed(state.job, status=status))
+        memory.job_ended(replace(state.job, status=status))
         assert items.claim(1, "in", ("a",), job_id=8, limit=1) == next_keys
 
 
@@ -88,9 +88,9 @@ def test_conversations_of_steps_end_with_the_job(bench: Bench) -> None:
     sessions = bench.workspace.chats().sessions
     memory, state = follow(bench, outcome)
     assert sessions.find(session_id) is not None
-    memory.job_ended(changed(state.job, status="completed"))
+    memory.job_ended(replace(state.job, status="completed"))
     assert sessions.find(session_id) is None
-    memory.job_ended(changed(state.job, status="completed"))
+    memory.job_ended(replace(state.job, status="completed"))
 
 
 def test_packets_are_listed_newest_first(bench: Bench) -> None:

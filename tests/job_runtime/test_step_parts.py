@@ -15,7 +15,7 @@ from looseleaf.errors.workflows import JobForbidden
 from looseleaf.job_runtime.step_parts import JobStepParts, act_in_job
 from looseleaf.operations.jobs import execute
 from looseleaf.prompt.request import Request
-from looseleaf.values import FrozenDict, changed
+from looseleaf.values import FrozenDict, replace
 from looseleaf.workflows.documents import StepFields
 from looseleaf.workflows.job import Job
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
@@ -85,13 +85,13 @@ def admit(bench: Bench, person: Person) -> None:
 
 def job_of(bench: Bench, user_id: int, **fields: Any) -> Job:  # noqa: ANN401 - fields of a job
     """Make a job of ada2 that runs for a user."""
-    return changed(bench.job(), agent_id=bench.agent.id, user_id=user_id, **fields)
+    return replace(bench.job(), agent_id=bench.agent.id, user_id=user_id, **fields)
 
 
 def write(bench: Bench, job: Job, **settings: str) -> None:
     """Run a step of a job that changes a page."""
     run = bench.step_run("memory_update", {**LESSON, **settings}, (ai_response("x"),))
-    run = changed(run, job=job, parts=JobStepParts(bench.workspace.context, job, bench.intents))
+    run = replace(run, job=job, parts=JobStepParts(bench.workspace.context, job, bench.intents))
     bench.workspace.step_types().get("memory_update").run(run)
 
 
@@ -118,7 +118,7 @@ def test_a_job_acts_while_its_user_could_start_it(owned: Bench, name: str) -> No
     with pytest.raises(Forbidden):  # pages of another user
         invoke(context, READ, {"file": "USER.md", "user": 1})
     with pytest.raises(Forbidden):  # identity takes an admin, and a job is never more than operator
-        write(owned, changed(job, id=8), file="SOUL.md")
+        write(owned, replace(job, id=8), file="SOUL.md")
     with pytest.raises(PageMissing):  # the user's own, of which there is none yet
         invoke(context, READ, {"file": "USER.md", "user": person.user_id})
 
@@ -180,7 +180,7 @@ def test_a_right_that_is_taken_away_ends_a_turn_before_its_next_step(owned: Benc
             invoke(owned.workspace.context, "looseleaf/update-user", fields)
 
     run = owned.step_run("ai", {"prompt": JOURNAL})
-    run = changed(run, job=job, parts=parts, report_progress=disable_user)
+    run = replace(run, job=job, parts=parts, report_progress=disable_user)
     with pytest.raises(JobForbidden, match="user 3, who may not run jobs"):
         owned.workspace.step_types().get("ai").run(run)
     assert acts == ["asks the model", "calls agent_daily_memory"]
@@ -210,6 +210,6 @@ def test_a_job_runs_for_the_user_who_starts_it(bench: Bench, *, by_flow: bool) -
     steps = (StepFields(type="input", settings={"source": "text", "text": "x"}),)
     choice: dict[str, Any] = {"flow": bench.flow.id} if by_flow else {"steps": steps}
     for principal, user_id in ((eve, EVE), (workspace.context.principal, 1)):
-        context = changed(workspace.context, principal=principal, permission="flows")
+        context = replace(workspace.context, principal=principal, permission="flows")
         info = execute(context, **choice)
         assert workspace.workflow_jobs().jobs.find(info.job_id).user_id == user_id

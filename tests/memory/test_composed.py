@@ -16,7 +16,7 @@ from looseleaf.memory.composed import (
     ListItem,
     register_core_sections,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 if TYPE_CHECKING:
     from looseleaf.memory.scope import Layer
@@ -192,7 +192,7 @@ def test_agents_md_inlines_pages_byte_for_byte(core: ComposedSections) -> None:
 
 def test_a_page_without_a_last_newline_still_ends_before_its_tag(core: ComposedSections) -> None:
     """The closing tag always has a line of its own, and a blank page has no tags at all."""
-    context = changed(CONTEXT, read={"SOUL.md": "I am Ada.", "USER.md": " \n"}.get)
+    context = replace(CONTEXT, read={"SOUL.md": "I am Ada.", "USER.md": " \n"}.get)
     text = core.generate("AGENTS.md", context)
     assert '<page file="SOUL.md">\nI am Ada.\n</page>\n' in text
     assert text.count("<page ") == 1
@@ -200,7 +200,7 @@ def test_a_page_without_a_last_newline_still_ends_before_its_tag(core: ComposedS
 
 def test_agents_md_can_import_pages_instead(core: ComposedSections) -> None:
     """Imports are lines as Claude Code reads them: an @, the path, spaces escaped."""
-    lines = core.generate("AGENTS.md", changed(CONTEXT, include="imports")).splitlines()
+    lines = core.generate("AGENTS.md", replace(CONTEXT, include="imports")).splitlines()
     imports = [line for line in lines if line.startswith("@")]
     assert imports == ["@memory/agents/ada/SOUL.md", "@~/my\\ pages/MEMORY.md"]
     assert not any("I am Ada." in line for line in lines)
@@ -208,14 +208,14 @@ def test_agents_md_can_import_pages_instead(core: ComposedSections) -> None:
 
 def test_a_path_that_would_break_its_line_is_refused(core: ComposedSections) -> None:
     """A line break in a path cannot smuggle a second import in."""
-    context = changed(CONTEXT, include="imports", path=lambda _: "a\n@/etc/passwd")
+    context = replace(CONTEXT, include="imports", path=lambda _: "a\n@/etc/passwd")
     with pytest.raises(Unavailable, match="section soul"):
         core.generate("AGENTS.md", context)
 
 
 def test_agents_md_says_how_to_keep_what_one_learns(core: ComposedSections) -> None:
     """The commands name the agent, and the workspace where the context says so."""
-    text = core.generate("AGENTS.md", changed(CONTEXT, command="looseleaf --root /srv/memory"))
+    text = core.generate("AGENTS.md", replace(CONTEXT, command="looseleaf --root /srv/memory"))
     assert "You are Ada." in text
     assert "`looseleaf --root /srv/memory memory read MEMORY.md --agent ada`" in text
     assert '"Lessons Learned" "- The fact" --mode append --agent ada`' in text
@@ -225,5 +225,5 @@ def test_agents_md_says_how_to_keep_what_one_learns(core: ComposedSections) -> N
 def test_the_same_context_gives_the_same_bytes(core: ComposedSections) -> None:
     """Composing on another day changes nothing, so an unchanged file need not be written."""
     for filename in ("SITE.md", "NETWORK.md", "AGENTS.md"):
-        today = core.generate(filename, changed(CONTEXT, date="2026-04-17"))
-        assert today == core.generate(filename, changed(CONTEXT, date="2026-04-18"))
+        today = core.generate(filename, replace(CONTEXT, date="2026-04-17"))
+        assert today == core.generate(filename, replace(CONTEXT, date="2026-04-18"))

@@ -15,7 +15,7 @@ from looseleaf.memory.search.ranking import parse_question
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index.search_index import SearchIndex
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 HERE, THERE, NOWHERE = Shelf("shared"), Shelf("user", 1), Shelf("user", 2)
 BY = Change(provenance=Provenance("test"))
@@ -24,7 +24,7 @@ BY = Change(provenance=Provenance("test"))
 class Remembering(DiskStore):
     """A store that brings the history of its pages."""
 
-    capabilities = changed(DiskStore.capabilities, history=True)
+    capabilities = replace(DiskStore.capabilities, history=True)
     history: History
 
 

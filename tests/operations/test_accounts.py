@@ -23,7 +23,7 @@ from looseleaf.errors.access import (
 )
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.times import format_date
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 EVE, BOB = 2, 3
@@ -32,7 +32,7 @@ EVE, BOB = 2, 3
 @pytest.fixture
 def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Workspace]:
     """Give a workspace on each database: ada is admin's, bob's agent is bob's, eve has none."""
-    opened = Workspace(changed(workspace.settings, database_url=database_url), clock=clock)
+    opened = Workspace(replace(workspace.settings, database_url=database_url), clock=clock)
     local = opened.context
     invoke(local, "looseleaf/create-user", {"login": "eve", "capabilities": ["chat"]})
     invoke(local, "looseleaf/create-user", {"login": "bob"})

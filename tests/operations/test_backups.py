@@ -18,7 +18,7 @@ from looseleaf.operations.backups import (
     list_backups,
     verify_backup,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 
@@ -75,7 +75,7 @@ def test_progress_is_shown_in_a_few_steps(prepared: Workspace) -> None:
 def test_the_operator_alone_chooses_a_folder(prepared: Workspace, tmp_path: Path) -> None:
     """A request over the network reaches the folder of the settings and no other."""
     eve = Principal("session", 2, "eve", capabilities=frozenset({"manage_options"}))
-    context = changed(prepared.context, principal=eve)
+    context = replace(prepared.context, principal=eve)
     made = create_backup(context)
     for call in (
         lambda: create_backup(context, folder=str(tmp_path)),

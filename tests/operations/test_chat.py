@@ -20,7 +20,7 @@ from looseleaf.errors.models import ModelFailed, ModelMissing
 from looseleaf.errors.pages import AssembledText, DailyMemoryOff
 from looseleaf.models.model import ToolCall
 from looseleaf.operations.chat import converse
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.chat.conftest import Reply, Script
 from tests.conftest import Clock
 
@@ -162,7 +162,7 @@ def test_without_a_model_one_is_told_where_to_name_it(workspace: Workspace) -> N
 
 def test_the_settings_name_models_for_all_and_for_modes(talk: Talk) -> None:
     """An agent's own come first."""
-    settings = changed(
+    settings = replace(
         talk.workspace.settings, default_model="echo", mode_models=(("system", "echo:small"),)
     )
     opened = Workspace(settings)
@@ -331,8 +331,8 @@ def test_a_conversation_is_exported(talk: Talk) -> None:
 
 def test_a_model_names_sessions_where_that_is_wanted(talk: Talk) -> None:
     """Else they have their first words; a person's title stays."""
-    talk.workspace.context = changed(
-        talk.local, settings=changed(talk.workspace.settings, chat_model_titles=True)
+    talk.workspace.context = replace(
+        talk.local, settings=replace(talk.workspace.settings, chat_model_titles=True)
     )
     talk.says("Hello.", '"A warm\n welcome"')
     events = list(converse(talk.local, Saying("Hi " * 60)))

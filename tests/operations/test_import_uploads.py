@@ -12,7 +12,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.errors import InvalidArgument
 from looseleaf.errors.bundles import InvalidArchive, InvalidImport
 from looseleaf.operations import imports, memory
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.bundles.importers.archives import encode_zip, zip_files
 from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, fingerprint
 
@@ -28,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.mark.parametrize("top", ["", "workspace/", "backup/pip/"])
 def test_an_archive_is_imported(workspace: Workspace, top: str) -> None:
     """By anyone who may import, whatever folders the server opens; the preview equals the run."""
-    context = changed(workspace.context, principal=ADMINISTRATOR)
+    context = replace(workspace.context, principal=ADMINISTRATOR)
     data = encode_zip({f"{top}{name}": text for name, text in OPENCLAW.items()})
     [system] = imports.detect(context, "pip.zip", data=data)
     assert system.kind == "openclaw"

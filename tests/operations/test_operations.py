@@ -23,7 +23,7 @@ from looseleaf.memory.store import Retention
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.times import format_time
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 SEEDS = {
@@ -142,7 +142,7 @@ def test_history_says_who_when_how_and_why(context: Context, clock: Clock) -> No
     """Oldest first."""
     memory.append_page(context, "notes.md", "x")
     clock.advance(seconds=5)
-    memory.append_page(changed(context, actor="bob", reason="more"), "notes.md", "y")
+    memory.append_page(replace(context, actor="bob", reason="more"), "notes.md", "y")
     first, second = history.list_revisions(context, "notes.md")
     assert (first.number, first.actor, first.surface, first.reason) == (1, "eve", "test", "a test")
     assert (second.actor, second.reason, second.time - first.time) == ("bob", "more", 5.0)
@@ -358,7 +358,7 @@ def test_files_and_paths_tell_what_an_agent_reads(context: Context, clock: Clock
 
 def agents_md(workspace: Workspace, **chosen: object) -> Context:
     """Open the workspace with AGENTS.md composed into its parent folder."""
-    with_agents = changed(workspace.settings, agents_md=True, project_folder="..", **chosen)
+    with_agents = replace(workspace.settings, agents_md=True, project_folder="..", **chosen)
     return Workspace(with_agents, clock=workspace.clock).context
 
 

@@ -17,7 +17,7 @@ from looseleaf.errors.workflows import (
     WorkflowAmbiguous,
 )
 from looseleaf.operations import flows, pipelines, workflow_memory
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.documents import StepFields
 
 
@@ -57,8 +57,8 @@ def test_a_change_names_the_version_that_it_read(workspace: Workspace) -> None:
 def test_a_server_can_ask_every_change_for_a_version(workspace: Workspace) -> None:
     """As it asks changes of pages."""
     pipelines.create_pipeline(workspace.context, "News")
-    settings = changed(workspace.settings, require_if_match=True)
-    context = changed(workspace.context, settings=settings, surface="rest")
+    settings = replace(workspace.settings, require_if_match=True)
+    context = replace(workspace.context, settings=settings, surface="rest")
     with pytest.raises(VersionRequired):
         pipelines.update_pipeline(context, 1, name="Other")
 

@@ -13,7 +13,7 @@ from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.operations import retention
 from looseleaf.operations.jobs import delete_job
 from looseleaf.upkeep.retention.tasks import RULES
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 from tests.upkeep.retention.test_removal import begin_session, end_job, job_folders
 
@@ -44,8 +44,8 @@ def test_one_kind_is_named_with_or_without_its_prefix(workspace: Workspace, cloc
     begin_session(workspace, "old")
     end_job(workspace, "old")
     clock.advance(days=91)
-    settings = changed(workspace.settings, system_tasks_off=("retention_jobs",))
-    context = changed(workspace.context, settings=settings)
+    settings = replace(workspace.settings, system_tasks_off=("retention_jobs",))
+    context = replace(workspace.context, settings=settings)
     for kind in ("chat_sessions", "retention_chat_sessions"):
         [report] = retention.preview_retention(context, kind=kind)
         assert report.task_type == "retention_chat_sessions"
@@ -66,7 +66,7 @@ def test_a_failure_of_one_kind_does_not_stop_the_others(workspace: Workspace, cl
     assert "damaged" in reports["retention_audit"].report
     assert reports["retention_chat_sessions"].counts["sessions"] == 1
     clock.advance(seconds=1)
-    job = changed(workspace.context, activity=Activity(JOB, "job-1/step-1"))
+    job = replace(workspace.context, activity=Activity(JOB, "job-1/step-1"))
     with pytest.raises(Unavailable, match="Audit: "):
         retention.run_retention(job)
     shown = retention.show_retention(workspace.context)

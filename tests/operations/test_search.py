@@ -14,7 +14,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.tools.model_tools import run_tool
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.prompt.request import Request
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.app import application
 from tests.conftest import Clock
 
@@ -46,7 +46,7 @@ def test_a_fact_is_given_once(
     """With an index and without, now and as of a time; the total says the same."""
     context = workspace.context
     if not has_index:
-        context = changed(
+        context = replace(
             context, bound_history=context.history
         )  # there is no index for some of the pages
     moment: dict[str, Any] = {}

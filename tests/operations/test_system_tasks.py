@@ -14,7 +14,7 @@ from looseleaf.operations.agents import create_agent
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.settings import set_setting
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 TASK = "daily_memory_generation"
@@ -40,8 +40,8 @@ def test_a_task_runs_for_every_active_agent(workspace: Workspace) -> None:
 def test_a_job_fails_with_its_run(workspace: Workspace) -> None:
     """And a scheduled run belongs to the day that just closed."""
     agent = workspace.agents.resolve("ada")
-    settings = changed(workspace.settings, daily_memory_enabled=True)
-    job = changed(workspace.context, settings=settings, activity=Activity(JOB, "job-1/step-task"))
+    settings = replace(workspace.settings, daily_memory_enabled=True)
+    job = replace(workspace.context, settings=settings, activity=Activity(JOB, "job-1/step-task"))
     scheduled = {"trigger": "schedule"}
     [run] = system_tasks.run_now(job, TASK, task_params=scheduled, agent="ada")
     yesterday = format_date(workspace.clock() - DAY_SECONDS)
@@ -59,7 +59,7 @@ def test_the_switch_takes_effect_at_once(workspace: Workspace) -> None:
     [run] = system_tasks.run_now(workspace.context, TASK)
     assert "daily_memory_enabled is off" in run.reason
     set_setting(workspace.context, "daily_memory_enabled", setting=True)
-    context = changed(workspace.context, settings=workspace.database.settings())
+    context = replace(workspace.context, settings=workspace.database.settings())
     [run] = system_tasks.run_now(context, TASK)
     assert "no model" in run.reason
 
@@ -70,8 +70,8 @@ def test_a_task_that_fails_again_and_again_is_seen(workspace: Workspace, clock: 
     workspace.store.path(agent.shelf.page("MEMORY.md"))
     with open(workspace.store.path(agent.shelf.page("MEMORY.md")), "wb") as page:
         page.write(b"\xff")
-    settings = changed(workspace.settings, daily_memory_enabled=True)
-    context = changed(workspace.context, settings=settings)
+    settings = replace(workspace.settings, daily_memory_enabled=True)
+    context = replace(workspace.context, settings=settings)
     for _ in range(3):
         clock.advance(days=1)
         system_tasks.run_now(context, TASK)

@@ -17,7 +17,7 @@ from looseleaf.prompt.directives.view import PromptParts
 from looseleaf.prompt.filters import Filters
 from looseleaf.prompt.request import Request
 from looseleaf.prompt.token_count import resolve_tokenizer
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 ChainOf = Callable[..., Chain]
 RequestOf = Callable[..., Request]
@@ -36,7 +36,7 @@ def left_out(assembly: Assembly) -> dict[str, str]:
 def open_parts(workspace: Workspace) -> PromptParts:
     """Give a workspace lists of filters that are not frozen yet, as its plugins are given them."""
     chain = workspace.chain()
-    chain.parts = changed(
+    chain.parts = replace(
         chain.parts,
         content_filters=Filters("content filter", "register_content_filters"),
         file_filters=Filters("file filter", "register_file_filters"),

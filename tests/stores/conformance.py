@@ -31,7 +31,7 @@ from looseleaf.memory.store import (
     build_precondition,
     hash_content,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 if TYPE_CHECKING:
     from tests.conftest import Clock
@@ -216,18 +216,18 @@ class StoreConformance:
             return  # then `MemoryPages` compares the versions
         first = put(store, MEMORY, b"one")
         for version, scope in ((hash_content(b"two"), MEMORY), (ABSENT, MEMORY), ("x", NOTES)):
-            guarded = changed(CHANGE, precondition=build_precondition(version))
+            guarded = replace(CHANGE, precondition=build_precondition(version))
             with pytest.raises(Conflicted) as conflict:
                 store.edit(scope, lambda _page: b"lost", change=guarded)
             assert conflict.value.code == "conflict"
         assert read(store, MEMORY) == b"one"
         assert read(store, NOTES) is None
-        guarded = changed(CHANGE, precondition=build_precondition(first.hash))
+        guarded = replace(CHANGE, precondition=build_precondition(first.hash))
         store.edit(MEMORY, lambda page: (page or b"") + b"+", change=guarded)
         store.edit(
             NOTES,
             lambda _page: b"new",
-            change=changed(CHANGE, precondition=build_precondition(ABSENT)),
+            change=replace(CHANGE, precondition=build_precondition(ABSENT)),
         )
         assert (read(store, MEMORY), read(store, NOTES)) == (b"one+", b"new")
 

@@ -13,7 +13,7 @@ from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.prompt import compose_prompt
 from looseleaf.times import format_microseconds
 from looseleaf.upkeep.history_packing import TASK_TYPE, PackReport, pack_histories
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 COUNT = 40
@@ -69,7 +69,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(written: Workspace) -> None:
     expected = history.pack(written.context, dry_run=True)
     assert expected.dry_run
     assert packs == list(Path(written.root, ".looseleaf/history").rglob("pack")) == []
-    assert history.pack(written.context) == changed(expected, dry_run=False)
+    assert history.pack(written.context) == replace(expected, dry_run=False)
 
 
 def test_the_history_of_a_deleted_agent_is_packed(workspace: Workspace) -> None:
@@ -87,8 +87,8 @@ def test_the_history_of_a_deleted_agent_is_packed(workspace: Workspace) -> None:
 
 def test_the_task_packs_and_reports(written: Workspace) -> None:
     """With figures; off, it does nothing."""
-    off = changed(written.settings, history_packing_enabled=False)
-    [run] = system_tasks.run_now(changed(written.context, settings=off), TASK_TYPE)
+    off = replace(written.settings, history_packing_enabled=False)
+    [run] = system_tasks.run_now(replace(written.context, settings=off), TASK_TYPE)
     assert (run.status, run.reason) == ("skipped", "history_packing_enabled is off")
     [run] = system_tasks.run_now(written.context, TASK_TYPE)
     assert (run.status, run.agent, run.details["pages"]) == ("packed", "", 2)

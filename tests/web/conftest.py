@@ -15,7 +15,7 @@ import uvicorn
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.app import application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.rest.fast_read import DECISION_SECONDS
@@ -134,7 +134,7 @@ def open_site(root: Path, **settings: Any) -> Site:  # noqa: ANN401 - settings h
     """Serve a fresh workspace with the agent ada, with settings as told."""
     clock = Clock()
     workspace = Workspace.create(root, name="House", agent="ada", clock=clock)
-    site = Site(Opened(changed(workspace.settings, **settings), clock=clock, surface="rest"), clock)
+    site = Site(Opened(replace(workspace.settings, **settings), clock=clock, surface="rest"), clock)
     site.start()
     return site
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.http.body_budget import BodyBudget
 from looseleaf.web.uploads import MOST_UPLOADS
 from looseleaf.workflows.pipeline import Step
@@ -26,7 +26,7 @@ def press(opens: Opens) -> tuple[Site, str]:
     site.run("looseleaf/create-pipeline", agent="ada", name="News")
     site.run("looseleaf/create-flow", pipeline=1, name="Morning")
     pipelines = site.workspace.definitions().pipelines
-    pipelines.change(1, lambda one: changed(one, steps=(Step("input", "input"),)))
+    pipelines.change(1, lambda one: replace(one, steps=(Step("input", "input"),)))
     token: str = site.run("looseleaf/create-token", user=1)["token"]
     return site, token
 

@@ -10,7 +10,7 @@ from looseleaf import Workspace
 from looseleaf.errors import InvalidName
 from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.definition_checks import (
     MOST_FILES,
     MOST_PROMPTS,
@@ -53,8 +53,8 @@ MORNING = Flow(1, 1, "morning", "Morning", 1, 1)
 def test_a_pipeline_that_fits_together_is_accepted(workspace: Workspace, types: StepTypes) -> None:
     """With pages of the agent in folders, too; the same page is selected once."""
     files = ("content-strategy.md", "contexts/x.md", "Content-Strategy.md")
-    checked = check_pipeline(changed(NEWS, memory_files=files), workspace.registry, types)
-    assert checked == changed(NEWS, memory_files=files[:2])
+    checked = check_pipeline(replace(NEWS, memory_files=files), workspace.registry, types)
+    assert checked == replace(NEWS, memory_files=files[:2])
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_pipeline_that_fits_together_is_accepted(workspace: Workspace, types: 
 def test_a_core_file_is_no_choice(workspace: Workspace, types: StepTypes, name: str) -> None:
     """However it is spelled, of pipelines and of flows: prompts have it already."""
     with pytest.raises(InvalidWorkflow, match="core file"):
-        check_pipeline(changed(NEWS, memory_files=(name,)), workspace.registry, types)
+        check_pipeline(replace(NEWS, memory_files=(name,)), workspace.registry, types)
     with pytest.raises(InvalidWorkflow, match="core file"):
-        check_flow(changed(MORNING, memory_files=(name,)), NEWS, workspace.registry, types)
+        check_flow(replace(MORNING, memory_files=(name,)), NEWS, workspace.registry, types)
 
 
 @pytest.mark.parametrize("name", ["../x.md", "x.exe", "/etc/passwd.md", "a//b.md", ".x.md"])
@@ -74,7 +74,7 @@ def test_names_of_pages_pass_the_one_validator(
 ) -> None:
     """As everywhere."""
     with pytest.raises(InvalidName):
-        check_pipeline(changed(NEWS, memory_files=(name,)), workspace.registry, types)
+        check_pipeline(replace(NEWS, memory_files=(name,)), workspace.registry, types)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_names_of_pages_pass_the_one_validator(
         ((ROW[0], ROW[2]), "do not fit together.*takes ai_response.*give item"),
         ((Step("a", "fetch"),), "the types are: post, source, think"),
         ((Step("a", "source", settings={"texts": "x"}),), "texts"),
-        ((ROW[0], changed(ROW[1], id="source")), "once in a pipeline"),
+        ((ROW[0], replace(ROW[1], id="source")), "once in a pipeline"),
         ((Step("A b", "source"),), "an id is one word"),
         ((Step("a", "source", "x\ny"),), "one line"),
         (tuple(Step(f"s{n}", "source") for n in range(MOST_STEPS + 1)), "more than 50"),
@@ -96,7 +96,7 @@ def test_steps_that_could_not_run_are_refused(
 ) -> None:
     """When the pipeline is saved, with the types and settings there are."""
     with pytest.raises(InvalidWorkflow, match=message):
-        check_pipeline(changed(NEWS, steps=steps), workspace.registry, types)
+        check_pipeline(replace(NEWS, steps=steps), workspace.registry, types)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_every_field_has_a_bound(
 ) -> None:
     """One clear error."""
     with pytest.raises(InvalidWorkflow):
-        check_pipeline(changed(NEWS, **change), workspace.registry, types)
+        check_pipeline(replace(NEWS, **change), workspace.registry, types)
 
 
 def test_a_tool_policy_is_checked_as_that_of_an_agent(
@@ -126,7 +126,7 @@ def test_a_tool_policy_is_checked_as_that_of_an_agent(
 ) -> None:
     """It says one thing, or is refused."""
     with pytest.raises(InvalidPolicy):
-        check_pipeline(changed(NEWS, tool_policy={"tools": ["x"]}), workspace.registry, types)
+        check_pipeline(replace(NEWS, tool_policy={"tools": ["x"]}), workspace.registry, types)
 
 
 @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ def test_a_flow_that_could_not_run_is_refused(
     workspace: Workspace, types: StepTypes, change: dict[str, Any], message: str
 ) -> None:
     """Its settings fit the steps of its pipeline."""
-    flow = changed(MORNING, step_settings={"source": {"text": "y"}})
+    flow = replace(MORNING, step_settings={"source": {"text": "y"}})
     assert check_flow(flow, NEWS, workspace.registry, types) == flow
     with pytest.raises(InvalidWorkflow, match=message):
-        check_flow(changed(MORNING, **change), NEWS, workspace.registry, types)
+        check_flow(replace(MORNING, **change), NEWS, workspace.registry, types)
 
 
 def test_new_steps_get_ids_and_old_ids_are_not_given_again() -> None:
@@ -164,5 +164,5 @@ def test_the_egress_policy_of_a_flow_is_normalized(workspace: Workspace, types: 
         "daily_memory": {"egress": ["PR-BODY", "nowhere"], "bundle_relative_path": "../x.md"},
         "everything": {"egress": ["artifact"]},
     }
-    flow = check_flow(changed(MORNING, run_artifacts=policy), NEWS, workspace.registry, types)
+    flow = check_flow(replace(MORNING, run_artifacts=policy), NEWS, workspace.registry, types)
     assert flow.run_artifacts == {"daily_memory": {"egress": ["pr-body"]}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import (
     Flow,
     QueuedPrompt,
@@ -19,7 +19,7 @@ MORNING = Flow(7, 1, "morning", "Morning", 3, 1, step_settings={"input": {"limit
 
 def test_the_version_follows_every_field_but_the_times() -> None:
     """Also what lies inside: the schedule and the queue."""
-    assert changed(MORNING, updated=9.0).version == MORNING.version
+    assert replace(MORNING, updated=9.0).version == MORNING.version
     changes: tuple[dict[str, object], ...] = (
         {"schedule": Schedule("daily")},
         {"schedule": Schedule(enabled=False)},
@@ -30,7 +30,7 @@ def test_the_version_follows_every_field_but_the_times() -> None:
         {"step_settings": {}},
     )
     for change in changes:
-        assert changed(MORNING, **change).version != MORNING.version
+        assert replace(MORNING, **change).version != MORNING.version
 
 
 def test_settings_of_a_flow_override_those_of_the_step() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 NEWS = Pipeline(
@@ -18,7 +18,7 @@ NEWS = Pipeline(
 
 def test_the_version_follows_the_definition_and_not_the_clock() -> None:
     """Saving the same again is the same version; every other field counts."""
-    assert changed(NEWS, updated=5.0, created=1.0).version == NEWS.version
+    assert replace(NEWS, updated=5.0, created=1.0).version == NEWS.version
     for change in (
         {"name": "News"},
         {"slug": "other"},
@@ -26,15 +26,15 @@ def test_the_version_follows_the_definition_and_not_the_clock() -> None:
         {"memory_files": ()},
         {"tool_policy": {"mode": "deny", "tools": ["x"]}},
         {"steps": NEWS.steps[::-1]},
-        {"steps": (changed(NEWS.steps[0], settings={"url": "y"}), NEWS.steps[1])},
+        {"steps": (replace(NEWS.steps[0], settings={"url": "y"}), NEWS.steps[1])},
     ):
-        assert changed(NEWS, **change).version != NEWS.version
+        assert replace(NEWS, **change).version != NEWS.version
 
 
 def test_the_order_of_settings_is_no_difference() -> None:
     """Two readers of the same JSON have the same version."""
-    one = changed(NEWS, tool_policy={"mode": "deny", "tools": []})
-    two = changed(NEWS, tool_policy={"tools": [], "mode": "deny"})
+    one = replace(NEWS, tool_policy={"mode": "deny", "tools": []})
+    two = replace(NEWS, tool_policy={"tools": [], "mode": "deny"})
     assert one.version == two.version
 
 

@@ -9,7 +9,7 @@ from looseleaf.access.accounts import ACTIVE, APPLICATION, LOGIN_LINK, SESSION, 
 from looseleaf.errors import Unavailable
 from looseleaf.errors.access import LoginLinkInvalid, Unauthenticated
 from looseleaf.errors.agents import AgentMissing
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Authentication:
             if application
             else credentials.create_secret()
         )
-        credential = changed(
+        credential = replace(
             template,
             id=credentials.create_id(),
             secret=credentials.hash_secret(credentials.normalize_password(secret)),
@@ -271,4 +271,4 @@ class Authentication:
 
 def _with_actor(user: User, event: Event) -> Event:
     """Name the user whose session begins or ends as the actor of an event."""
-    return changed(event, actor=user.login, user_id=user.id)
+    return replace(event, actor=user.login, user_id=user.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import Forbidden
 from looseleaf.memory import provenance
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def confine(principal: Principal, extra: frozenset[str] = frozenset()) -> Princi
         limit = principal.ceiling | POLICY_CAPABILITIES if is_whole else principal.ceiling
         ceiling = limit & (ceiling | {WRITE_USER_PAGES})
     role = lower_role(principal.role, "operator") if principal.role in ROLES else principal.role
-    return changed(principal, role=role, ceiling=ceiling, is_model=True)
+    return replace(principal, role=role, ceiling=ceiling, is_model=True)
 
 
 def confine_model(principal: Principal) -> Principal:
@@ -147,7 +147,7 @@ def confine_model(principal: Principal) -> Principal:
     model = confine(principal)
     if not principal.can("manage_agents"):
         return model
-    return changed(model, ceiling=(model.ceiling or AGENT_CEILING) | {"manage_agents"})
+    return replace(model, ceiling=(model.ceiling or AGENT_CEILING) | {"manage_agents"})
 
 
 def find_policy_capability(permission: str) -> frozenset[str]:
@@ -165,7 +165,7 @@ def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str
         return Principal(AGENT, user, name, frozenset(CAPABILITIES), agent_id=agent_id)
     if agent_id and principal.agent_id not in (0, agent_id):
         raise Forbidden("read", "a credential that is not bound to another agent")
-    return changed(principal, agent_id=agent_id or principal.agent_id)
+    return replace(principal, agent_id=agent_id or principal.agent_id)
 
 
 def lower_role(role: str, other_role: str) -> str:

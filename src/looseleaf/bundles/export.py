@@ -13,7 +13,7 @@ from looseleaf.bundles.profiles import (
 from looseleaf.bundles.uploads import UploadChoice, choose_uploads, read_uploads
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.slug import make_slug
 
 TYPE_CHECKING = False
@@ -156,7 +156,7 @@ def leave_out_unreadable(bundle: Bundle) -> tuple[Bundle, list[str]]:
         reasons[USER_PAGE] = find_text_fault(user_page)
         user_page = None if reasons[USER_PAGE] else user_page
     sentences = [f"{path}: {reason}" for path, reason in reasons.items() if reason]
-    return changed(bundle, pages=pages, user_page=user_page), sentences
+    return replace(bundle, pages=pages, user_page=user_page), sentences
 
 
 def _choose_uploads(source: AgentSource, workflows: AgentWorkflows) -> UploadChoice:
@@ -192,13 +192,13 @@ def _shareable(pipeline: Pipeline, profile: Profile) -> Pipeline:
     if profile.handler_auth != "refs":
         return pipeline
     steps = tuple(
-        changed(
+        replace(
             step,
             settings=apply_handler_auth(profile, step.settings, f"{pipeline.slug}/{step.id}"),
         )
         for step in pipeline.steps
     )
-    return changed(pipeline, steps=steps)
+    return replace(pipeline, steps=steps)
 
 
 def _shareable_flow(flow: Flow, profile: Profile) -> Flow:
@@ -207,4 +207,4 @@ def _shareable_flow(flow: Flow, profile: Profile) -> Flow:
         for step_id, step in flow.step_settings.items()
         if profile.handler_auth != "omit"
     }
-    return changed(flow, step_settings=settings)
+    return replace(flow, step_settings=settings)

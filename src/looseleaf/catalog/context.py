@@ -12,7 +12,7 @@ from looseleaf.memory.provenance import (
     default_origin_of,
 )
 from looseleaf.memory.store import Change, build_precondition
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Context:
     def during(self, permission: str) -> Context:
         """Give the same context to an operation that has this permission."""
         is_unchanged = self.principal.is_local or self.permission == permission
-        return self if is_unchanged else changed(self, permission=permission)
+        return self if is_unchanged else replace(self, permission=permission)
 
     def allow(self) -> None:
         """Raise `Forbidden` unless the operation is allowed on the whole workspace."""
@@ -112,7 +112,7 @@ class Context:
     def import_change(self, operation: str, reason: str = "") -> Change:
         """Say that an import is about to change a page; a reason of the caller comes first."""
         change = self.change(operation, origin=FROM_IMPORT, reason=self.reason or reason)
-        return changed(change, provenance=changed(change.provenance, actor_kind=IMPORT))
+        return replace(change, provenance=replace(change.provenance, actor_kind=IMPORT))
 
     def change(
         self,

@@ -13,7 +13,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import PageDenied
 from looseleaf.memory.policy import decide
 from looseleaf.memory.store import has_paths
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def bind_pages(context: Context) -> Context:
     pages = copy(context.pages)
     pages.store_for = lambda place: ReachableStore(context.pages.store_for(place), decide_page)
     history = ReachableHistory(context.history, decide_page)
-    return changed(context, pages=pages, bound_history=history)
+    return replace(context, pages=pages, bound_history=history)
 
 
 def _policy_of(context: Context, agent_id: int) -> MemoryPolicy | None:
@@ -90,7 +90,7 @@ class ReachableStore:
     @property
     def capabilities(self) -> Capabilities:
         """What the store can do; the history of its pages is bound by itself."""
-        return changed(self._store.capabilities, history=False)
+        return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
         """Give the path of the file that a page is."""

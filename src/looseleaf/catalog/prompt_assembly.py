@@ -7,7 +7,7 @@ from looseleaf.agents.config import merge_config
 from looseleaf.catalog.resolution import agent_meant, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.scope import HERE, Shelf, Where
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def build_request(
 
     agent = agent_meant(context, where)
     if config is not None:
-        agent = changed(agent, config=merge_config(agent.slug, agent.config, config))
+        agent = replace(agent, config=merge_config(agent.slug, agent.config, config))
     user = _user(context, where, agent)
     limit = configured_budget(context, agent) if budget is None else budget
     return Request(agent, mode, user, budget=limit, **fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from looseleaf.catalog.schemas.signature import signature_of
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.provenance import STATED_BY_AGENTS, list_stated_origins
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ def with_origin(context: Context, origin: object) -> Context:
     choices = list_stated_origins(context.principal.actor_kind)
     if origin not in choices:
         raise InvalidArgument(ORIGIN, f"it must be one of {', '.join(choices)}")
-    return changed(context, origin=origin)
+    return replace(context, origin=origin)

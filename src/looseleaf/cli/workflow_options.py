@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.errors import Invalid
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.documents import ScheduleFields, StepFields, parse_schedule
 from looseleaf.workflows.flow import CRON, ONE_TIME
 
@@ -90,7 +90,7 @@ def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
 def read_schedule(schedule: str, at: str, *, is_paused: bool) -> ScheduleFields:
     """Read a schedule: a short text as every surface takes it, or a time with --at."""
     fields = ScheduleFields(ONE_TIME, at=at) if at else parse_schedule(schedule)
-    return changed(fields, enabled=not is_paused)
+    return replace(fields, enabled=not is_paused)
 
 
 def format_schedule(schedule: ScheduleFields) -> str:

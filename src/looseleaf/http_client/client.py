@@ -19,7 +19,7 @@ from looseleaf.http_client.allow_list import HOST_CHARACTERS
 from looseleaf.http_client.connection import Deadline, JudgedBackend
 from looseleaf.http_client.content_coding import BodyTooLarge, BodyUnreadable, read_body
 from looseleaf.http_client.message import IncomingResponse, OutgoingRequest
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.version import __version__
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class HttpClient:
                 return response
             next_url = _follow(url, response, request)
             if _origin(next_url) != _origin(url):
-                request = changed(request, authorization=None)
+                request = replace(request, authorization=None)
             url = next_url
         raise RequestFailed(_host(url), f"it redirects more than {MOST_REDIRECTS} times")
 

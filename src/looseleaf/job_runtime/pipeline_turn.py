@@ -27,7 +27,7 @@ from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
 from looseleaf.operations.chat import model_of, run_call, step_limit
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
 from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
@@ -69,7 +69,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     start = chats.turns.begin(opening)
     if start.lease is None:
         return _read_result(context, run, start.session.id)
-    agent_context = changed(context, actor=request.agent.slug, surface=SOURCE, reason="", origin="")
+    agent_context = replace(context, actor=request.agent.slug, surface=SOURCE, reason="", origin="")
 
     def run_tool_call(call: ToolCall) -> Result:
         return _run_call(agent_context, run, request, call)
@@ -100,7 +100,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     if rights.is_lost():
         require_job_rights(context, run.job)  # a turn that was ended by it says why
     result = _read_result(context, run, start.session.id)
-    return changed(result, is_complete=end is not None and end.status == "completed")
+    return replace(result, is_complete=end is not None and end.status == "completed")
 
 
 def pipeline_request(context: Context, run: StepRun) -> Request:
@@ -143,7 +143,7 @@ def _run_call(context: Context, run: StepRun, request: Request, call: ToolCall) 
     """Run a tool as the agent; its change of a page carries the key of the call."""
     key = _call_key(run, call)
     pages = note_changes(context.pages, run.parts.intents, key)
-    return run_call(changed(context, pages=pages, activity=Activity(JOB, key)), request, call)
+    return run_call(replace(context, pages=pages, activity=Activity(JOB, key)), request, call)
 
 
 def _call_key(run: StepRun, call: ToolCall) -> str:

@@ -18,7 +18,7 @@ from looseleaf.operations.system_tasks import describe_run
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunRequest, job_run_id, run_task
 from looseleaf.upkeep.system_tasks.task import MANUAL, SCHEDULE
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.artifacts.transcript import (
     build_tool_trace,
@@ -151,7 +151,7 @@ class JobStepParts:
         agent, and runs tasks of that agent alone.
         """
         activity = Activity(JOB, run.effect_key)
-        context = changed(self._context, surface=SURFACE, activity=activity)
+        context = replace(self._context, surface=SURFACE, activity=activity)
         job, is_own_job = self._job, self._job.source == "system"
         if is_own_job and task_type in context.parts.operations():
             return {"result": invoke(context, task_type, dict(params))}
@@ -183,11 +183,11 @@ def act_in_job(context: Context, job: Job) -> Context:
     operator's.
     """
     if not job.agent_id:
-        return changed(context, surface=SURFACE)
+        return replace(context, surface=SURFACE)
     require_job_rights(context, job)
     place = Where(job.agent_id, job.user_id or None)
     request = build_request(context.during("read"), SURFACE, where=place)
-    agent_context = changed(
+    agent_context = replace(
         context,
         actor=request.agent.slug,
         surface=SURFACE,

@@ -22,7 +22,7 @@ from looseleaf.mcp_server.sdk_server import MemoryServer, client_of, session_of
 from looseleaf.mcp_server.session_limit import SessionLimit
 from looseleaf.mcp_server.stdio import longest_message
 from looseleaf.memory.provenance import SESSION, Activity, is_activity_id
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -197,11 +197,11 @@ class HttpServer:
 
     def _context_of(self, request: RequestContext) -> Context:
         principal: Principal = request.request.scope[_PRINCIPAL]  # type: ignore[union-attr]
-        principal = changed(principal, is_model=True)
+        principal = replace(principal, is_model=True)
         if not self._full:
             principal = confine_model(principal)
         if not principal.name:
-            principal = changed(principal, name=client_of(request))
+            principal = replace(principal, name=client_of(request))
         return self._workspace.acting(
             principal=principal, surface="mcp", activity=self._activity(request)
         )

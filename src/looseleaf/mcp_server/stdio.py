@@ -11,7 +11,7 @@ from looseleaf.mcp_server.features import Features
 from looseleaf.mcp_server.json_lines import JsonLines
 from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.operations import daily, files, memory, prompt, search
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def local_context_of(
         if not full:
             principal = confine_model(principal)
         # A person started the program and is present.
-        principal = changed(principal, is_attended=True)
+        principal = replace(principal, is_attended=True)
         return workspace.acting(principal=principal, surface="mcp", activity=session)
 
     return context_of

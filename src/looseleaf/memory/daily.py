@@ -9,7 +9,7 @@ from looseleaf.memory.search.substring import Query
 from looseleaf.memory.search.substring import search as search_pages
 from looseleaf.memory.sections import append_lines
 from looseleaf.memory.store import Missing
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class DailyMemory:
             head = page or ("" if self.pages.exists(scope) else day.heading)
             return append_lines(head, content)
 
-        return self.pages.edit(scope, add, change=changed(change, operation="append"))
+        return self.pages.edit(scope, add, change=replace(change, operation="append"))
 
     def delete(
         self, text: str | None, *, change: Change, if_match: str | None = None

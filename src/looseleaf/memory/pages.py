@@ -19,7 +19,7 @@ from looseleaf.memory.store import (
     require_version,
     with_version,
 )
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,13 +124,13 @@ class MemoryPages:
         def add(page: str) -> str:
             return sections.append_lines(page, text)
 
-        return self.edit(scope, add, change=changed(change, operation="append"))
+        return self.edit(scope, add, change=replace(change, operation="append"))
 
     def clear(
         self, scope: Scope, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
         """Empty a page; its text stays in the history."""
-        clear_change = with_version(changed(change, operation="clear"), if_match)
+        clear_change = with_version(replace(change, operation="clear"), if_match)
         if not self.exists(scope):
             if clear_change.precondition is None or clear_change.precondition.holds(""):
                 raise PageMissing(scope.filename, scope.place)
@@ -144,7 +144,7 @@ class MemoryPages:
         if self.registry.is_protected(scope.filename):
             raise Protected(scope.filename)
         self._require_editable(scope, change)
-        deletion = with_version(changed(change, operation="delete"), if_match)
+        deletion = with_version(replace(change, operation="delete"), if_match)
         require_version(scope, deletion)
         outcome = delete_version(self.store_for(scope), scope, deletion)
         if isinstance(outcome, Missing):
@@ -156,7 +156,7 @@ class MemoryPages:
     def scaffold(self, scope: Scope, starter: str, *, change: Change) -> bool:
         """Create a page from its starter text unless it is there; say whether it was made."""
         content = self._check(scope, starter)
-        creation = changed(change, operation="scaffold")
+        creation = replace(change, operation="scaffold")
         outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=creation)
         if isinstance(outcome, Conflict):
             return False
@@ -185,7 +185,7 @@ class MemoryPages:
         def put(page: str) -> str:
             return sections.set_section(page, name, text, position=position)
 
-        edit_change = changed(change, operation="set section")
+        edit_change = replace(change, operation="set section")
         require_version(scope, edit_change)
         return self.edit(scope, put, change=edit_change, replacement=text)
 
@@ -203,13 +203,13 @@ class MemoryPages:
         def add(page: str) -> str:
             return sections.append_to_section(page, name, text, position=position)
 
-        return self.edit(scope, add, change=changed(change, operation="append to section"))
+        return self.edit(scope, add, change=replace(change, operation="append to section"))
 
     def delete_section(
         self, scope: Scope, name: str | None, *, change: Change, position: int | None = None
     ) -> Saved:
         """Remove one section with its header."""
-        edit_change = changed(change, operation="delete section")
+        edit_change = replace(change, operation="delete section")
         require_version(scope, edit_change)
         if not self.exists(scope):
             require_condition(scope, edit_change, "")

@@ -11,7 +11,7 @@ from looseleaf.models.pydantic_ai.event_loop import Bridge
 from looseleaf.models.retries import PatientModel
 from looseleaf.setting_tables import Provider
 from looseleaf.settings import read_variable
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Models:
         provider_config = self._providers.get(provider, Provider(provider))
         if provider == OLLAMA and not provider_config.base_url:
             address = read_variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
-            provider_config = changed(provider_config, base_url=address)
+            provider_config = replace(provider_config, base_url=address)
         is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
         connector = (
             self._compatible(self._bridge) if is_compatible else self._native(name, self._bridge)

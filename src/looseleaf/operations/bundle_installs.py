@@ -24,7 +24,7 @@ from looseleaf.errors.access import UserMissing
 from looseleaf.errors.agents import AgentExists, AgentMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.operations.agents import start_pages, update_generated_pages
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def plan_bundle(
     entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
     entries = _hide_user_page(context, record, entries)
     plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
-    return changed(plan, installed_version=_installed_version(destination, record))
+    return replace(plan, installed_version=_installed_version(destination, record))
 
 
 @operation("looseleaf/install-bundle", permission="agents", categories=("agents",))
@@ -121,7 +121,7 @@ def install_bundle(
     if record is not None and on_conflict == "upgrade":
         return upgrade_bundle(context, data, agent=record.id, approve=approve, dry_run=dry_run)
     if record is not None and on_conflict == "skip":
-        return changed(_describe_plan(context, bundle, (name, "skip"), ()), dry_run=dry_run)
+        return replace(_describe_plan(context, bundle, (name, "skip"), ()), dry_run=dry_run)
     if record is not None:
         raise AgentExists(name)
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
@@ -179,13 +179,13 @@ def upgrade_bundle(
         entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
         entries = _hide_user_page(context, record, entries)
         plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
-        return changed(plan, installed_version=version)
+        return replace(plan, installed_version=version)
     keys = (frozenset(approve), frozenset(merge))
     order = UpgradeOrder(*keys, reconcile_runtime, planned_hashes or {})
     outcome = upgrade_agent(destination, bundle, record, order)
     update_generated_pages(context, record)
     plan = _describe_outcome(context, bundle, "upgrade", outcome)
-    return changed(plan, installed_version=version)
+    return replace(plan, installed_version=version)
 
 
 def authorize_comparison(context: Context, slug: str) -> None:
@@ -233,7 +233,7 @@ def _describe_plan(
 def _describe_outcome(context: Context, bundle: Bundle, act: str, outcome: Outcome) -> BundlePlan:
     entries = _hide_user_page(context, outcome.record, outcome.entries)
     plan = _describe_plan(context, bundle, (outcome.record.slug, act), entries)
-    return changed(plan, dry_run=False, applied=outcome.applied, waiting=outcome.waiting)
+    return replace(plan, dry_run=False, applied=outcome.applied, waiting=outcome.waiting)
 
 
 def _hide_user_page(
@@ -243,7 +243,7 @@ def _hide_user_page(
     if may_read_user_page(context, record):
         return entries
     return tuple(
-        changed(entry, diff="") if entry.key.startswith(f"{USER}:") else entry for entry in entries
+        replace(entry, diff="") if entry.key.startswith(f"{USER}:") else entry for entry in entries
     )
 
 
@@ -251,4 +251,4 @@ def _hide_prompt(context: Context, entry: PlanEntry) -> PlanEntry:
     """Leave the text of a prompt out for principals who may not read the prompts of this place."""
     is_prompt = entry.key.startswith(f"{PROMPT}:")
     is_hidden = is_prompt and not context.principal.can("manage_settings")
-    return changed(entry, diff="") if is_hidden else entry
+    return replace(entry, diff="") if is_hidden else entry

@@ -34,7 +34,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.bundles import InvalidExport, SecretsFound
 from looseleaf.memory.store import hash_content
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,9 +200,9 @@ def _collect(
     left_out += unreadable
     if bundle.user_page is not None and not may_read_user_page(context, record):
         reason = "memory/USER.md: only its user, or a principal with manage_options, may export it"
-        bundle = changed(bundle, user_page=None)
+        bundle = replace(bundle, user_page=None)
         left_out.append(reason)
     if bundle.prompts and not context.principal.can("manage_settings"):
         left_out.append("prompts: only a principal with manage_settings may export them")
-        bundle = changed(bundle, prompts={})
+        bundle = replace(bundle, prompts={})
     return bundle, tuple(left_out)

@@ -19,7 +19,7 @@ from looseleaf.errors.models import ModelMissing
 from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.models.model import Attachment, Message, Offer, Usage
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def speaking_in(context: Context, session: Session, agent: AgentRecord) -> Conte
 
     Neither the reason nor the origin that a person states for a message is that of the agent.
     """
-    return changed(
+    return replace(
         context,
         actor=agent.slug,
         surface="chat",

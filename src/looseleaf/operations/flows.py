@@ -12,7 +12,7 @@ from looseleaf.catalog.workflows.workflow_access import (
 )
 from looseleaf.catalog.workflows.workflow_tools import check_flow_names
 from looseleaf.errors.workflows import FlowMissing, PipelineMissing
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow
 from looseleaf.workflows.documents import FlowDocument, ScheduleFields
@@ -183,7 +183,7 @@ def update_flow(  # noqa: PLR0913 - one for each field that can change
         if prompt_queue is not None:
             queue = current.prompt_queue
             new["prompt_queue"] = documents.queue_prompts(prompt_queue, context.clock(), queue)
-        new_flow = check_rules(context, changed(current, **new))
+        new_flow = check_rules(context, replace(current, **new))
         if step_settings is not None:
             check_flow_names(context.parts.operations(), new_flow)
         return new_flow
@@ -202,7 +202,7 @@ def queue_prompt(context: Context, flow: str | int, prompt: str) -> FlowDocument
 
     def edit(current: Flow) -> Flow:
         queue = (*current.prompt_queue, *documents.queue_prompts((prompt,), context.clock()))
-        return check_rules(context, changed(current, prompt_queue=queue))
+        return check_rules(context, replace(current, prompt_queue=queue))
 
     return describe(context, edit_flow(context, flow, edit))
 
@@ -244,13 +244,13 @@ def copy_flow(context: Context, flow: str | int, *, name: str = "") -> FlowDocum
         name: The name of the copy; without it, the name of the original with "(copy)".
     """
     original = find_flow(context, flow)
-    new = changed(
+    new = replace(
         original,
         id=0,
         slug="",
         name=name or f"{original.name} (copy)",
         user_id=context.principal.user_id or original.user_id,
-        schedule=changed(original.schedule, enabled=False),
+        schedule=replace(original.schedule, enabled=False),
     )
     return describe(context, context.parts.definitions().flows.add(check_rules(context, new)))
 

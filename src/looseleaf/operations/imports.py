@@ -22,7 +22,7 @@ from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import check_filename
 from looseleaf.operations.agents import create_agent, starter_text
 from looseleaf.upkeep.record_files import RecordFolder
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _place_pages(
     pages, reports = [], []
     for source_page in content.pages:
         # A Mac may write a name as NFD.
-        page = changed(source_page, filename=normalize("NFC", source_page.filename))
+        page = replace(source_page, filename=normalize("NFC", source_page.filename))
         try:
             check_filename(page.filename)
         except InvalidName as error:

@@ -24,7 +24,7 @@ from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.times import parse_time
 from looseleaf.upkeep.retention.removal import delete_jobs
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.definition_checks import check_steps, number_steps
@@ -85,7 +85,7 @@ def execute(
         job = _plan_flow(context, flow, packets)
     else:
         job = _plan_steps(context, steps, packets, agent)
-    job = changed(
+    job = replace(
         job,
         label=label or job.label,
         user_id=context.principal.user_id or job.user_id,
@@ -260,7 +260,7 @@ def _plan_steps(
     job = plan_direct_job(
         steps[0].title, steps, agent_id=record.id, user_id=record.owner, packets=packets
     )
-    return changed(job, model=context.parts.model_for(record.id, "pipeline") or "")
+    return replace(job, model=context.parts.model_for(record.id, "pipeline") or "")
 
 
 def _read_statuses(text: str) -> tuple[JobStatus, ...]:

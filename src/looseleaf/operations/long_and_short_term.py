@@ -14,7 +14,7 @@ from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.store import Missing
 from looseleaf.operations.daily import journal
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def read_short_term(
     daily = journal(context, where)
     day = daily.day(date)
     memory = _read(context, daily.shelf.page(day.filename), max_chars)
-    return changed(memory, date=str(day), daily_timestamp=day.timestamp)
+    return replace(memory, date=str(day), daily_timestamp=day.timestamp)
 
 
 @operation(

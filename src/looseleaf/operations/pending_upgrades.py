@@ -19,7 +19,7 @@ from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.operations.agents import update_generated_pages
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ def show_pending_upgrade(context: Context, agent: str | int | None = None) -> Wa
     parts = tuple(
         _describe_part(upgrade, key, current, builtins)
         if can_read_prompts or not key.startswith(f"{PROMPT}:")
-        else changed(_describe_part(upgrade, key, current, builtins), diff="")
+        else replace(_describe_part(upgrade, key, current, builtins), diff="")
         for key in upgrade.artifacts
     )
-    return changed(_describe(record, upgrade), parts=parts)
+    return replace(_describe(record, upgrade), parts=parts)
 
 
 @operation("looseleaf/approve-upgrade", permission="agents", categories=("agents",))

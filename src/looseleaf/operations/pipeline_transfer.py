@@ -7,7 +7,7 @@ from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.workflow_access import find_pipeline
 from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
 from looseleaf.operations.pipelines import describe
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow, check_pipeline, number_steps
 from looseleaf.workflows.documents import PipelineDocument, PipelineFile
@@ -85,7 +85,7 @@ def import_pipeline(
         namesake.slug
         for namesake in pipelines.list(agents=[record.id], slug=valid_pipeline.slug)[0]
     }
-    new = changed(valid_pipeline, slug="") if valid_pipeline.slug in slugs else valid_pipeline
+    new = replace(valid_pipeline, slug="") if valid_pipeline.slug in slugs else valid_pipeline
     return describe(context, pipelines.add(new, flows))
 
 
@@ -103,6 +103,6 @@ def _read_flow(context: Context, fields: FlowFile, pipeline: Pipeline) -> Flow:
         fields.step_settings,
         documents.queue_prompts(fields.prompt_queue, context.clock()),
         fields.queue_mode,  # type: ignore[arg-type]  # checked with the flow
-        changed(schedule, enabled=False),
+        replace(schedule, enabled=False),
         fields.run_artifacts,
     )

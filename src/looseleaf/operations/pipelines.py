@@ -16,7 +16,7 @@ from looseleaf.catalog.workflows.workflow_tools import (
     check_workflow_names,
 )
 from looseleaf.errors.workflows import PipelineMissing
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_pipeline, number_steps
 from looseleaf.workflows.documents import PipelineDocument, StepFields
@@ -168,7 +168,7 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         if steps is not None:
             check_step_names(context.parts.operations(), documents.read_steps(steps))
             new["steps"] = number_steps(documents.read_steps(steps), current.steps)
-        return check_rules(context, changed(current, **new))
+        return check_rules(context, replace(current, **new))
 
     return edit_pipeline(context, pipeline, edit)
 
@@ -219,7 +219,7 @@ def copy_pipeline(
     owner = agent_of(context, original.agent_id if agent is None else agent)
     fields = {"id": 0, "slug": "", "name": name or f"{original.name} (copy)"}
     fields["user_id"] = context.principal.user_id or owner.owner
-    copy = add(context, changed(original, **fields, agent_id=owner.id))
+    copy = add(context, replace(original, **fields, agent_id=owner.id))
     files, limits = context.parts.workflow_resources().uploads, limits_of(context.settings)
     for file in files.list(FileFolder(original.id)):
         parts = files.read(FileFolder(original.id), file.name)

@@ -22,7 +22,7 @@ from looseleaf.prompt.documents import (
     PromptText,
 )
 from looseleaf.prompt.reports import Comparison, Explanation, Overrun, Problem, ToolCandidate
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def explain_prompt(  # noqa: PLR0913 - the same
     )
     choices = request_tools(context, assembly.request)
     tools = [ToolCandidate(choice.name, choice.rule, choice.actions) for choice in choices]
-    return changed(explanation, tools=tuple(tools))
+    return replace(explanation, tools=tuple(tools))
 
 
 @operation("looseleaf/diff-prompts", permission="read", categories=("prompt",), read_only=True)
@@ -220,7 +220,7 @@ def diff_prompts(
     other_workflow = _other_workflow(context, other, workflow, before.request.agent.id)
     other_place = Where(other.agent if other.agent is not None else where.agent, where.user)
     if other.agent is None and not other_workflow.is_named:
-        other_place = changed(other_place, agent=before.request.agent.id)
+        other_place = replace(other_place, agent=before.request.agent.id)
     other_place, fields = select_workflow(context, other_place, other_workflow)
     other_mode = other.mode or ("pipeline" if other.names_workflow else mode)
     after = assemble(context, other_mode, where=other_place, as_of=other.as_of, **fields)
@@ -233,7 +233,7 @@ def _other_workflow(context: Context, other: Side, workflow: Workflow, agent_id:
         return Workflow(other.pipeline, other.flow, other.step)
     if other.agent is not None and agent_of(context, other.agent).id != agent_id:
         return NO_WORKFLOW
-    return changed(workflow, step=other.step or workflow.step)
+    return replace(workflow, step=other.step or workflow.step)
 
 
 @operation("looseleaf/check-prompt", permission="read", categories=("prompt",), read_only=True)

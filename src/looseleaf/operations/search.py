@@ -8,7 +8,7 @@ from looseleaf.errors import Invalid
 from looseleaf.files.folders import fold
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.search.results import RankedPages, Results
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def search(  # noqa: PLR0913 - one for each way to choose
         return results
     notice = f"{results.notice} {_describe_unseen(len(names))}".strip()
     unseen_names = tuple(names[:_MOST_UNSEEN])
-    return changed(results, notice=notice, unseen=unseen_names, unseen_total=len(names))
+    return replace(results, notice=notice, unseen=unseen_names, unseen_total=len(names))
 
 
 @operation(

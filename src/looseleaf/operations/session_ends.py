@@ -17,7 +17,7 @@ from looseleaf.memory.store import Missing
 from looseleaf.operations.chat import model_of, speaking_in
 from looseleaf.operations.daily import journal, write_day
 from looseleaf.operations.sessions import SessionInfo, info
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
     if not any(entry.message.role == "user" for entry in entries):
         return "", 0
     request = build_request(context.during("read"), session.mode, where=Where(agent.id))
-    chat_context = changed(speaking_in(context, session, agent), reason="summary of the session")
+    chat_context = replace(speaking_in(context, session, agent), reason="summary of the session")
     agent_context = for_agent(chat_context, request)
     where = Where(agent.id)
     today = journal(agent_context.during("read"), where).read()

@@ -12,7 +12,7 @@ from looseleaf.catalog.resolution import agent_of, visible_agents
 from looseleaf.errors import Forbidden, NotFound
 from looseleaf.errors.access import InvalidUser, UserMissing
 from looseleaf.memory.text.hidden_characters import find_invisible
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def update_user(
         "password": None if password is None else _password(password),
     }
     changes = {key: setting for key, setting in fields.items() if setting is not None}
-    after = changed(before, **changes)
+    after = replace(before, **changes)
     _keep_an_administrator(context, before, after)
     target = f"user={before.login} {' '.join(changes)}"
     context.parts.accounts().users.change(after, event(context, "looseleaf/update-user", target))

@@ -6,7 +6,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline, require_version
 from looseleaf.files.folders import fold
 from looseleaf.operations import flows, pipelines
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def set_pipeline_memory_files(
     def edit(current: Pipeline) -> Pipeline:
         require_version(context, f"pipeline {current.slug}", current.version, if_match)
         files = _edit_files(current.memory_files, memory_files, add, remove)
-        return pipelines.check_rules(context, changed(current, memory_files=files))
+        return pipelines.check_rules(context, replace(current, memory_files=files))
 
     return list(pipelines.edit_pipeline(context, pipeline, edit).memory_files)
 
@@ -114,7 +114,7 @@ def set_flow_memory_files(
     def edit(current: Flow) -> Flow:
         require_version(context, f"flow {current.slug}", current.version, if_match)
         files = _edit_files(current.memory_files, memory_files, add, remove)
-        return flows.check_rules(context, changed(current, memory_files=files))
+        return flows.check_rules(context, replace(current, memory_files=files))
 
     return FlowMemoryFiles(flows.edit_flow(context, flow, edit).memory_files)
 

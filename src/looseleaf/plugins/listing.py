@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def list_plugins(
         }
         return {kind: names for kind, names in by_kind.items() if names}
 
-    return tuple(changed(plugin, registered=entries_of(plugin.name)) for plugin in plugins)
+    return tuple(replace(plugin, registered=entries_of(plugin.name)) for plugin in plugins)
 
 
 def _list_owned_names(entries: Iterable[Any]) -> OwnedNames:

@@ -19,7 +19,7 @@ from looseleaf.plugins.hooks import (
     describe_defaults,
     describe_disabled,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -51,7 +51,7 @@ def load(
         _register(manager, plugin, module)
     hooks = {name: _list_implementations(manager, name) for name in SPECS}
     plugins = [
-        changed(
+        replace(
             plugin, hooks=tuple(name for name in SPECS if _implements(hooks[name], plugin.name))
         )
         for plugin, _ in modules

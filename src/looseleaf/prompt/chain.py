@@ -9,7 +9,7 @@ from looseleaf.prompt.budget import fit_pieces, format_notice
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text, render_output
 from looseleaf.prompt.directives.view import DirectiveView
 from looseleaf.times import DAY_SECONDS
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Chain:
 
     def compose_past(self, request: Request, sources: Sources, now: float) -> Assembly:
         """Assemble a prompt of pages as they were, under the rules as they are."""
-        parts = changed(self.parts, sources=sources)
+        parts = replace(self.parts, sources=sources)
         results = [self._make(directive, request, now, parts) for directive in self.directives]
         return self._assemble(request, results, now)
 

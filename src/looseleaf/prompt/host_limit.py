@@ -15,7 +15,7 @@ from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import GENERATED_PAGE, OWN_PAGE, LeftOut, Text
 from looseleaf.prompt.documents import HookDocument, HookOutput
 from looseleaf.prompt.excerpt import cut_page
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ class _Fitting:
     def _leave_out(self, place: int, size: int) -> None:
         piece = self.pieces[place]
         if not piece.injected:
-            self.pieces[place] = changed(piece, text="")
+            self.pieces[place] = replace(piece, text="")
             return
         source = piece.item.source if isinstance(piece.item, Text) else None
         reason = (

@@ -10,7 +10,7 @@ from looseleaf.stores.disk.workflows.job_folders import JobFolders
 from looseleaf.stores.disk.workflows.old_files import OldFiles
 from looseleaf.stores.disk.workflows.publish_folders import DiskPublishFolders
 from looseleaf.stores.disk.workflows.upload_folders import UploadFolders
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,4 +55,4 @@ def allow_sites(settings: Settings) -> AllowList:
     for site in settings.wordpress_sites:
         parts = urlsplit(site.url)
         rules.append(HostRule((parts.hostname or "").lower(), parts.port or _PORTS[parts.scheme]))
-    return changed(allow_list, hosts=(*allow_list.hosts, *rules))
+    return replace(allow_list, hosts=(*allow_list.hosts, *rules))

@@ -16,7 +16,7 @@ from looseleaf.access.authentication import SESSION_SECONDS
 from looseleaf.access.principals import SESSION
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.memory.provenance import FROM_USER, PERSON
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.admin.forms import parse_form, read_form
 from looseleaf.web.admin.site import describe_error, site_of
 from looseleaf.web.http.authentication import (
@@ -160,7 +160,7 @@ async def sign_out(request: Request) -> Response:
         raise Problem(
             400, "no_session", "There is no session to end: the request uses another credential."
         )
-    event = changed(
+    event = replace(
         _event(request, "sign out"),
         actor=principal.name,
         user_id=principal.user_id,

@@ -10,7 +10,7 @@ from looseleaf.files.folders import fold
 from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.memory.scope import check_filename
 from looseleaf.memory.text.hidden_characters import find_invisible
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.artifacts.egress import normalize_egress
 from looseleaf.workflows.flow import QUEUE_MODES
 from looseleaf.workflows.slug import check_slug, make_slug
@@ -40,7 +40,7 @@ def check_pipeline(pipeline: Pipeline, registry: FileRegistry, types: StepTypes)
     _check_length(PIPELINE, "system_prompt", pipeline.system_prompt)
     parse_tool_policy(pipeline.tool_policy or None)
     check_steps(pipeline.steps, types)
-    return changed(
+    return replace(
         pipeline, memory_files=check_memory_files(PIPELINE, pipeline.memory_files, registry)
     )
 
@@ -59,7 +59,7 @@ def check_flow(flow: Flow, pipeline: Pipeline, registry: FileRegistry, types: St
         _check_length(FLOW, "prompt", entry.prompt)
     _check_step_settings(flow, pipeline, types)
     _check_json(FLOW, "run_artifacts", flow.run_artifacts)
-    return changed(
+    return replace(
         flow,
         memory_files=check_memory_files(FLOW, flow.memory_files, registry),
         run_artifacts=normalize_egress(flow.run_artifacts),
@@ -124,7 +124,7 @@ def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[
         if not step.id:
             new_id = make_slug(step.type, fallback="step", used_slugs=step_ids)
             step_ids.add(new_id)
-            step = changed(step, id=new_id)  # noqa: PLW2901 - the same step, with its id
+            step = replace(step, id=new_id)  # noqa: PLW2901 - the same step, with its id
         numbered_steps.append(step)
     return tuple(numbered_steps)
 

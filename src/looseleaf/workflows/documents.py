@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.times import format_time, parse_time
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.pipeline import Pipeline, Step
 
@@ -247,8 +247,8 @@ def read_pipeline_file(document: Mapping[str, Any]) -> PipelineFile:
     for fields in file.flows:
         flow = read_record(FlowFile, fields, "flow")
         schedule = read_record(ScheduleFields, flow.schedule, "schedule")
-        flows.append(changed(flow, schedule=schedule))
-    return changed(file, steps=steps, flows=tuple(flows))
+        flows.append(replace(flow, schedule=schedule))
+    return replace(file, steps=steps, flows=tuple(flows))
 
 
 _KINDS: dict[str, type | tuple[type, ...]] = {

@@ -18,7 +18,7 @@ from looseleaf.errors import Unavailable
 from looseleaf.errors.pages import HistoryMissing
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.store import Missing, has_paths, hash_content
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.job import MemoryWrite
 
 TYPE_CHECKING = False
@@ -63,8 +63,8 @@ def edit_once(
     function puts one there.
     """
     key = f"{run.effect_key}/{part}" if part else run.effect_key
-    keyed_change = changed(
-        change, provenance=changed(change.provenance, activity=Activity(JOB, key))
+    keyed_change = replace(
+        change, provenance=replace(change.provenance, activity=Activity(JOB, key))
     )
     while True:
         intent = run.parts.intents.find(key, scope.key)
@@ -174,7 +174,7 @@ class NotingStore:
     @property
     def capabilities(self) -> Capabilities:
         """What the store can do; the history of its pages is reached without it."""
-        return changed(self._store.capabilities, history=False)
+        return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
         """Give the path of the file that a page is."""

@@ -6,7 +6,7 @@ from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.models.model import Usage
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 from looseleaf.workflows.json_schema import find_problem, find_schema_problem
 from looseleaf.workflows.packet import PacketTypes
 
@@ -116,7 +116,7 @@ class StepTypes(NamedRegistry):
         ]
         if foreign:
             raise InvalidStep(name, f"there is no type of packet {foreign[0]!r}")
-        self._entries[name] = changed(step_type, owner=owner) if owner else step_type
+        self._entries[name] = replace(step_type, owner=owner) if owner else step_type
         return self._entries[name]  # type: ignore[no-any-return]
 
     def get(self, name: str) -> StepType:

@@ -22,7 +22,7 @@ from looseleaf.operations.jobs import list_jobs
 from looseleaf.operations.pipelines import create_pipeline, delete_pipeline
 from looseleaf.operations.users import create_user
 from looseleaf.stores.disk.settings_file import quote_toml
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, write
 from tests.bundles.backup.copies import faults_of, fill, tree_of
 from tests.conftest import FULL, create_database
@@ -315,7 +315,7 @@ def test_jobs_in_flight_are_continued_from_their_last_step(
     waiting = house.add(("say", {"text": "y"}), ("hold-gate", {}), ("note", {}))
     with worker_process(house) as process:
         process.wait()  # it has killed itself after the page was written
-    with_url = changed(house.workspace.settings, database_url=url)
+    with_url = replace(house.workspace.settings, database_url=url)
     archive = write_backup(with_url, str(tmp_path / "backups"), 1.0).path
     house.close()
     choice = "sqlite" if new_kind == "sqlite" else next(addresses)

@@ -17,7 +17,7 @@ from looseleaf.catalog.tools.model_tools import request_tools, tools_for
 from looseleaf.catalog.tools.operation_tools import OperationTool, tools_of
 from looseleaf.errors import LooseleafError
 from looseleaf.prompt.request import Request
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.operations.test_matrix import (
     ABOUT,
     ADA,
@@ -66,7 +66,7 @@ def request_of(world: World, tool: OperationTool, principal: Principal) -> Reque
     """Make the request of a conversation in which the agent's policy names a tool."""
     policy = {"tool_policy": {"mode": "allow", "tools": [tool.name]}}
     agent = world.workspace.agents.resolve("ada")
-    return Request(changed(agent, config={**agent.config, **policy}), "chat", principal.user_id)
+    return Request(replace(agent, config={**agent.config, **policy}), "chat", principal.user_id)
 
 
 def is_refused_everywhere(world: World, context: Context, tool: OperationTool) -> bool:
@@ -90,7 +90,7 @@ def test_a_tool_is_offered_where_some_call_is_allowed(name: str, fresh: Any) -> 
     world = fresh()
     for who, principal in PEOPLE.items():
         context = world.workspace.acting(principal=principal, surface="chat")
-        context = changed(context, settings=changed(context.settings, daily_memory_enabled=True))
+        context = replace(context, settings=replace(context.settings, daily_memory_enabled=True))
         request = request_of(world, tool, principal)
         is_offered = name in {offer.name for offer in tools_for(context, request)}
         rules = {choice.name: choice.rule for choice in request_tools(context, request)}

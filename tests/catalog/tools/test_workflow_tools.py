@@ -15,7 +15,7 @@ from looseleaf.catalog.tools.model_tools import run_tool, tools_for
 from looseleaf.catalog.tools.operation_tools import operation_tools
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.prompt.request import Request
-from looseleaf.values import FrozenDict, changed
+from looseleaf.values import FrozenDict, replace
 
 STEP = {"type": "input", "settings": {"source": "text", "text": "x"}}
 FLOWS = frozenset(("chat", "manage_flows"))
@@ -112,7 +112,7 @@ def call(
     **fields: Any,  # noqa: ANN401 - fields of a request
 ) -> dict[str, Any]:
     """Let the model of ada call a tool for a principal."""
-    context: Context = changed(workspace.context, principal=principal, surface="chat")
+    context: Context = replace(workspace.context, principal=principal, surface="chat")
     request = Request(
         workspace.agents.resolve("ada"),
         fields.pop("mode", "chat"),
@@ -214,7 +214,7 @@ def test_in_a_job_the_user_of_the_job_must_have_the_right(
     config = {"tool_policy": {"mode": "allow", "categories": ["flows"]}}
     invoke(house.context, "looseleaf/configure-agent", {"agent": bob.id, "config": config})
     request = Request(house.agents.resolve("bob"), "pipeline", number)
-    context = changed(house.context, activity=Activity(JOB, "job-1/step-ai/c1"))
+    context = replace(house.context, activity=Activity(JOB, "job-1/step-ai/c1"))
     answer = run_tool(context, request, "create_pipeline", {"name": "News", "steps": [STEP]})
     assert answer["success"] is may, answer
 
@@ -225,7 +225,7 @@ def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
     request = Request(house.agents.resolve("ada"), "pipeline", 1)
 
     def start_from(job: int, name: str = "execute_workflow") -> dict[str, Any]:
-        context = changed(house.context, activity=Activity(JOB, f"job-{job}/step-ai/c1"))
+        context = replace(house.context, activity=Activity(JOB, f"job-{job}/step-ai/c1"))
         arguments = {"flow": "morning"} if name == "execute_workflow" else {"schedule": "flow:1"}
         return run_tool(context, request, name, arguments)
 
@@ -242,7 +242,7 @@ def test_the_tools_are_offered_where_the_policy_names_them(house: Workspace) -> 
     request = Request(house.agents.resolve("ada"), "chat", 1)
     assert "create_pipeline" not in {tool.name for tool in tools_for(house.context, request)}
     configure(house, {"mode": "allow", "categories": ["flows"]}, "", "")
-    request = changed(request, agent=house.agents.resolve("ada"))
+    request = replace(request, agent=house.agents.resolve("ada"))
     offered = {tool.name for tool in tools_for(house.context, request)}
     assert {"create_pipeline", "create_flow"} <= offered
     assert "execute_workflow" not in offered

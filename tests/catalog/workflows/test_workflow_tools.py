@@ -12,7 +12,7 @@ from looseleaf.catalog.tools.model_tools import tools_for
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.job_runtime.pipeline_turn import pipeline_request
 from looseleaf.operations.doctor import check_workspace
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.pipeline import Pipeline, Step
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
@@ -148,7 +148,7 @@ def test_the_policy_of_a_pipeline_narrows_by_name_and_by_category(
 ) -> None:
     """And a step narrows it once more."""
     run = bench.step_run("ai", settings, (ai_response("x"),))
-    run = changed(run, pipeline=changed(run.pipeline, tool_policy=policy))
+    run = replace(run, pipeline=replace(run.pipeline, tool_policy=policy))
     context = bench.workspace.context
     tools = {tool.name for tool in tools_for(context, pipeline_request(context, run))}
     assert tools & {"agent_memory", "agent_daily_memory"} == offered

@@ -14,7 +14,7 @@ from looseleaf.memory.scope import Scope
 from looseleaf.memory.store import Found, Missing
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.prompt.directives.page_sources import PresentSources
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.prompt.conftest import left_out, pages
 
 NOBODY = 65_534  # a user without rights
@@ -41,7 +41,7 @@ def test_comments_stay_out_and_explain_counts_them(workspace: Workspace) -> None
 def test_a_setting_keeps_comments(workspace: Workspace) -> None:
     """Then a page is as it lies on disk, an untouched one too."""
     page_of(workspace).write_text(PAGE)
-    workspace.chain().parts = changed(workspace.chain().parts, keep_comments=True)
+    workspace.chain().parts = replace(workspace.chain().parts, keep_comments=True)
     assembly = workspace.compose("chat", "ada")
     assert PAGE in assembly.text
     assert {"RULES.md", "USER.md"} <= set(pages(assembly))
@@ -123,7 +123,7 @@ def test_a_store_that_gives_no_page_at_all_is_an_error(workspace: Workspace) -> 
             raise Unavailable(scope.filename, "the disk is gone")
 
     sources = Vanished(workspace.pages, lambda _scope: workspace.history)
-    workspace.chain().parts = changed(workspace.chain().parts, sources=sources)
+    workspace.chain().parts = replace(workspace.chain().parts, sources=sources)
     with pytest.raises(Unavailable):
         workspace.compose("chat", "ada")
 

@@ -16,7 +16,7 @@ from looseleaf.errors.access import UserExists
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 DONE = Event("test")
@@ -40,7 +40,7 @@ def test_the_first_user_may_do_everything(accounts: SqlAccounts) -> None:
 def test_a_user_is_found_by_id_and_by_login(accounts: SqlAccounts) -> None:
     """Exactly as added, however the login is spelled."""
     added = accounts.users.add(EVE, DONE)
-    assert added == changed(EVE, id=2)
+    assert added == replace(EVE, id=2)
     assert accounts.users.find(2) == accounts.users.find("EVE") == added
     for unknown in ("nobody", 99, "", "a\0b", "\ud800"):
         assert accounts.users.find(unknown) is None
@@ -51,9 +51,9 @@ def test_a_login_belongs_to_one_user(accounts: SqlAccounts) -> None:
     added = accounts.users.add(EVE, DONE)
     before = accounts.audit.verify()
     with pytest.raises(UserExists):
-        accounts.users.add(changed(EVE, login="Eve"), DONE)
+        accounts.users.add(replace(EVE, login="Eve"), DONE)
     with pytest.raises(UserExists):
-        accounts.users.change(changed(added, login="Admin"), DONE)
+        accounts.users.change(replace(added, login="Admin"), DONE)
     assert len(accounts.users.list()) == 2
     assert accounts.audit.verify() == before
 
@@ -61,7 +61,7 @@ def test_a_login_belongs_to_one_user(accounts: SqlAccounts) -> None:
 def test_a_change_of_a_user_is_a_new_version(accounts: SqlAccounts) -> None:
     """So that what others remember of them is forgotten."""
     added, before = accounts.users.add(EVE, DONE), accounts.version()
-    accounts.users.change(changed(added, status="disabled", capabilities=frozenset()), DONE)
+    accounts.users.change(replace(added, status="disabled", capabilities=frozenset()), DONE)
     found = accounts.users.find("eve")
     assert found is not None
     assert (found.status, found.capabilities) == ("disabled", frozenset())
@@ -72,7 +72,7 @@ def test_users_added_at_once_get_ids_of_their_own(accounts: SqlAccounts) -> None
     """By many threads."""
     with ThreadPoolExecutor(8) as pool:
         made = list(
-            pool.map(lambda n: accounts.users.add(changed(EVE, login=f"u{n}"), DONE), range(24))
+            pool.map(lambda n: accounts.users.add(replace(EVE, login=f"u{n}"), DONE), range(24))
         )
     assert len({user.id for user in made}) == 24
     assert accounts.audit.verify() == AuditVerdict(25)
@@ -92,8 +92,8 @@ def test_a_grant_is_given_changed_and_taken_away(accounts: SqlAccounts) -> None:
 
 def test_a_credential_is_kept_exactly(accounts: SqlAccounts) -> None:
     """With or without a ceiling; an empty one is not none."""
-    empty = changed(TOKEN, id="a2", ceiling=frozenset())
-    none = changed(TOKEN, id="a3", ceiling=None, agent_id=0)
+    empty = replace(TOKEN, id="a2", ceiling=frozenset())
+    none = replace(TOKEN, id="a3", ceiling=None, agent_id=0)
     for one in (TOKEN, empty, none):
         accounts.credentials.add(one, DONE)
         assert accounts.credentials.find(one.id) == one
@@ -207,5 +207,5 @@ def test_entries_added_at_once_make_one_chain(accounts: SqlAccounts) -> None:
 def test_what_refers_to_nobody_is_refused(accounts: SqlAccounts) -> None:
     """A credential belongs to a user who is there."""
     with pytest.raises(sa.exc.IntegrityError):
-        accounts.credentials.add(changed(TOKEN, user_id=99), DONE)
+        accounts.credentials.add(replace(TOKEN, user_id=99), DONE)
     assert accounts.credentials.find("a1") is None

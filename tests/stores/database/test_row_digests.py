@@ -18,14 +18,14 @@ from looseleaf.models.model import Message, Usage
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 
 @pytest.fixture
 def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Workspace]:
     """Give a workspace on each database, with users, roles, tokens, a setting and two chats."""
-    opened = Workspace(changed(workspace.settings, database_url=database_url), clock=clock)
+    opened = Workspace(replace(workspace.settings, database_url=database_url), clock=clock)
     local = opened.context
     for login in ("eve", "bob"):
         invoke(local, "looseleaf/create-user", {"login": login})

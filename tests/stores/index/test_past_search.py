@@ -28,7 +28,7 @@ from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index import past_versions
 from looseleaf.stores.index.search_index import SearchIndex
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 ADA = Shelf("agent", agent_id=1)
 BASE = 2_000_000_000.0  # later than the time of any file that a test writes
@@ -122,7 +122,7 @@ def outcome(call: Callable[[], object]) -> object:
         result = call()
     except LooseleafError as error:
         return error.code
-    return changed(result, freshness="") if hasattr(result, "freshness") else result
+    return replace(result, freshness="") if hasattr(result, "freshness") else result
 
 
 @pytest.fixture(params=[True, False], ids=["watched", "checked"])

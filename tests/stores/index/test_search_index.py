@@ -32,7 +32,7 @@ from looseleaf.stores.index.file_states import Tree
 from looseleaf.stores.index.file_watch import is_local
 from looseleaf.stores.index.seal import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 ADA, BOB = Shelf("agent", agent_id=1), Shelf("agent", agent_id=2)
 WATCHED = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of changes")
@@ -71,7 +71,7 @@ def put(path: Path, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def replace(path: Path, content: str) -> None:
+def replace_file(path: Path, content: str) -> None:
     """Write a file by renaming another over it, as other editors do."""
     other = path.with_name(f".{path.name}.new")
     put(other, content)
@@ -83,7 +83,7 @@ def both(store: DiskStore, index: SearchIndex, text: str, shelf: Shelf = ADA) ->
     asked = Query(text, limit=1000)
     indexed = search(store, shelf, asked, index=index)
     scanned = search(store, shelf, asked)
-    assert changed(indexed, freshness="") == changed(scanned, freshness="")
+    assert replace(indexed, freshness="") == replace(scanned, freshness="")
     return indexed
 
 
@@ -119,7 +119,7 @@ def test_an_index_counts_what_is_not_shown(store: DiskStore, ada: Path, opened: 
     ):
         expected = search(store, ADA, query)
         found = search(store, ADA, query, index=index)
-        assert changed(found, freshness="") == changed(expected, freshness="")
+        assert replace(found, freshness="") == replace(expected, freshness="")
     assert search(store, ADA, Query("deploy", prefix="daily"), index=index).total == 8
     assert ada.exists()
 
@@ -139,7 +139,7 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "in place, same size": lambda ada: put(
         ada / "daily/2026/04/01.md", "# Day 1\n- needled build 1\n"
     ),
-    "replaced": lambda ada: replace(ada / "MEMORY.md", "needle"),
+    "replaced": lambda ada: replace_file(ada / "MEMORY.md", "needle"),
     "created": lambda ada: put(ada / "new.md", "needle"),
     "new folders": lambda ada: put(ada / "daily/2027/01/01.md", "needle"),
     "deleted": lambda ada: (ada / "MEMORY.md").unlink(),

@@ -12,7 +12,7 @@ from looseleaf import Workspace
 from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunRecord, RunRequest, run_task
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 
 TASK = "daily_memory_generation"
@@ -78,7 +78,7 @@ class Upkeep:
 
     def configure(self, **settings: object) -> None:
         """Change settings of the open workspace."""
-        self.workspace.settings = changed(self.workspace.settings, **settings)
+        self.workspace.settings = replace(self.workspace.settings, **settings)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from looseleaf import Workspace
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.compaction import Compactions, new_compaction
 from looseleaf.upkeep.daily_task.plan import plan_selection
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 PAGE = "# M\n\n## A\n\n- one\n- two\n\n## B\n\n- three\n- four\n"
 DAY = "daily/2026/04/17.md"
@@ -40,7 +40,7 @@ def compact(workspace: Workspace, run: str = "run-1") -> None:
     record = new_compaction(
         run, compactions.agent_id, plan, before=page, day_file=DAY, title="Archived from MEMORY.md"
     )
-    assert compactions.commit(changed(record, time=workspace.clock()))
+    assert compactions.commit(replace(record, time=workspace.clock()))
 
 
 def undo(workspace: Workspace) -> None:

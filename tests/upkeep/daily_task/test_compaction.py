@@ -10,7 +10,7 @@ from looseleaf.upkeep.daily_task import compaction
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.compaction import Compaction, Compactions, new_compaction
 from looseleaf.upkeep.daily_task.plan import plan_selection
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.upkeep.daily_task.conftest import Upkeep
 from tests.upkeep.daily_task.oracle import violations
 
@@ -31,7 +31,7 @@ def record(upkeep: Upkeep, run: str = "run-1", page: str = PAGE) -> Compaction:
     parts = PageParts(page)
     plan = plan_selection(parts, {0, 1, 2, 3})
     made = new_compaction(run, upkeep.agent.id, plan, before=page, day_file=DAY, title="Archived")
-    return changed(made, time=upkeep.workspace.clock())
+    return replace(made, time=upkeep.workspace.clock())
 
 
 def test_lines_move_to_the_journal(upkeep: Upkeep, compactions: Compactions) -> None:

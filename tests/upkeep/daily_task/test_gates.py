@@ -19,7 +19,7 @@ from looseleaf.upkeep.daily_task.gates import (
     thresholds_of,
 )
 from looseleaf.upkeep.daily_task.plan import plan_selection
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 LIMITS = Thresholds()
 
@@ -97,16 +97,16 @@ def test_a_plan_that_loses_or_invents_is_refused() -> None:
     plan = plan_selection(PageParts(page), {0, 1})
     assert refuse_loss(page, plan) is None
     faults = {
-        "lines": changed(plan, removals=(), archive=""),
-        "twice": changed(plan, text=page),
-        "archive": changed(plan, archive=""),
-        "invention": changed(plan, text=plan.text + "- three\n"),
+        "lines": replace(plan, removals=(), archive=""),
+        "twice": replace(plan, text=page),
+        "archive": replace(plan, archive=""),
+        "invention": replace(plan, text=plan.text + "- three\n"),
     }
     for gate, faulty in faults.items():
         refusal = refuse_loss(page, faulty)
         assert refusal is not None
         assert refusal.gate == gate
-    more = refuse_loss(page, changed(plan, archive=plan.archive + "- four\n"))
+    more = refuse_loss(page, replace(plan, archive=plan.archive + "- four\n"))
     assert more is not None
     assert more.gate == "invention"
 

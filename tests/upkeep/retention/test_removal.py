@@ -18,7 +18,7 @@ from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention import removal
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord, new_run_id
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
@@ -203,7 +203,7 @@ def test_pages_and_the_journal_are_never_removed(workspace: Workspace, clock: Cl
     for path in before:
         os.utime(path, (1, 1))
     clock.advance(days=3_000)
-    short = changed(
+    short = replace(
         workspace.settings, retention_days=0.0, file_retention_days=1.0, job_retention_days=1.0
     )
     for name in dir(removal):

@@ -15,7 +15,7 @@ from looseleaf.operations.schedules import list_schedules
 from looseleaf.settings import Settings, load
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention.tasks import NOUNS, RULES, describe_counts
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.conftest import Clock
 from tests.upkeep.retention.test_removal import begin_session
 
@@ -60,13 +60,13 @@ def test_the_right_to_settings_removes_nothing(workspace: Workspace) -> None:
     accounts = workspace.accounts()
     user = accounts.users.find(1)
     assert user is not None
-    principal = changed(
+    principal = replace(
         workspace.context.principal,
         kind="session",
         user_id=7,
         capabilities=frozenset({"manage_settings"}),
     )
-    context = changed(workspace.context, principal=principal)
+    context = replace(workspace.context, principal=principal)
     with pytest.raises(Forbidden):
         system_tasks.run_now(context, "retention_audit")
     assert RULES[5].task_type == "retention_audit"

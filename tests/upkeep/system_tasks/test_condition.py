@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf import Workspace
 from looseleaf.upkeep.system_tasks.condition import check_tasks, list_conditions
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TASK = "daily_memory_generation"
 DAY = 86_400.0
@@ -13,7 +13,7 @@ DAY = 86_400.0
 
 def conditions(workspace: Workspace) -> list[object]:
     """Give the findings of the check."""
-    settings = changed(workspace.settings, daily_memory_enabled=True)
+    settings = replace(workspace.settings, daily_memory_enabled=True)
     tasks = [workspace.system_tasks().get(TASK)]
     agents = workspace.agents.records()
     listed = list_conditions(tasks, agents, settings, workspace.clock())

@@ -17,7 +17,7 @@ from looseleaf.upkeep.system_tasks.runs import (
     run_task,
 )
 from looseleaf.upkeep.system_tasks.task import SystemTask, TaskResult, TaskRun
-from looseleaf.values import FrozenDict, changed
+from looseleaf.values import FrozenDict, replace
 from tests.conftest import Clock
 
 
@@ -81,8 +81,8 @@ def test_what_a_task_does_not_take_is_refused() -> None:
     with pytest.raises(InvalidTaskParameters, match="not a day"):
         check_run(TASK, {"date": "yesterday"})
     with pytest.raises(TaskNotRunnable):
-        check_run(changed(TASK, supports_run=False), {})
-    check_run(changed(TASK, supports_run=False), {}, trigger="schedule")
+        check_run(replace(TASK, supports_run=False), {})
+    check_run(replace(TASK, supports_run=False), {}, trigger="schedule")
 
 
 def test_ids_sort_by_time() -> None:

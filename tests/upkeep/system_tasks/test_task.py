@@ -7,7 +7,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.errors.upkeep import InvalidTask, TaskMissing
 from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskPrompt, TaskResult
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TASK = SystemTask("tidy", "Tidy", "Tidies.", lambda _run: TaskResult("done"))
 
@@ -21,7 +21,7 @@ def test_the_built_in_task_is_registered(workspace: Workspace) -> None:
         True,
     )
     assert not task.is_enabled(workspace.settings)
-    assert task.is_enabled(changed(workspace.settings, daily_memory_enabled=True))
+    assert task.is_enabled(replace(workspace.settings, daily_memory_enabled=True))
     assert [prompt.key for prompt in task.prompts] == ["daily_memory"]
 
 
@@ -32,8 +32,8 @@ def test_a_task_that_could_not_run_is_refused() -> None:
     prompt = TaskPrompt("one", "One", "It.", "text")
     faults = {
         "there is one": TASK,
-        "no setting 'speed'": changed(TASK, type="fast", setting="speed"),
-        "the same key": changed(TASK, type="asks", prompts=(prompt, prompt)),
+        "no setting 'speed'": replace(TASK, type="fast", setting="speed"),
+        "the same key": replace(TASK, type="asks", prompts=(prompt, prompt)),
     }
     for reason, task in faults.items():
         with pytest.raises(InvalidTask, match=reason):

@@ -215,9 +215,9 @@ class House:
         listed = tuple(Step(str(n), kind, "", settings) for n, (kind, settings) in enumerate(steps))
         agent = self.workspace.agents.resolve("ada")
         job = plan_direct_job("Test", listed, agent_id=more.pop("agent_id", agent.id))
-        from looseleaf.values import changed
+        from looseleaf.values import replace
 
-        return self.store.jobs.add(changed(job, **more))[0]
+        return self.store.jobs.add(replace(job, **more))[0]
 
     def wait(self, job_id: int, check: Callable[[Job], bool], seconds: float = 60.0) -> Job:
         """Wait until a job is as it should be."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from looseleaf.errors import Unavailable
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.queue import Limits
 from tests.workflows.execution.house import QUICK, House
@@ -207,7 +207,7 @@ def test_the_jobs_of_dead_workers_run_only_so_many_at_once(house: House) -> None
     lock.parent.mkdir(exist_ok=True)
     lock.touch()
     new = house.add(("say", {"text": "x"}))
-    with house.working(changed(QUICK, jobs_at_once=2)):
+    with house.working(replace(QUICK, jobs_at_once=2)):
         for job_id in left[:2]:
             house.wait(job_id, lambda job: bool(job.steps[0].progress))
         states = [house.store.jobs.find(job_id) for job_id in left]
@@ -223,7 +223,7 @@ def test_the_jobs_of_dead_workers_run_only_so_many_at_once(house: House) -> None
 
 def test_limits_hold_while_jobs_run(house: House) -> None:
     """The second job of the agent waits for the first."""
-    options = changed(QUICK, limits=Limits(per_agent=1))
+    options = replace(QUICK, limits=Limits(per_agent=1))
     with house.working(options):
         first = house.add(("linger", {}))
         house.wait(first.id, lambda job: bool(job.steps[0].progress))

@@ -11,7 +11,7 @@ import pytest
 from looseleaf.errors import Refused, Unavailable
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.job import Job, NewJob
 from looseleaf.workflows.schedules.firing import ScheduleFiring
@@ -136,7 +136,7 @@ def test_a_plan_of_cron_survives_jumps_of_the_clock(
 ) -> None:
     """An hour back and forth at any moment of two days: each time fires at most once."""
     server = Server(store, clock)
-    server.entries = [changed(HOURLY, timing=Timing("cron", cron=cron), zone="Europe/Berlin")]
+    server.entries = [replace(HOURLY, timing=Timing("cron", cron=cron), zone="Europe/Berlin")]
     server.firing.reconcile()
     for minutes in range(0, 48 * 60, 10):
         jump = (HOUR, -HOUR, 0.0)[minutes // 10 % 3]
@@ -169,10 +169,10 @@ def test_a_change_of_the_plan_begins_anew(store: SqlJobStore, clock: Clock) -> N
     """And a schedule that is switched off is gone."""
     server = Server(store, clock)
     server.firing.fire_due()
-    server.entries = [changed(HOURLY, timing=Timing("daily"))]
+    server.entries = [replace(HOURLY, timing=Timing("daily"))]
     server.firing.reconcile()
     assert next_run(store) == clock.now
-    server.entries = [changed(HOURLY, is_enabled=False)]
+    server.entries = [replace(HOURLY, is_enabled=False)]
     server.firing.reconcile()
     assert store.schedules.list() == {}
 

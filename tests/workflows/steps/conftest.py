@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.job_runtime.step_parts import JobStepParts
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.job import Job
 from looseleaf.workflows.packet import Packet
@@ -72,7 +72,7 @@ class Bench:
         step = Step("one", kind, "", settings)
         return StepRun(
             job,
-            changed(self.pipeline, steps=(step,)),
+            replace(self.pipeline, steps=(step,)),
             self.workspace.definitions().flows.find(self.flow.id),
             step,
             settings,

@@ -11,7 +11,7 @@ from looseleaf.errors.models import ModelMissing
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.store import Change
 from looseleaf.models.model import Message, ToolCall
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.effects import note_changes
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.flow import QueuedPrompt
@@ -26,7 +26,7 @@ def queue(bench: Bench, mode: str, *prompts: str) -> None:
     """Give the flow a queue of prompts."""
     queued = tuple(QueuedPrompt(prompt) for prompt in prompts)
     flows = bench.workspace.definitions().flows
-    flows.change(bench.flow.id, lambda flow: changed(flow, queue_mode=mode, prompt_queue=queued))
+    flows.change(bench.flow.id, lambda flow: replace(flow, queue_mode=mode, prompt_queue=queued))
 
 
 def test_the_model_answers_the_packets_and_the_prompt(bench: Bench) -> None:
@@ -105,7 +105,7 @@ def leave_call(bench: Bench, call: str = JOURNAL) -> StepRun:
     opening = Opening(
         "", 1, bench.agent.id, "pipeline", Message("user", call), "News", run.effect_key, "echo"
     )
-    begun = chats.turns.begin(changed(opening, source="pipeline"))
+    begun = chats.turns.begin(replace(opening, source="pipeline"))
     assert begun.lease is not None
     tool, _, arguments = call.removeprefix("/call ").partition(" ")
     calls = (ToolCall("echo-1", tool, arguments),)
@@ -117,8 +117,8 @@ def leave_call(bench: Bench, call: str = JOURNAL) -> StepRun:
 def call_change(run: StepRun, key: str) -> Change:
     """Make the change of a call of a tool."""
     change = run.parts.change(run, "append", origin="agent")
-    activity = changed(change.provenance.activity, id=key)
-    return changed(change, provenance=changed(change.provenance, activity=activity))
+    activity = replace(change.provenance.activity, id=key)
+    return replace(change, provenance=replace(change.provenance, activity=activity))
 
 
 def test_a_call_of_a_killed_process_is_found_in_the_history(bench: Bench) -> None:
@@ -170,7 +170,7 @@ def test_a_turn_of_which_only_the_first_message_was_saved_gets_the_rest(bench: B
     run = bench.step_run("ai", {"prompt": JOURNAL}, (item("source"),))
     first = create_messages(run.packets, JOURNAL)[0]
     opening = Opening("", 1, bench.agent.id, "pipeline", first, "News", run.effect_key, "echo")
-    assert bench.workspace.chats().turns.begin(changed(opening, source="pipeline")).lease
+    assert bench.workspace.chats().turns.begin(replace(opening, source="pipeline")).lease
     bench.clock.advance(seconds=3600)
     outcome = bench.run("ai", {"prompt": JOURNAL}, item("source"))
     assert len(outcome.writes) == 1

@@ -7,7 +7,7 @@ import pytest
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.job_runtime.step_parts import JobStepParts
-from looseleaf.values import changed
+from looseleaf.values import replace
 from tests.workflows.steps.conftest import Bench, Opener
 
 DAILY = "daily_memory_generation"
@@ -49,6 +49,6 @@ def test_a_pipeline_runs_no_operation(bench: Bench) -> None:
     with pytest.raises(LooseleafError):
         bench.run("system_task", settings)
     run = bench.step_run("system_task", {"task_type": "looseleaf/show-status"})
-    own_job = changed(run.job, source="system")
+    own_job = replace(run.job, source="system")
     parts = JobStepParts(bench.workspace.context, own_job, bench.intents)
     assert "result" in parts.run_task(run, "looseleaf/show-status", {})

@@ -9,7 +9,7 @@ from looseleaf.bundles.layout.upload_files import MEMORY as MEMORY_FILES
 from looseleaf.bundles.layout.upload_files import place_upload
 from looseleaf.bundles.layout.workflow_definitions import normalize_workflows
 from looseleaf.bundles.profiles import IDENTITY_PAGE
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def list_artifacts(bundle: Bundle) -> dict[str, Artifact]:
 
 def pause_schedule(artifact: Artifact) -> Artifact:
     """Give a schedule that starts nothing before a person has approved it."""
-    return changed(artifact, payload={**artifact.payload, "enabled": False})
+    return replace(artifact, payload={**artifact.payload, "enabled": False})
 
 
 def _artifacts(bundle: Bundle) -> Iterator[Artifact]:

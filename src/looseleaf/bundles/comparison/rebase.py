@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.bundles.comparison.merging import is_mergeable, merge_artifact
 from looseleaf.bundles.comparison.plan import format_diff
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _entries(comparison: Comparison) -> Iterator[RebaseEntry]:
         if current is None or current.hash == target.hash or not is_mergeable(target):
             continue
         merge_result = merge_artifact(target, current, comparison.ledger)
-        result = changed(target, payload=merge_result.payload)
+        result = replace(target, payload=merge_result.payload)
         state = _state(comparison, target, current)
         if state == "both":
             state = "conflict" if merge_result.conflicts else "merged"

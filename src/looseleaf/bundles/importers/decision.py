@@ -16,7 +16,7 @@ from looseleaf.memory.text.section_merge import (
     merge_sections,
     split_at_line_feeds,
 )
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _page_first(part: SectionMerge) -> SectionMerge:
     """Give a section that both sides changed so that the lines of the page come first."""
     if part.state != BOTH:
         return part
-    return changed(part, mine=part.theirs, theirs=part.mine)
+    return replace(part, mine=part.theirs, theirs=part.mine)
 
 
 def digest_lines(text: str) -> frozenset[str]:

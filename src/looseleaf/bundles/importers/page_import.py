@@ -18,7 +18,7 @@ from looseleaf.files.folders import fold
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing, hash_content
 from looseleaf.memory.text.replacement import Replacement, refuse_loss
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class PageImport:
             return decision.text
 
         # A starter text is nobody's work; a source that shrank may have been cut by mistake.
-        change = changed(self.change(page), allow_shrink=bool(starter_hash))
+        change = replace(self.change(page), allow_shrink=bool(starter_hash))
         self.pages.edit(scope, edit, change=change)
         return decision
 
@@ -208,7 +208,7 @@ def merge_same_pages(
 
 def _merge_pages(first: SourcePage, second: SourcePage) -> SourcePage:
     notes = dict.fromkeys(note for note in (first.note, second.note) if note)
-    return changed(
+    return replace(
         first,
         text=merge_texts(first.text, second.text, None),
         sources=tuple(dict.fromkeys((*first.sources, *second.sources))),

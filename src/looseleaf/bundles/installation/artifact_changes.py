@@ -18,7 +18,7 @@ from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipe
 from looseleaf.errors import Conflicted
 from looseleaf.errors.workflows import FlowMissing, PipelineMissing
 from looseleaf.memory.store import ABSENT, Conflict
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.documents import ScheduleFields, queue_prompts, read_record, read_schedule
 from looseleaf.workflows.uploads.file_store import FileFolder
 
@@ -73,10 +73,10 @@ class ArtifactChanges:
 
     def _write_page(self, name: str, text: str | None) -> None:
         pages, scope = self._destination.pages, self._record.shelf.page(name)
-        change = changed(self._destination.change, allow_shrink=True)
+        change = replace(self._destination.change, allow_shrink=True)
         if text is None:
             # A core page, which nobody deletes: it is taken back to not being there.
-            pages.store_for(scope).delete(scope, change=changed(change, operation="delete"))
+            pages.store_for(scope).delete(scope, change=replace(change, operation="delete"))
             return
         expected_hash = self._expected_hashes.get(f"{MEMORY}:{name}")
         version = None if expected_hash is None else expected_hash or ABSENT
@@ -102,7 +102,7 @@ class ArtifactChanges:
             name: getattr(new, name)
             for name in ("name", "system_prompt", "memory_files", "tool_policy", "steps")
         }
-        definitions.pipelines.change(current.id, lambda pipeline: changed(pipeline, **fields))
+        definitions.pipelines.change(current.id, lambda pipeline: replace(pipeline, **fields))
 
     def _set_flow(self, slug: str, document: Mapping[str, Any] | None) -> None:
         definitions = self._destination.definitions()
@@ -125,14 +125,14 @@ class ArtifactChanges:
             name: getattr(new, name)
             for name in ("pipeline_id", "name", "memory_files", "step_settings", "run_artifacts")
         }
-        definitions.flows.change(current.id, lambda flow: changed(flow, **fields))
+        definitions.flows.change(current.id, lambda flow: replace(flow, **fields))
         if pipeline.id != current.pipeline_id:
             self._move_uploads(FileFolder(current.pipeline_id, current.id), pipeline.id)
 
     def _move_uploads(self, folder: FileFolder, pipeline_id: int) -> None:
         """Move the files of a flow after it; a move that is cut short is taken back by another."""
         uploads = self._destination.uploads()
-        new_folder = changed(folder, pipeline_id=pipeline_id)
+        new_folder = replace(folder, pipeline_id=pipeline_id)
         for file in uploads.list(folder):
             content = uploads.read(folder, file.name)
             uploads.put(new_folder, file.name, content, self._destination.limits)
@@ -143,7 +143,7 @@ class ArtifactChanges:
         if fields is None:
             return  # it went with its flow
         schedule = read_schedule(read_record(ScheduleFields, dict(fields), "schedule"))
-        self._change_flow(slug, lambda flow: changed(flow, schedule=schedule))
+        self._change_flow(slug, lambda flow: replace(flow, schedule=schedule))
 
     def _set_queue(self, slug: str, fields: Mapping[str, Any] | None) -> None:
         document = fields or {}
@@ -153,7 +153,7 @@ class ArtifactChanges:
 
         def edit(flow: Flow) -> Flow:
             queue = queue_prompts(prompts, now, flow.prompt_queue)
-            return changed(flow, prompt_queue=queue, queue_mode=mode)
+            return replace(flow, prompt_queue=queue, queue_mode=mode)
 
         self._change_flow(slug, edit)
 

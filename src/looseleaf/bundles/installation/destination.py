@@ -10,7 +10,7 @@ from looseleaf.bundles.layout.prompt_files import format_prompt, place_prompt
 from looseleaf.bundles.layout.workflow_definitions import Owner, WorkflowRules
 from looseleaf.bundles.profiles import PROFILES
 from looseleaf.times import format_time
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ class Destination:
         if provenance.reason:
             return self
         reason = f"bundle {bundle_slug} {bundle_version}"
-        return changed(
-            self, change=changed(self.change, provenance=changed(provenance, reason=reason))
+        return replace(
+            self, change=replace(self.change, provenance=replace(provenance, reason=reason))
         )
 
     def describe_pending(self, kind: str, bundle: Bundle) -> PendingUpgrade:
@@ -107,7 +107,7 @@ class Destination:
             place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown_names
         }
         prompts = {name: text for name, text in bundle.prompts.items() if name not in unknown_names}
-        return list_artifacts(changed(bundle, prompts=prompts, extras={**bundle.extras, **extras}))
+        return list_artifacts(replace(bundle, prompts=prompts, extras={**bundle.extras, **extras}))
 
     def current_artifacts(self, record: AgentRecord) -> dict[str, Artifact]:
         """Give the artifacts of an agent as it is now."""

@@ -8,7 +8,7 @@ from looseleaf.bundles.export import BundleTitle
 from looseleaf.bundles.installation.ledger import list_extras, list_waiting
 from looseleaf.bundles.layout.manifest import CAPABILITIES
 from looseleaf.memory.scope import Shelf
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,15 +47,15 @@ def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
     kept_fields = dict(ledger.agent)
     description = agent.description or kept_fields.pop("description", "")
     capabilities = tuple(ledger.included.get(CAPABILITIES, ()))
-    manifest = changed(
+    manifest = replace(
         bundle.manifest,
-        agent=changed(agent, description=description, kept=kept_fields),
+        agent=replace(agent, description=description, kept=kept_fields),
         included=dict(ledger.included),
         opaque=dict(ledger.opaque),
         capabilities=capabilities,
     )
     prompts = list_waiting(ledger, PROMPT) | dict(bundle.prompts)
-    return changed(bundle, manifest=manifest, flows=flows, extras=extras, prompts=prompts)
+    return replace(bundle, manifest=manifest, flows=flows, extras=extras, prompts=prompts)
 
 
 def leave_out_starters(
@@ -70,4 +70,4 @@ def leave_out_starters(
     user_page, user_scope = bundle.user_page, Shelf("user", record.owner).page(USER_FILE)
     if f"{USER}:{USER_FILE}" not in ledger.artifacts and is_starter(user_scope):
         user_page = None
-    return changed(bundle, pages=pages, user_page=user_page)
+    return replace(bundle, pages=pages, user_page=user_page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
 from looseleaf.bundles.layout.manifest import CAPABILITIES, OTHER_KINDS
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_decisions(
         for key, artifact in new_artifacts.items()
     }
     pending_keys = tuple(key for key in ledger.pending if key not in keys)
-    return changed(ledger, artifacts=entries, pending=pending_keys, updated_at=now)
+    return replace(ledger, artifacts=entries, pending=pending_keys, updated_at=now)
 
 
 @value

@@ -9,7 +9,7 @@ from looseleaf.bundles.layout.workflow_definitions import build_definitions, pau
 from looseleaf.errors import Conflicted
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Conflict, Found, hash_content
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.flow import MANUAL
 from looseleaf.workflows.uploads.file_store import FileFolder
 
@@ -99,7 +99,7 @@ def _is_free(destination: Destination, scope: Scope) -> bool:
 
 
 def _write_page(destination: Destination, scope: Scope, content: bytes) -> None:
-    change = changed(destination.change, allow_shrink=True)
+    change = replace(destination.change, allow_shrink=True)
     outcome = destination.pages.write(scope, content, change=change)
     if isinstance(outcome, Conflict):
         raise Conflicted(scope.filename, outcome.expected, outcome.actual)

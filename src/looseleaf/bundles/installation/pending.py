@@ -9,7 +9,7 @@ import json
 
 from looseleaf.bundles.comparison.artifacts import SCHEDULE, Artifact, pause_schedule
 from looseleaf.errors import InvalidArgument, Unavailable
-from looseleaf.values import FrozenDict, as_dict, changed, value
+from looseleaf.values import FrozenDict, as_dict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,15 +62,15 @@ class PendingUpgrade:
     def without(self, keys: Collection[str]) -> PendingUpgrade | None:
         """Give what still waits when some keys are decided; None where nothing does."""
         artifacts = {key: entry for key, entry in self.artifacts.items() if key not in keys}
-        return changed(self, artifacts=artifacts) if artifacts else None
+        return replace(self, artifacts=artifacts) if artifacts else None
 
     def with_present(self, present: Mapping[str, Artifact]) -> PendingUpgrade:
         """Give what waits, where other artifacts are here now than when it was planned."""
         artifacts = {
-            key: changed(entry, current_hash=present[key].hash) if key in present else entry
+            key: replace(entry, current_hash=present[key].hash) if key in present else entry
             for key, entry in self.artifacts.items()
         }
-        return changed(self, artifacts=artifacts)
+        return replace(self, artifacts=artifacts)
 
 
 class PendingUpgrades:
@@ -119,7 +119,7 @@ def build_pending(
         artifacts[entry.key] = PendingArtifact(
             artifact.path, entry.reason, current_hash, artifact.payload
         )
-    return changed(header, artifacts=artifacts) if artifacts else None
+    return replace(header, artifacts=artifacts) if artifacts else None
 
 
 def format_pending(upgrade: PendingUpgrade | None) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Found
-from looseleaf.values import as_dict, changed, value
+from looseleaf.values import as_dict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,12 +121,12 @@ def _restore_user_page(destination: Destination, undo_log: UndoLog) -> None:
         return
     if undo_log.user_text is None:
         store.delete(
-            scope, if_match=page.hash, change=changed(destination.change, operation="delete")
+            scope, if_match=page.hash, change=replace(destination.change, operation="delete")
         )
     else:
         # Only a starter text is ever replaced, so that one comes back.
         content = undo_log.user_text.encode(errors="surrogateescape")
-        change = changed(destination.change, operation="scaffold")
+        change = replace(destination.change, operation="scaffold")
         store.write(scope, content, if_match=page.hash, change=change)
 
 

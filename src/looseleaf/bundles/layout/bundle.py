@@ -31,7 +31,7 @@ from looseleaf.bundles.zip_reader import ZipLimits
 from looseleaf.errors import InvalidName
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.scope import check_filename, check_folder
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
         "flows": sorted(bundle.flows),
         "prompts": _list_prompts(bundle),
     }
-    manifest = changed(bundle.manifest, included=contents)
+    manifest = replace(bundle.manifest, included=contents)
     return {MANIFEST: format_json(format_manifest(manifest)), **files}
 
 

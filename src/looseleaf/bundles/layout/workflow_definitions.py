@@ -9,7 +9,7 @@ from looseleaf.bundles.layout.workflow_files import (
     parse_flow,
     parse_pipeline,
 )
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.definition_checks import check_flow, check_pipeline, number_steps
 from looseleaf.workflows.documents import queue_prompts, read_schedule, read_steps
 from looseleaf.workflows.flow import Flow
@@ -123,4 +123,4 @@ def build_definitions(
 
 def pause(flow: Flow) -> Flow:
     """Give a flow whose schedule does not count before a person has approved it."""
-    return changed(flow, schedule=changed(flow.schedule, enabled=False))
+    return replace(flow, schedule=replace(flow.schedule, enabled=False))

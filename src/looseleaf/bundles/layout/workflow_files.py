@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors import Invalid
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.documents import (
     FlowFile,
     PipelineFile,
@@ -112,7 +112,7 @@ def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
         rows = tuple(read_record(StepFields, step, "step") for step in file.steps)
     except InvalidWorkflow as error:
         raise InvalidBundle(path, error.why) from None
-    return changed(file, steps=rows)
+    return replace(file, steps=rows)
 
 
 def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
@@ -140,7 +140,7 @@ def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
         raise InvalidBundle(path, error.why) from None
     except Invalid as error:
         raise InvalidBundle(path, str(error).rstrip(".")) from None
-    return BundledFlow(pipeline_slug, changed(flow, schedule=schedule))
+    return BundledFlow(pipeline_slug, replace(flow, schedule=schedule))
 
 
 def _checked_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:

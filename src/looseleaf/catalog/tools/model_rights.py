@@ -10,7 +10,7 @@ from looseleaf.access.principals import (
 )
 from looseleaf.catalog.schemas.arguments import argument_names
 from looseleaf.memory.scope import Shelf
-from looseleaf.values import FrozenDict, changed
+from looseleaf.values import FrozenDict, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def for_agent(
     rights of the request's user; otherwise those of the person who is.
     """
     principal = ModelRights(context, request).principal(capabilities)
-    return changed(context, principal=principal, settings=settings_for_agent(context))
+    return replace(context, principal=principal, settings=settings_for_agent(context))
 
 
 def settings_for_agent(context: Context) -> Settings:
@@ -60,7 +60,7 @@ class ModelRights:
         """Give the principal of the model, with capabilities that a tool policy names."""
         if capabilities not in self._principals:
             role = self._person.role_on(self._agent.id, self._agent.owner)
-            self._principals[capabilities] = changed(
+            self._principals[capabilities] = replace(
                 confine(self._person, capabilities),
                 grants=FrozenDict({self._agent.id: role} if role else {}),
                 is_attended=self._is_attended,

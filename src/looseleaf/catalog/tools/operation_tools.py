@@ -6,7 +6,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.catalog.stated_origin import ORIGIN, ORIGIN_SCHEMA, takes_origin
 from looseleaf.errors.operations import ToolMissing
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _without_choice(tool: OperationTool) -> OperationTool:
     """Give a tool as the small set has it."""
     properties = schema(tool.operation)["properties"]
     hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
-    return changed(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))
+    return replace(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))
 
 
 def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors import InvalidArgument
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,4 +53,4 @@ def select_workflow(
     fields: dict[str, Any] = {"pipeline": pipeline_part(pipeline, workflow.step, context_files)}
     if flow is not None:
         fields["flow"] = flow_part(flow)
-    return changed(where, agent=pipeline.agent_id), fields
+    return replace(where, agent=pipeline.agent_id), fields

@@ -25,7 +25,7 @@ from looseleaf.operations.workflow_memory import (
     list_flow_memory_files,
     set_flow_memory_files,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import QUEUE_MODES
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def update(
         changes["name"] = name
     if fields["paused"] is not None and "schedule" not in changes:
         schedule = operations.show_flow(context, flow).schedule
-        changes["schedule"] = changed(schedule, enabled=not fields["paused"])
+        changes["schedule"] = replace(schedule, enabled=not fields["paused"])
     if not changes:
         raise click.UsageError("Nothing to change. Name a field, such as --schedule.")
     document = operations.update_flow(context, flow, if_match=if_match, **changes)

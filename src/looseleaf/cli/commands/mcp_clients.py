@@ -21,7 +21,7 @@ from looseleaf.mcp_server.clients.config_edits import (
 from looseleaf.mcp_server.clients.launch import hook_words, stable_command
 from looseleaf.mcp_server.clients.programs import CLIENTS, NAME
 from looseleaf.mcp_server.clients.status import Status, read_status
-from looseleaf.values import as_dict, changed
+from looseleaf.values import as_dict, replace
 from looseleaf.workspace import Workspace
 
 client_option = click.option(
@@ -72,7 +72,7 @@ def install(
     check_plan(plan)
     plan = _with_commands(plan, options, tools, all_agents=all_agents)
     if no_hook:
-        plan = changed(plan, hook=())
+        plan = replace(plan, hook=())
     if action == "print":
         _print_entries(plan)
         return
@@ -192,4 +192,4 @@ def _with_commands(plan: Plan, options: SharedOptions, tools: str, *, all_agents
         words += ["--tools", tools]
     hook_options = (*user, *plan.client.hook_options)
     hook = hook_words(program, workspace.root, agent, *hook_options) if agent else []
-    return changed(plan, words=tuple(words), hook=tuple(hook))
+    return replace(plan, words=tuple(words), hook=tuple(hook))

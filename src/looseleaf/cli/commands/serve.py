@@ -13,7 +13,7 @@ from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
 from looseleaf.extras import SERVER, require_extra
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def serve(
 
     with Workspace.open(options.root, surface="cli") as workspace:
         server_options = {"host": host, "port": port, "workers": workers}
-        settings = changed(
+        settings = replace(
             workspace.settings,
             **{name: option for name, option in server_options.items() if option is not None},
         )

@@ -19,7 +19,7 @@ from looseleaf.prompt.directives.outputs import (
     Text,
 )
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,11 +198,11 @@ class DirectiveView:
         if self.parts.keep_comments:
             plain, source = (
                 filtered_text,
-                changed(source, rank=GENERATED_PAGE) if is_starter else source,
+                replace(source, rank=GENERATED_PAGE) if is_starter else source,
             )
         elif plain is not filtered_text:
             comment_bytes = len(filtered_text.encode()) - len(plain.encode())
-            source = changed(source, comments=comment_bytes)
+            source = replace(source, comments=comment_bytes)
         if is_starter and not self.parts.keep_comments:
             return LeftOut(source.file, "starter", source.layer, len(page.content), source=source)
         mark = page.hash if plain == text else ""

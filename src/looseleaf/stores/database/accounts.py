@@ -18,7 +18,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit import SqlAudit
 from looseleaf.stores.database.audit_chain import MICRO
 from looseleaf.stores.database.row_digests import count_rows, seal_rows, verify_rows
-from looseleaf.values import as_dict, changed
+from looseleaf.values import as_dict, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class SqlUsers:
             if connection.execute(sa.select(tables.users.c.id).where(is_taken)).first():
                 raise UserExists(user.login)
             last = connection.execute(sa.select(sa.func.max(tables.users.c.id))).scalar() or 0
-            new_user = changed(user, id=user.id or last + 1)
+            new_user = replace(user, id=user.id or last + 1)
             connection.execute(
                 tables.users.insert().values(**_row(new_user), folded=fold(user.login))
             )

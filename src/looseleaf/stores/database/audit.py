@@ -8,7 +8,7 @@ from looseleaf.access.audit import ALL_ENTRIES, AuditEntry, Event
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit_chain import FIELDS, MICRO, NEWER_FIELDS, append_entry
 from looseleaf.stores.database.audit_verification import REMOVAL, format_removal, verify_chain
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class SqlAudit:
             end = _last_removable(connection, round(before * MICRO), anchor.read()[0])
         if end is None or dry_run:
             return 0 if end is None else end.count
-        record = changed(
+        record = replace(
             event,
             action=REMOVAL,
             target=f"entries {end.first} to {end.number}",

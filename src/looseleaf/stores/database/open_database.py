@@ -10,7 +10,7 @@ import os
 from _thread import allocate_lock
 
 from looseleaf.stores.database.sqlite_file import FILE
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class OpenDatabase:
             return self._settings  # without a database nothing was set
         version = database.version()
         if self._effective[0] != version:
-            self._effective = (version, changed(self._settings, **database.runtime_settings()))
+            self._effective = (version, replace(self._settings, **database.runtime_settings()))
         return self._effective[1]
 
     def add_event(self, event: Event) -> None:

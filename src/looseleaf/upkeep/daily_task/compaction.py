@@ -16,7 +16,7 @@ from looseleaf.memory.scope import Scope
 from looseleaf.memory.sections import end_line
 from looseleaf.memory.store import Change, Conflict, Missing, hash_content
 from looseleaf.upkeep.record_files import RecordFolder
-from looseleaf.values import as_dict, changed, value
+from looseleaf.values import as_dict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Compactions:
             is_done = self._rewrite(compaction, compaction.before_hash, compaction.after, "compact")
             if not is_done:
                 self._remove_block(compaction)
-            self._save(changed(compaction, state="closed" if is_done else "abandoned"))
+            self._save(replace(compaction, state="closed" if is_done else "abandoned"))
             self._prune()
             return is_done
 
@@ -139,7 +139,7 @@ class Compactions:
                     f"The run {run} cannot be undone: {compaction.day_file} no longer has its "
                     "lines as they were archived. Restore the page from its history instead."
                 )
-            undo = changed(compaction, state="undo", surface=surface)
+            undo = replace(compaction, state="undo", surface=surface)
             self._save(undo)
             self._complete_undo(undo)
             return self.find(run)
@@ -192,7 +192,7 @@ class Compactions:
             is_done = self._rewrite(record, record.before_hash, record.after, "compact")
         if is_archived and not is_done:
             self._remove_block(record)
-        self._save(changed(record, state="closed" if is_done else "abandoned"))
+        self._save(replace(record, state="closed" if is_done else "abandoned"))
 
     def _complete_undo(self, record: Compaction) -> None:
         """Put the page back, then take the lines out of the journal."""
@@ -203,10 +203,10 @@ class Compactions:
             is_restored = self._rewrite(record, record.after_hash, record.before, "undo compact")
         if not is_restored:
             # Edited meanwhile: the lines of the journal are the only ones there are.
-            self._save(changed(record, state="closed"))
+            self._save(replace(record, state="closed"))
             raise Conflicted(MEMORY, record.after_hash, actual)
         self._remove_block(record)
-        self._save(changed(record, state="undone"))
+        self._save(replace(record, state="undone"))
 
     def _was(self, version: str, since: float) -> bool:
         """Say whether the page had this version since a time, and was changed again."""

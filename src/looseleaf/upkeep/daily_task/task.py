@@ -24,7 +24,7 @@ from looseleaf.upkeep.system_tasks.activity import (
     session_lines,
 )
 from looseleaf.upkeep.system_tasks.task import SCHEDULE, SystemTask, TaskResult
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 from looseleaf.workflows.execution.retries import is_transient
 
 TYPE_CHECKING = False
@@ -85,9 +85,9 @@ def _run(run: TaskRun) -> Outcome:
                 run.id, agent.id, plan, before=proposal.before, day_file=day_file,
                 title=proposal.title,
             )  # fmt: skip
-            record = changed(record, surface=run.surface, time=run.parts.clock())
+            record = replace(record, surface=run.surface, time=run.parts.clock())
             if compactions.commit(record):
-                return changed(proposal.outcome, archive_file=day_file)
+                return replace(proposal.outcome, archive_file=day_file)
         reason = f"{MEMORY} was edited during each of {_MOST_STARTS} attempts; the edits stay"
         return Outcome("failed", reason, date, is_retryable=True)
     except LooseleafError as error:
@@ -129,8 +129,8 @@ def propose(run: TaskRun) -> Proposal:
     if not reason and size <= limits.budget and not activity:
         reason = "within budget, and no activity that day"
     if reason:
-        return Proposal(changed(base, reason=reason))
-    return _propose_compaction(run, agent, changed(base, model=model), text, activity)
+        return Proposal(replace(base, reason=reason))
+    return _propose_compaction(run, agent, replace(base, model=model), text, activity)
 
 
 def _propose_overflow(text: str, base: Outcome, limits: Thresholds) -> Proposal | None:
@@ -141,9 +141,9 @@ def _propose_overflow(text: str, base: Outcome, limits: Thresholds) -> Proposal 
         return None
     refusal = refuse_loss(text, plan)
     if refusal is not None:
-        return Proposal(changed(base, status="failed", reason=refusal.reason))
+        return Proposal(replace(base, status="failed", reason=refusal.reason))
     reason = f"{base.original_size} bytes are more than {limits.overflow}"
-    outcome = _with_plan(changed(base, status="overflow_split", reason=reason), plan)
+    outcome = _with_plan(replace(base, status="overflow_split", reason=reason), plan)
     return Proposal(outcome, plan, text, OVERFLOW_TITLE)
 
 
@@ -170,13 +170,13 @@ def _propose_compaction(
         )
     except ModelFailed as error:
         return Proposal(
-            changed(base, status="failed", reason=str(error), is_retryable=is_transient(error))
+            replace(base, status="failed", reason=str(error), is_retryable=is_transient(error))
         )
     return _judge(base, text, conversation)
 
 
 def _judge(base: Outcome, text: str, conversation: Conversation) -> Proposal:
-    outcome = changed(
+    outcome = replace(
         base,
         turns=conversation.turns,
         refusals=conversation.refusals,
@@ -188,18 +188,18 @@ def _judge(base: Outcome, text: str, conversation: Conversation) -> Proposal:
     if plan is None:
         last = conversation.refusals[-1].reason
         reason = f"no answer in {conversation.turns} turns passed the gates; the last: {last}"
-        return Proposal(changed(outcome, status="rejected", reason=reason))
+        return Proposal(replace(outcome, status="rejected", reason=reason))
     if not plan.changes_page:
         reason = "the model chose to keep every line"
-        return Proposal(changed(outcome, status="unchanged", reason=reason))
+        return Proposal(replace(outcome, status="unchanged", reason=reason))
     reason = f"{plan.archived_lines} lines went to the journal"
     return Proposal(
-        _with_plan(changed(outcome, status="compacted", reason=reason), plan), plan, text
+        _with_plan(replace(outcome, status="compacted", reason=reason), plan), plan, text
     )
 
 
 def _with_plan(outcome: Outcome, plan: Plan) -> Outcome:
-    return changed(
+    return replace(
         outcome,
         new_size=size_of(plan.text),
         archived_size=size_of(plan.archive),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors.upkeep import InvalidTask, TaskMissing
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import OWNER, check_word
-from looseleaf.values import FrozenDict, changed, value
+from looseleaf.values import FrozenDict, replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ class SystemTasks(NamedRegistry):
         keys = [prompt.key for prompt in task.prompts]
         if len(set(keys)) < len(keys):
             raise InvalidTask(task.type, "two of its prompts have the same key")
-        self._entries[task.type] = changed(task, owner=owner) if owner else task
+        self._entries[task.type] = replace(task, owner=owner) if owner else task
         return self._entries[task.type]  # type: ignore[no-any-return]
 
     def get(self, task_type: str) -> SystemTask:

@@ -22,7 +22,7 @@ from looseleaf.plugins.admin_pages import (
     UploadedFile,
     Visit,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.admin import static_files
 from looseleaf.web.admin.content_policy import POLICY
 from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
@@ -122,14 +122,14 @@ class AdminSite:
         file: UploadedFile | None = None,
     ) -> Response:
         visit = _visit(request, authenticator_of(request).context(request, SURFACE), form)
-        visit, workers = changed(visit, file=file), workers_of(request)
+        visit, workers = replace(visit, file=file), workers_of(request)
         submit = page.submit or page.view
         try:
             return await workers.write(partial(self._render, page, submit, visit, request))
         except Unauthenticated:
             raise
         except LooseleafError as error:
-            second_visit = changed(visit, problem=error, file=None)
+            second_visit = replace(visit, problem=error, file=None)
             response = await workers.write(
                 partial(self._render, page, page.view, second_visit, request)
             )

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from looseleaf.access.authentication import Authentication
 from looseleaf.catalog.stated_origin import with_origin
 from looseleaf.errors.access import Unauthenticated
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.http.preconditions import precondition_of
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.request_id import activity_of
@@ -66,9 +66,9 @@ class Authenticator:
             context = self._build_context(principal, surface, reason_text)
         activity = activity_of(connection.scope)
         if connection.scope["method"] in SAFE_METHODS:
-            return changed(context, activity=activity)
+            return replace(context, activity=activity)
         precondition = precondition_of(connection.headers)
-        request_context = changed(context, activity=activity, precondition=precondition)
+        request_context = replace(context, activity=activity, precondition=precondition)
         return with_origin(request_context, connection.headers.get(ORIGIN_HEADER))
 
     def principal(self, connection: HTTPConnection) -> Principal:
@@ -134,7 +134,7 @@ class Authenticator:
 
     def _build_context(self, principal: Principal, surface: str, reason: str = "") -> Context:
         context = self.workspace.acting(principal=principal, surface=surface, reason=reason)
-        return changed(context, is_current=partial(self.authentication.is_current, principal))
+        return replace(context, is_current=partial(self.authentication.is_current, principal))
 
     def _get_context(self, principal: Principal) -> Context:
         """Return the context of a principal, cached until any account changes."""

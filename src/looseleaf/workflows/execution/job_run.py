@@ -6,7 +6,7 @@ from functools import partial
 
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import JobLost
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.execution.plan import read_plan
 from looseleaf.workflows.execution.queue import CANCEL, PAUSE, Release
 from looseleaf.workflows.execution.retries import (
@@ -122,7 +122,7 @@ class JobRun:
         if outcome.status == "waiting":
             return {"status": "waiting", "reason": outcome.reason, "seconds": outcome.wait_seconds}
         self._outcomes[step.id] = outcome
-        state = changed(self._state, outcomes=dict(self._outcomes))
+        state = replace(self._state, outcomes=dict(self._outcomes))
         self._parts.observer.step_ended(state, step.id)
         return {"status": outcome.status, "reason": outcome.reason}
 

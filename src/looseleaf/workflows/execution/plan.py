@@ -6,7 +6,7 @@ afterwards.
 
 from __future__ import annotations
 
-from looseleaf.values import as_dict, changed, value
+from looseleaf.values import as_dict, replace, value
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.job import DIRECT, NewJob, StepRecord
 from looseleaf.workflows.packet import Packet, parse_packet
@@ -101,4 +101,4 @@ def plan_task_job(
     settings = {"task_type": task_type, "params": dict(params)}
     step = Step("task", SYSTEM_TASK, label, settings)
     job = plan_direct_job(label, (step,), agent_id=agent_id, user_id=user_id, source="system")
-    return changed(job, task_type=task_type, idempotency_key=key, not_before=not_before)
+    return replace(job, task_type=task_type, idempotency_key=key, not_before=not_before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from looseleaf.stores.database.jobs.job_store import SqlJobStore
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.schedules.schedule import ScheduleEntry, ScheduleState
 from looseleaf.workflows.schedules.timing import Timing
 from tests.conftest import Clock
@@ -19,7 +19,7 @@ def test_an_unchanged_schedule_keeps_its_next_run(store: SqlJobStore) -> None:
     assert states.ensure(DAILY, 100.0) == "created"
     assert states.ensure(DAILY, 200.0) == "preserved"
     assert states.list() == {"task:tidy": ScheduleState("task:tidy", 100.0)}
-    hourly = changed(DAILY, timing=Timing("hourly"))
+    hourly = replace(DAILY, timing=Timing("hourly"))
     assert states.ensure(hourly, 300.0) == "replaced"
     assert states.list()["task:tidy"].next_run == 300.0
     assert states.keep_only(["task:tidy"]) == 0
@@ -43,7 +43,7 @@ def test_one_server_fires_a_time(store: SqlJobStore, clock: Clock) -> None:
 def test_due_is_what_has_come_and_is_not_paused(store: SqlJobStore) -> None:
     """The longest due first; a paused schedule does not move on either."""
     for name, first in (("a", 300.0), ("b", 100.0), ("c", 200.0), ("d", None)):
-        store.schedules.ensure(changed(DAILY, id=name), first)
+        store.schedules.ensure(replace(DAILY, id=name), first)
     assert store.schedules.pause("c", is_paused=True)
     assert not store.schedules.pause("z", is_paused=True)
     assert [state.id for state in store.schedules.due(300.0)] == ["b", "a"]

@@ -8,7 +8,7 @@ import pytest
 
 from looseleaf.errors.workflows import PipelineMissing, SlugTaken
 from looseleaf.stores.database.workflows.definitions import SqlDefinitions
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
 from tests.conftest import Clock
 from tests.stores.database.workflows.test_pipelines import NEWS, nothing
@@ -40,7 +40,7 @@ def test_a_flow_is_read_as_it_was_added(definitions: SqlDefinitions, clock: Cloc
     """Every field, and what lies inside."""
     added = definitions.flows.add(MORNING)
     times = {"created": clock.now, "updated": clock.now}
-    assert added == changed(MORNING, id=1, slug="morning-edition", **times)
+    assert added == replace(MORNING, id=1, slug="morning-edition", **times)
     assert definitions.flows.find(1) == added
     assert definitions.flows.find(2) is None
 
@@ -48,7 +48,7 @@ def test_a_flow_is_read_as_it_was_added(definitions: SqlDefinitions, clock: Cloc
 def test_a_flow_belongs_to_a_pipeline(definitions: SqlDefinitions) -> None:
     """One that is not there is named."""
     with pytest.raises(PipelineMissing):
-        definitions.flows.add(changed(MORNING, pipeline_id=9))
+        definitions.flows.add(replace(MORNING, pipeline_id=9))
 
 
 def test_slugs_are_unique_in_a_pipeline(definitions: SqlDefinitions) -> None:
@@ -56,16 +56,16 @@ def test_slugs_are_unique_in_a_pipeline(definitions: SqlDefinitions) -> None:
     other = definitions.pipelines.add(NEWS).id
     flows = [definitions.flows.add(MORNING) for _ in range(2)]
     assert [flow.slug for flow in flows] == ["morning-edition", "morning-edition-2"]
-    assert definitions.flows.add(changed(MORNING, pipeline_id=other)).slug == "morning-edition"
+    assert definitions.flows.add(replace(MORNING, pipeline_id=other)).slug == "morning-edition"
     with pytest.raises(SlugTaken):
-        definitions.flows.change(flows[1].id, lambda one: changed(one, slug="morning-edition"))
+        definitions.flows.change(flows[1].id, lambda one: replace(one, slug="morning-edition"))
 
 
 def test_flows_are_listed_by_name(definitions: SqlDefinitions) -> None:
     """Of a pipeline, of agents, or of all."""
     other = definitions.pipelines.add(NEWS).id
     for name, pipeline, agent in (("b", 1, 3), ("A", other, 3), ("c", 1, 4)):
-        new = changed(MORNING, name=name, pipeline_id=pipeline, agent_id=agent)
+        new = replace(MORNING, name=name, pipeline_id=pipeline, agent_id=agent)
         definitions.flows.add(new)
     names = [flow.name for flow in definitions.flows.list()[0]]
     assert names == ["A", "b", "c"]
@@ -78,8 +78,8 @@ def test_a_flow_is_changed_and_deleted(definitions: SqlDefinitions, clock: Clock
     """Only what the edit says."""
     added = definitions.flows.add(MORNING)
     clock.advance(seconds=5)
-    edited = definitions.flows.change(added.id, lambda one: changed(one, name="Evening"))
-    assert edited == changed(added, name="Evening", updated=clock.now)
+    edited = definitions.flows.change(added.id, lambda one: replace(one, name="Evening"))
+    assert edited == replace(added, name="Evening", updated=clock.now)
     assert definitions.flows.delete(added.id, nothing)
     assert not definitions.flows.delete(added.id, nothing)
     assert definitions.flows.change(added.id, lambda one: one) is None
@@ -97,7 +97,7 @@ def test_a_queue_gives_prompts_by_its_mode(
     definitions: SqlDefinitions, mode: str, taken: list[str | None]
 ) -> None:
     """The head stays, leaves, or goes to the end."""
-    flow = definitions.flows.add(changed(MORNING, queue_mode=mode))
+    flow = definitions.flows.add(replace(MORNING, queue_mode=mode))
     prompts = [definitions.flows.take_prompt(flow.id, f"job-{n}:ai") for n in range(3)]
     assert prompts == taken
 
@@ -108,7 +108,7 @@ def test_a_repeated_step_takes_the_same_prompt(definitions: SqlDefinitions) -> N
     keys = ["job-1:ai", "job-1:ai", "job-2:ai", "job-3:ai"]
     prompts = [definitions.flows.take_prompt(flow.id, key) for key in keys]
     assert prompts == ["one", "one", "two", None]
-    definitions.flows.change(flow.id, lambda one: changed(one, prompt_queue=QUEUE))
+    definitions.flows.change(flow.id, lambda one: replace(one, prompt_queue=QUEUE))
     assert definitions.flows.take_prompt(flow.id, "job-3:ai") is None
     assert definitions.flows.take_prompt(99, "job-1:ai") is None
 
@@ -116,7 +116,7 @@ def test_a_repeated_step_takes_the_same_prompt(definitions: SqlDefinitions) -> N
 def test_jobs_at_once_take_prompts_of_their_own(definitions: SqlDefinitions) -> None:
     """Each prompt is taken once."""
     queue = tuple(QueuedPrompt(str(number)) for number in range(8))
-    flow = definitions.flows.add(changed(MORNING, prompt_queue=queue))
+    flow = definitions.flows.add(replace(MORNING, prompt_queue=queue))
     with ThreadPoolExecutor(4) as pool:
         keys = [f"job-{number}:ai" for number in range(8)]
         prompts = list(pool.map(lambda key: definitions.flows.take_prompt(flow.id, key), keys))

@@ -13,7 +13,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.row_digests import verify_rows
 from looseleaf.stores.database.workflows.definitions import SqlDefinitions
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.pipeline import Pipeline, Step
 from tests.conftest import Clock
@@ -38,7 +38,7 @@ def nothing(_definition: object) -> None:
 def test_a_pipeline_is_read_as_it_was_added(definitions: SqlDefinitions, clock: Clock) -> None:
     """Every field; memory files and steps each in their own."""
     added = definitions.pipelines.add(NEWS)
-    assert added == changed(
+    assert added == replace(
         NEWS, id=1, slug="daily-music-news", created=clock.now, updated=clock.now
     )
     assert definitions.pipelines.find(1) == added
@@ -60,11 +60,11 @@ def test_slugs_are_unique_in_an_agent(definitions: SqlDefinitions) -> None:
     """A name may come twice; a slug that was asked for is refused where it is taken."""
     slugs = [definitions.pipelines.add(NEWS).slug for _ in range(3)]
     assert slugs == ["daily-music-news", "daily-music-news-2", "daily-music-news-3"]
-    assert definitions.pipelines.add(changed(NEWS, agent_id=4)).slug == "daily-music-news"
+    assert definitions.pipelines.add(replace(NEWS, agent_id=4)).slug == "daily-music-news"
     with pytest.raises(SlugTaken):
-        definitions.pipelines.add(changed(NEWS, slug="daily-music-news"))
+        definitions.pipelines.add(replace(NEWS, slug="daily-music-news"))
     with pytest.raises(SlugTaken):
-        definitions.pipelines.change(2, lambda one: changed(one, slug="daily-music-news"))
+        definitions.pipelines.change(2, lambda one: replace(one, slug="daily-music-news"))
     assert definitions.pipelines.list()[1] == 4
 
 
@@ -78,7 +78,7 @@ def test_pipelines_added_at_once_get_slugs_of_their_own(definitions: SqlDefiniti
 def test_pipelines_are_listed_by_name_with_their_number(definitions: SqlDefinitions) -> None:
     """Of all agents, of some, or a part of the list."""
     for name, agent in (("b", 1), ("C", 2), ("a", 1)):
-        definitions.pipelines.add(changed(NEWS, name=name, agent_id=agent))
+        definitions.pipelines.add(replace(NEWS, name=name, agent_id=agent))
     names = [one.name for one in definitions.pipelines.list()[0]]
     assert names == ["a", "b", "C"]
     page, count = definitions.pipelines.list(agents=[1], limit=1, offset=1)
@@ -88,12 +88,12 @@ def test_pipelines_are_listed_by_name_with_their_number(definitions: SqlDefiniti
 
 def test_changes_at_once_all_survive(definitions: SqlDefinitions) -> None:
     """Each edits what the one before it left."""
-    added = definitions.pipelines.add(changed(NEWS, memory_files=()))
+    added = definitions.pipelines.add(replace(NEWS, memory_files=()))
 
     def add_file(number: int) -> None:
         definitions.pipelines.change(
             added.id,
-            lambda one: changed(one, memory_files=(*one.memory_files, f"{number}.md")),
+            lambda one: replace(one, memory_files=(*one.memory_files, f"{number}.md")),
         )
 
     with ThreadPoolExecutor(6) as pool:
@@ -121,7 +121,7 @@ def test_a_step_takes_its_settings_in_flows_along(definitions: SqlDefinitions) -
     pipeline = definitions.pipelines.add(NEWS)
     settings = {"input": {"n": 2}, "ai": {"n": 3}}
     flow = definitions.flows.add(Flow(0, pipeline.id, "", "F", 3, 1, step_settings=settings))
-    definitions.pipelines.change(pipeline.id, lambda one: changed(one, steps=one.steps[:1]))
+    definitions.pipelines.change(pipeline.id, lambda one: replace(one, steps=one.steps[:1]))
     smaller = definitions.flows.find(flow.id)
     assert smaller is not None
     assert smaller.step_settings == {"input": {"n": 2}}

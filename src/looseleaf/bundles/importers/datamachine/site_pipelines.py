@@ -11,7 +11,7 @@ from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.errors import Invalid
 from looseleaf.errors.workflows import RequestRefused
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.workflows.documents import (
     queue_prompts,
     read_pipeline_file,
@@ -135,6 +135,6 @@ def _build_flow(file: FlowFile) -> Flow:
         dict(file.step_settings),
         queue_prompts(file.prompt_queue, 0.0),
         file.queue_mode,  # type: ignore[arg-type]  # checked with the flow
-        changed(read_schedule(file.schedule), enabled=False),
+        replace(read_schedule(file.schedule), enabled=False),
         dict(file.run_artifacts),
     )

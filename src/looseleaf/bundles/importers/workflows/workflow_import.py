@@ -16,7 +16,7 @@ from looseleaf.bundles.layout.bundle_json import hash_payload
 from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.errors import Invalid, Refused
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.workflows.flow import MANUAL
 from looseleaf.workflows.slug import make_slug
 
@@ -92,7 +92,7 @@ class WorkflowImport:
         if not self._is_preview:
             current = self._list_workflows(record).pipelines.get(slug)
         elif decision.action in (CREATE, REPLACE):
-            current = changed(pipeline, id=current.id if current is not None else 0)
+            current = replace(pipeline, id=current.id if current is not None else 0)
         if current is not None:
             reports += [self._import_flow(flow, current, record, owner) for flow in source.flows]
         return reports

@@ -17,7 +17,7 @@ from looseleaf.stores.database.chat.sessions import session_of
 from looseleaf.stores.database.row_digests import count_rows, digest_of
 from looseleaf.stores.database.tables import chat_sessions as sessions
 from looseleaf.stores.database.tables import chat_turns as turns
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def begin(connection: sa.Connection, opening: Opening, now: int) -> BegunTurn:
     message = None
     if has_message and opening.message is not None:
         position = (fields["id"], turn.number, turn.first)
-        message = changed(opening.message, text=storable(opening.message.text))
+        message = replace(opening.message, text=storable(opening.message.text))
         add_messages(connection, position, (message,), now)
     lease = Lease(fields["id"], turn.number, fields["lease"])
     session = session_of(SimpleNamespace(**fields), now)

@@ -18,7 +18,7 @@ from looseleaf.stores.database.workflows.rows import (
     insert_row,
     update_row,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class SqlFlows:
                     ):
                         raise PipelineMissing(flow.pipeline_id)
                     new = choose_slug(connection, flows, siblings, flow)
-                    new = changed(new, created=now, updated=now)
-                    return changed(new, id=insert_row(connection, flows, flow_row(new)))
+                    new = replace(new, created=now, updated=now)
+                    return replace(new, id=insert_row(connection, flows, flow_row(new)))
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
         raise Unavailable("The list of flows", "too many are added at once; try again")
@@ -94,7 +94,7 @@ class SqlFlows:
             flow = _lock_flow(connection, flow_id)
             if flow is None:
                 return None
-            new_flow = changed(edit(flow), updated=self._clock())
+            new_flow = replace(edit(flow), updated=self._clock())
             update_row(connection, flows, flow_id, flow_row(new_flow))
         return new_flow
 
@@ -122,7 +122,7 @@ class SqlFlows:
             head, *rest = flow.prompt_queue or (None,)
             if head is not None and flow.queue_mode != "static":
                 queue = (*rest, head) if flow.queue_mode == "loop" else tuple(rest)
-                update_row(connection, flows, flow_id, flow_row(changed(flow, prompt_queue=queue)))
+                update_row(connection, flows, flow_id, flow_row(replace(flow, prompt_queue=queue)))
             prompt = head.prompt if head is not None else None
             now = round(self._clock() * MICRO)
             row = {"flow_id": flow_id, "key": key, "prompt": prompt, "time": now}

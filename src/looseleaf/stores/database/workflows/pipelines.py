@@ -18,7 +18,7 @@ from looseleaf.stores.database.workflows.rows import (
     pipeline_row,
     update_row,
 )
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,14 +79,14 @@ class SqlPipelines:
             try:
                 with self._database.writing() as connection:
                     new = choose_slug(connection, pipelines, siblings, pipeline)
-                    new = changed(new, created=now, updated=now)
+                    new = replace(new, created=now, updated=now)
                     identity = self._insert(connection, new)
                     for flow in new_flows:
                         of_pipeline = flows.c.pipeline_id == identity
-                        new_flow = changed(flow, pipeline_id=identity, created=now, updated=now)
+                        new_flow = replace(flow, pipeline_id=identity, created=now, updated=now)
                         new_flow = choose_slug(connection, flows, of_pipeline, new_flow)
                         insert_row(connection, flows, flow_row(new_flow))
-                    return changed(new, id=identity)
+                    return replace(new, id=identity)
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
         raise Unavailable("The list of pipelines", "too many are added at once; try again")
@@ -107,7 +107,7 @@ class SqlPipelines:
             row = connection.execute(query).first()
             if row is None:
                 return None
-            new_pipeline = changed(edit(pipeline_of(row)), updated=self._clock())
+            new_pipeline = replace(edit(pipeline_of(row)), updated=self._clock())
             update_row(connection, pipelines, pipeline_id, pipeline_row(new_pipeline))
             _drop_step_settings(connection, new_pipeline)
         return new_pipeline
@@ -141,5 +141,5 @@ def _drop_step_settings(connection: sa.Connection, pipeline: Pipeline) -> None:
             if pipeline.step(key)
         }
         if len(settings) < len(flow.step_settings):
-            smaller = changed(flow, step_settings=settings, updated=pipeline.updated)
+            smaller = replace(flow, step_settings=settings, updated=pipeline.updated)
             update_row(connection, flows, flow.id, flow_row(smaller))

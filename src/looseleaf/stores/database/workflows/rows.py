@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from looseleaf.errors.workflows import SlugTaken
 from looseleaf.stores.database.row_digests import count_rows, digest_of
-from looseleaf.values import as_dict, changed
+from looseleaf.values import as_dict, replace
 from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.pipeline import Pipeline, Step
 from looseleaf.workflows.slug import make_slug
@@ -60,7 +60,7 @@ def choose_slug(
     slugs = set(connection.execute(sa.select(table.c.slug).where(siblings)).scalars())
     if new.slug in slugs:
         raise SlugTaken(noun, new.slug)
-    return changed(new, slug=new.slug or make_slug(new.name, fallback=noun, used_slugs=slugs))
+    return replace(new, slug=new.slug or make_slug(new.name, fallback=noun, used_slugs=slugs))
 
 
 def insert_row(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ from looseleaf.files.root_folder import RootFolder
 from looseleaf.stores.disk.agents.agents_folder import AgentsFolder
 from looseleaf.stores.disk.agents.record_files import RECORD
 from looseleaf.times import format_time
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class DiskAgents:
         check_slug(slug)
         with self._lock() as locked_agents:
             record = self.resolve(reference)
-            new_record = changed(record, slug=slug, name=check_name(slug, name or record.name))
+            new_record = replace(record, slug=slug, name=check_name(slug, name or record.name))
             changes.rename(locked_agents, record, new_record)
         if slug != record.slug:
             self._tell_of_move()
@@ -227,7 +227,7 @@ class DiskAgents:
         self._check_keys(config)
         with self._lock() as locked_agents:
             record = self.resolve(reference)
-            new_record = changed(record, config=merge_config(record.slug, record.config, config))
+            new_record = replace(record, config=merge_config(record.slug, record.config, config))
             locked_agents.write_record(record.slug, format_record(new_record))
         return new_record
 
@@ -236,7 +236,7 @@ class DiskAgents:
         if status not in STATUSES:
             raise InvalidAgent(reference, f"its status is one of {', '.join(STATUSES)}")
         with self._lock() as locked_agents:
-            updated = changed(self.resolve(reference), status=status)
+            updated = replace(self.resolve(reference), status=status)
             locked_agents.write_record(updated.slug, format_record(updated))
         return updated
 
@@ -284,7 +284,7 @@ class DiskAgents:
             if len(candidates) > 1:
                 ids = ", ".join(str(record.id) for record in candidates)
                 raise InvalidAgent(reference, f"several deleted agents had that slug; ids: {ids}")
-            record = changed(candidates[0], slug=slug or candidates[0].slug)
+            record = replace(candidates[0], slug=slug or candidates[0].slug)
             check_slug(record.slug)
             changes.restore(locked_agents, f"{record.id}-{candidates[0].slug}", record)
         return record

@@ -13,7 +13,7 @@ import os
 from looseleaf.errors import Unavailable
 from looseleaf.files import atomic
 from looseleaf.files.folders import READ, read_all
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Register:
     def mark_deleted(self, agent_id: int, slug: str, time: str) -> None:
         """Note that an agent was deleted."""
         entry = self.agents.get(agent_id, RegisterEntry(agent_id, slug))
-        self.enter(changed(entry, slug=slug, state=DELETED, deleted=time))
+        self.enter(replace(entry, slug=slug, state=DELETED, deleted=time))
 
 
 def read_register(agents: int) -> Register | None:

@@ -15,7 +15,7 @@ from looseleaf.stores.disk.history.log_line import is_intact
 from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, known_pages, read_head
 from looseleaf.stores.disk.history_names import LOG
 from looseleaf.stores.disk.splice import is_whole, unsplice
-from looseleaf.values import changed
+from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict
                 log, lines, file_numbers | pack_numbers, present, is_core=is_core and is_known
             )
             if not is_known:
-                verdict = changed(verdict, edited_outside=False)
-            return changed(verdict, faults=(*pack_faults, *verdict.faults))
+                verdict = replace(verdict, edited_outside=False)
+            return replace(verdict, faults=(*pack_faults, *verdict.faults))
     except LooseleafError as error:
         return PageVerdict(0, (str(error),))
     finally:

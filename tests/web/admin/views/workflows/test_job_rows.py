@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo, WriteInfo
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.admin.views.workflows.job_rows import build_job_row, build_step_rows, link_writes
 
 START = "2026-04-17T09:30:00Z"
@@ -17,7 +17,7 @@ def test_a_running_job_counts_until_now() -> None:
     """And one that has ended says what it took."""
     row = build_job_row(JOB, NOW)
     assert (row.label, row.status, row.elapsed, row.tokens) == ("Job 7", "running", 5.0, 7)
-    ended = changed(JOB, status="failed", completed_at=START, seconds=1.25, reason="No model.")
+    ended = replace(JOB, status="failed", completed_at=START, seconds=1.25, reason="No model.")
     row = build_job_row(ended, NOW)
     assert (row.status, row.elapsed, row.reason, row.tone) == (
         "failed",
@@ -25,16 +25,16 @@ def test_a_running_job_counts_until_now() -> None:
         "No model.",
         "attention",
     )
-    assert build_job_row(changed(JOB, started_at="", status="pending"), NOW).elapsed is None
+    assert build_job_row(replace(JOB, started_at="", status="pending"), NOW).elapsed is None
 
 
 def test_a_job_that_waits_says_for_what() -> None:
     """For a worker, for its time, or for its next attempt."""
-    pending = changed(JOB, status="pending")
+    pending = replace(JOB, status="pending")
     assert build_job_row(pending, NOW).status == "waits for a worker"
-    later = changed(pending, next_attempt_at=START)
+    later = replace(pending, next_attempt_at=START)
     assert build_job_row(later, NOW).status == "begins at 2026-04-17 09:30 UTC"
-    again = changed(later, attempts=1)
+    again = replace(later, attempts=1)
     assert build_job_row(again, NOW).status == "tried again at 2026-04-17 09:30 UTC"
 
 
@@ -42,17 +42,17 @@ def test_a_step_shows_its_progress_and_then_its_reason() -> None:
     """A step that has not begun has no time."""
     fields = ("write", "ai", "", "processing", "late", START, "", 0.0, 1, "asks the model", 1, 2)
     step = StepInfo(*fields, 0, (), ())
-    (row,) = build_step_rows(changed(JOB, steps=(step,)), NOW)
+    (row,) = build_step_rows(replace(JOB, steps=(step,)), NOW)
     assert (row.label, row.detail, row.elapsed, row.is_running) == (
         "ai",
         "asks the model",
         5.0,
         True,
     )
-    failed = changed(step, status="failed", ended_at=START, seconds=0.5)
-    (row,) = build_step_rows(changed(JOB, steps=(failed,)), NOW)
+    failed = replace(step, status="failed", ended_at=START, seconds=0.5)
+    (row,) = build_step_rows(replace(JOB, steps=(failed,)), NOW)
     assert (row.detail, row.elapsed) == ("late", 0.5)
-    (row,) = build_step_rows(changed(JOB, steps=(changed(step, status="pending"),)), NOW)
+    (row,) = build_step_rows(replace(JOB, steps=(replace(step, status="pending"),)), NOW)
     assert row.elapsed is None
 
 

@@ -12,7 +12,7 @@ from looseleaf.memory.text.hidden_characters import describe_hidden
 from looseleaf.memory.text.section_merge import CHOICES, compare_sections, merge_sections
 from looseleaf.memory.text.word_diff import diff_words
 from looseleaf.plugins.admin_pages import Document, Redirect
-from looseleaf.values import changed
+from looseleaf.values import replace
 from looseleaf.web.admin.views.memory.gauge import measure
 from looseleaf.web.admin.views.memory.page_header import PageHeader, read_header
 from looseleaf.web.admin.views.memory.pages import prompt_place, render_page
@@ -34,7 +34,7 @@ def edit_page(visit: Visit) -> Document | Redirect:
 
 def _editor(visit: Visit, header: PageHeader, text: str, version: str) -> Document:
     data = {
-        "page": changed(header, gauge=measure(visit.context, header.file, text)),
+        "page": replace(header, gauge=measure(visit.context, header.file, text)),
         "text": text,
         "version": version,
         "html": render_page(text, header.agent, header.layer),

@@ -9,7 +9,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.text.word_diff import diff_words
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.values import changed, value
+from looseleaf.values import replace, value
 from looseleaf.web.admin.prompt_rules import INJECTED, NAMES, ORDINARY, describe_rule
 from looseleaf.web.admin.views.prompt.blocks import (
     MODES,
@@ -75,7 +75,7 @@ def compare_prompts(visit: Visit) -> Document | Redirect:
     agents = visit.run("looseleaf/list-agents")[:MOST_AGENTS]
     workflows = _list_workflows(visit, first, second)
     first, second = (
-        changed(side, workflow_name=workflows.get(side.workflow, "")) for side in (first, second)
+        replace(side, workflow_name=workflows.get(side.workflow, "")) for side in (first, second)
     )
     data: dict[str, object] = {
         "agent": agent,
