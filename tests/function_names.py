@@ -35,6 +35,7 @@ VERBS = words(
     try turn undo unescape uninstall unite unlock unpack unquote unsplice unsubscribe unwatch unwrap
     update upgrade upload use validate verify visit wait wake walk warn watch work wrap write yield
     blank score stem
+    redirect
     """
 )
 # Statements that are true or false.

@@ -21,7 +21,7 @@ from looseleaf.catalog.tools.operation_tools import (
     tools_of,
 )
 from looseleaf.web.app import HANDLERS
-from looseleaf.web.rest.abilities import ABILITIES, all_operations
+from looseleaf.web.rest.abilities import ABILITIES, operations_of
 
 CLI = Path(__file__).parent.parent / "src" / "looseleaf" / "cli"
 OPERATIONS = "looseleaf.operations"
@@ -90,7 +90,7 @@ def test_an_operation_has_a_tool(name: str, workspace: Workspace) -> None:
 def test_an_operation_has_a_route(workspace: Workspace) -> None:
     """All of them by their own names, at the address that runs abilities."""
     assert f"{ABILITIES}/{{name:path}}/run" in HANDLERS
-    assert {one.name for one in all_operations(workspace.context)} >= set(CATALOG)
+    assert {one.name for one in operations_of(workspace.context)} >= set(CATALOG)
 
 
 def test_no_reason_is_stale() -> None:

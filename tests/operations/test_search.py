@@ -15,7 +15,7 @@ from looseleaf.catalog.tools.model_tools import run_tool
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.prompt.request import Request
 from looseleaf.values import replace
-from looseleaf.web.app import application
+from looseleaf.web.app import build_application
 from tests.conftest import Clock
 
 FACT = "The harbour office opens at seven."
@@ -77,7 +77,7 @@ def test_a_question_without_a_match_ranks_no_copy(workspace: Workspace) -> None:
 def test_every_surface_has_the_rule(workspace: Workspace) -> None:
     """REST and the tools of models; the admin site runs the same operation as they do."""
     token = invoke(workspace.context, "looseleaf/create-token", {"agent": "ada"})["token"]
-    with TestClient(application(workspace), base_url="http://localhost") as client:
+    with TestClient(build_application(workspace), base_url="http://localhost") as client:
         headers = {"authorization": f"Bearer {token}"}
         answer = client.get(
             "/datamachine/v1/search", params={"query": FACT, "agent": "ada"}, headers=headers

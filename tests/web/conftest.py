@@ -16,7 +16,7 @@ import uvicorn
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.values import replace
-from looseleaf.web.app import application
+from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
@@ -45,7 +45,7 @@ class Site:
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         config = uvicorn.Config(
-            application(workspace),
+            build_application(workspace),
             http=TimedConnection,
             ws="none",
             log_config=None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from looseleaf.web.rest.openapi import document
+from looseleaf.web.rest.openapi import build_document
 
 if TYPE_CHECKING:
     import httpx2
@@ -23,7 +23,7 @@ class Described:
     """The document of a server, by which its answers are checked."""
 
     def __init__(self, context: Context) -> None:
-        self._document: dict[str, Any] = document(context)
+        self._document: dict[str, Any] = build_document(context)
         paths: dict[str, dict[str, Any]] = self._document["paths"]
         self._routes = [(_pattern(path), paths[path]) for path in sorted(paths, key=_breadth)]
         self._validators: dict[int, Validator] = {}

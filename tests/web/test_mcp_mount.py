@@ -15,7 +15,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.mcp_server.http import HttpServer
-from looseleaf.web.app import application
+from looseleaf.web.app import build_application
 from looseleaf.web.mcp_mount import McpMount
 
 Message = MutableMapping[str, Any]
@@ -109,7 +109,7 @@ def test_an_application_in_a_process_of_others_leaves_their_garbage_alone(
 ) -> None:
     """Only a process of our own leaves its present objects out of collections for good."""
     frozen_count, is_loaded = gc.get_freeze_count(), threading.Event()
-    app = application(workspace, on_load=is_loaded.set)
+    app = build_application(workspace, on_load=is_loaded.set)
 
     async def run() -> None:
         messages: asyncio.Queue[Message] = asyncio.Queue()

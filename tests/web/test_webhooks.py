@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from looseleaf.operations.artifacts import show_gate
-from looseleaf.web.http.request_log import path_for_people
+from looseleaf.web.http.request_log import public_path_of
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import Site
@@ -82,8 +82,8 @@ def test_a_body_is_a_bounded_object(site: Site, content: bytes, status: int) -> 
 def test_the_secret_stands_in_no_log() -> None:
     """Lines of requests, and the list of recent ones, show the address without its end."""
     scope = {"path": "/datamachine/v1/webhooks/7/gate/s3cret"}
-    assert path_for_people(scope) == "/datamachine/v1/webhooks/7/gate/…"
-    assert path_for_people({"path": "/datamachine/v1/jobs/7"}) == "/datamachine/v1/jobs/7"
+    assert public_path_of(scope) == "/datamachine/v1/webhooks/7/gate/…"
+    assert public_path_of({"path": "/datamachine/v1/jobs/7"}) == "/datamachine/v1/jobs/7"
 
 
 def test_a_call_without_the_secret_is_not_read(site: Site) -> None:

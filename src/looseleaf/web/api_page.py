@@ -9,7 +9,7 @@ from starlette.responses import Response
 from looseleaf.web.admin.site import site_of
 from looseleaf.web.http.responses import JSON, encode_json
 from looseleaf.web.rest.calls import authenticator_of
-from looseleaf.web.rest.openapi import document
+from looseleaf.web.rest.openapi import build_document
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -20,10 +20,10 @@ async def show_api(request: Request) -> Response:
     return site_of(request).bare_page(request, "api.html", {"title": "API"})
 
 
-async def openapi(request: Request) -> Response:
+async def show_openapi(request: Request) -> Response:
     """Give the OpenAPI document."""
     state = request.app.state
     if not hasattr(state, "openapi"):
         context = authenticator_of(request).workspace.context
-        state.openapi = encode_json(document(context))
+        state.openapi = encode_json(build_document(context))
     return Response(state.openapi, media_type=JSON)

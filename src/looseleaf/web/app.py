@@ -98,14 +98,14 @@ HANDLERS: dict[str, dict[str, Handler]] = {
         "POST": abilities.run_operation,
     },
     webhooks.ADDRESS: {"POST": webhooks.receive_call},
-    "/login": {"GET": login.login_page, "POST": login.sign_in},
+    "/login": {"GET": login.show_login, "POST": login.sign_in},
     "/logout": {"POST": login.sign_out},
     "/session": {"GET": login.show_session},
     "/health": {"GET": health.show_health},
     "/metrics": {"GET": metrics.show_metrics},
-    "/openapi.json": {"GET": api_page.openapi},
+    "/openapi.json": {"GET": api_page.show_openapi},
     "/docs": {"GET": api_page.show_api},
-    "/": {"GET": login.lead_on},
+    "/": {"GET": login.redirect_to_admin},
 }
 
 
@@ -118,7 +118,7 @@ OWN_HANDLERS: dict[str, Handler] = {
 }
 
 
-def application(
+def build_application(
     workspace: Workspace, *, stateless: bool = False, on_load: Callable[[], None] = lambda: None
 ) -> ASGIApp:
     """Build the web application of a workspace; stateless for several worker processes.
@@ -129,11 +129,11 @@ def application(
     recent = RecentRequests()
     workers, budget, admin = Workers(), BodyBudget(), AdminSite(workspace, recent)
     memory = McpMount(
-        lambda: mcp_server(workspace, authenticator, workers, stateless=stateless), on_load
+        lambda: build_mcp_server(workspace, authenticator, workers, stateless=stateless), on_load
     )
 
     @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+    async def run_lifespan(_app: Starlette) -> AsyncIterator[None]:
         try:
             async with memory.running():
                 yield
@@ -146,11 +146,11 @@ def application(
 
     app = Starlette(
         routes=[
-            *routes(),
+            *list_routes(),
             *admin.routes(),
             Route(MCP, BufferedBody(memory, authenticator, budget)),
         ],
-        lifespan=lifespan,
+        lifespan=run_lifespan,
         exception_handlers={
             Problem: responses.answer_problem,
             LooseleafError: answer_error,
@@ -174,7 +174,7 @@ def application(
     )
 
 
-def mcp_server(
+def build_mcp_server(
     workspace: Workspace, authenticator: Authenticator, workers: Workers, *, stateless: bool
 ) -> HttpServer:
     """Build the MCP server with the authentication of the web server."""
@@ -196,20 +196,20 @@ def mcp_server(
     )
 
 
-def routes() -> list[Route]:
+def list_routes() -> list[Route]:
     """Return the routes in the order in which they are tried."""
     table: dict[str, dict[str, Handler]] = {
         path: dict(handlers) for path, handlers in HANDLERS.items()
     }
     for endpoint in ENDPOINTS:
-        handler = OWN_HANDLERS.get(endpoint.operation) or _endpoint_handler(endpoint)
+        handler = OWN_HANDLERS.get(endpoint.operation) or _build_handler(endpoint)
         table.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method] = handler
     # Pages first, since they are requested most; then paths without parameters.
     order = sorted(table, key=lambda path: (path != PAGE, path == OTHER_FILE, "{" in path))
     return [Route(path, Resource(path, table[path])) for path in order]
 
 
-def _endpoint_handler(endpoint: Endpoint) -> Handler:
+def _build_handler(endpoint: Endpoint) -> Handler:
     async def call(request: Request) -> Response:
         return await respond(request, endpoint)
 

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.web.http.bodies import media_type, parse_object
-from looseleaf.web.http.preconditions import etag
+from looseleaf.web.http.bodies import media_type_of, parse_object
+from looseleaf.web.http.preconditions import format_etag
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke
@@ -44,7 +44,7 @@ async def receive_archive(request: Request, *, name: str) -> Response:
     operation = find_operation(context, name)
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
-    kind = media_type(request)
+    kind = media_type_of(request)
     if kind in _RAW:
         body: dict[str, Any] = {"data": b64encode(await body_of(request)).decode()}
     else:
@@ -57,10 +57,10 @@ async def export_bundle(request: Request) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, EXPORT)
     query = from_query(operation, request.query_params.multi_items())
-    kind = media_type(request)
+    kind = media_type_of(request)
     body = await parse_object(await body_of(request, operation), kind)
     result = await invoke(request, context, operation, combine(query, body))
-    headers = {"etag": etag(result["hash"])}
+    headers = {"etag": format_etag(result["hash"])}
     if ARCHIVE not in request.headers.get("accept", ""):
         return answer(result, 200, headers)
     filename = f"{result['bundle_slug']}.zip"

@@ -48,7 +48,7 @@ class RecentFaults:
 async def show_health(request: Request) -> Response:
     """Report the health; degraded is 503, so that a load balancer uses another server."""
     faults: RecentFaults = request.app.state.recent_faults
-    problems = [*_problems(authenticator_of(request).workspace), *faults.recent()]
+    problems = [*_list_problems(authenticator_of(request).workspace), *faults.recent()]
     workspace = authenticator_of(request).workspace
     tasks: TaskAttention = request.app.state.task_attention
     attention = [] if problems else await run_sync(tasks.types, workspace)
@@ -80,7 +80,7 @@ class TaskAttention:
         return self._types
 
 
-def _problems(workspace: Workspace) -> list[str]:
+def _list_problems(workspace: Workspace) -> list[str]:
     try:
         workspace.root_folder.require()
     except WorkspaceUnavailable as error:

@@ -22,11 +22,11 @@ from looseleaf.web.admin.site import describe_error, site_of
 from looseleaf.web.http.authentication import (
     SURFACE,
     address_of,
-    cookie_name,
-    csrf_token,
-    session_cookie,
+    cookie_name_of,
+    csrf_token_of,
+    session_cookie_of,
 )
-from looseleaf.web.http.bodies import FORM, as_object, media_type
+from looseleaf.web.http.bodies import FORM, as_object, media_type_of
 from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.request_id import activity_of
@@ -47,17 +47,19 @@ SIGN_IN_BYTES = 8192
 START = "/admin"
 
 
-async def lead_on(_request: Request) -> Response:
+async def redirect_to_admin(_request: Request) -> Response:
     """Lead from the bare address of the server to its admin site."""
     return RedirectResponse(START, 303)
 
 
-async def login_page(request: Request) -> Response:
+async def show_login(request: Request) -> Response:
     """Give the page that signs in; what a link carries after # never reaches a log."""
-    return _login_page(request, request.query_params.get("next", ""))
+    return _build_login_page(request, request.query_params.get("next", ""))
 
 
-def _login_page(request: Request, next_: str, problem: str = "", status: int = 200) -> Response:
+def _build_login_page(
+    request: Request, next_: str, problem: str = "", status: int = 200
+) -> Response:
     workspace = authenticator_of(request).workspace.settings.name
     data = {"title": "Sign in", "next": next_, "problem": problem, "workspace": workspace}
     return site_of(request).bare_page(request, "login.html", data, status)
@@ -66,12 +68,12 @@ def _login_page(request: Request, next_: str, problem: str = "", status: int = 2
 async def sign_in(request: Request) -> Response:
     """Start a session by a one-time link, or by login and password."""
     refuse_precondition(request, "Signing in")
-    if media_type(request) == FORM:
+    if media_type_of(request) == FORM:
         return await _sign_in_by_form(request)
     fields = as_object(await body_of(request, size=SIGN_IN_BYTES))
     secret = await _admit(request, fields)
     principal = authenticator_of(request).authentication.session(secret.text)
-    response = answer({"user": principal.name, "csrf": csrf_token(secret.text)})
+    response = answer({"user": principal.name, "csrf": csrf_token_of(secret.text)})
     _set_cookie(request, response, secret.text)
     return response
 
@@ -84,7 +86,7 @@ async def _sign_in_by_form(request: Request) -> Response:
         issue = await _admit(request, {"link": link} if link else password)
     except (Unauthenticated, Problem) as error:
         status, message = describe_error(error)
-        return _login_page(request, next_, message, status)
+        return _build_login_page(request, next_, message, status)
     # Only our own pages: an address of another site would be a trap.
     is_own = next_ == START or next_.startswith((f"{START}/", f"{START}?"))
     response = RedirectResponse(next_ if is_own else START, 303)
@@ -100,7 +102,9 @@ async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
     attempts, name = authenticator.attempts, login if isinstance(login, str) else ""
     attempts.take(address, name)
     try:
-        work = partial(_start_session, authenticator, sign_in, _event(request, "sign in", address))
+        work = partial(
+            _start_session, authenticator, sign_in, _build_event(request, "sign in", address)
+        )
         issue = await workers_of(request).hash_password(address, work)
     except Unauthenticated:
         attempts.fail()
@@ -111,7 +115,7 @@ async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
 
 def _set_cookie(request: Request, response: Response, text: str) -> None:
     response.set_cookie(
-        cookie_name(request),
+        cookie_name_of(request),
         text,
         max_age=int(SESSION_SECONDS),
         httponly=True,
@@ -120,7 +124,7 @@ def _set_cookie(request: Request, response: Response, text: str) -> None:
     )
 
 
-def _event(request: Request, action: str, address: str = "") -> Event:
+def _build_event(request: Request, action: str, address: str = "") -> Event:
     """Say for the audit that a person signs in or out."""
     activity = activity_of(request.scope)
     return Event(
@@ -151,7 +155,7 @@ def _start_session(
 async def sign_out(request: Request) -> Response:
     """End the session."""
     refuse_precondition(request, "Signing out")
-    is_form = media_type(request) == FORM
+    is_form = media_type_of(request) == FORM
     if is_form:
         await read_form(request)
     authenticator = authenticator_of(request)
@@ -161,16 +165,16 @@ async def sign_out(request: Request) -> Response:
             400, "no_session", "There is no session to end: the request uses another credential."
         )
     event = replace(
-        _event(request, "sign out"),
+        _build_event(request, "sign out"),
         actor=principal.name,
         user_id=principal.user_id,
         credential=principal.credential,
     )
-    cookie = session_cookie(request)
+    cookie = session_cookie_of(request)
     await run_in_threadpool(authenticator.authentication.sign_out, cookie, event)
     response = RedirectResponse("/login", 303) if is_form else answer({"signed_out": True})
     is_secure = request.url.scheme == "https"
-    name = cookie_name(request)
+    name = cookie_name_of(request)
     response.delete_cookie(name, httponly=True, samesite="strict", secure=is_secure)
     return response
 
@@ -187,5 +191,5 @@ async def show_session(request: Request) -> Response:
         "capabilities": sorted(principal.capabilities),
     }
     if principal.kind == SESSION:
-        data["csrf"] = csrf_token(session_cookie(request))
+        data["csrf"] = csrf_token_of(session_cookie_of(request))
     return answer(data)

@@ -22,7 +22,7 @@ from looseleaf.errors import InvalidSetting, Unavailable
 from looseleaf.operations.tokens import create_login_link
 from looseleaf.remote.address import is_loopback
 from looseleaf.web import server_log
-from looseleaf.web.app import application
+from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.http.guard import OWN_NAME
 from looseleaf.web.worker_start import WorkerStart
@@ -46,7 +46,7 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
     if log:
         server_log.enable()
     workspace = Workspace.open(root, surface="rest")
-    app = application(workspace, stateless=stateless, on_load=keep_objects)
+    app = build_application(workspace, stateless=stateless, on_load=keep_objects)
     if workspace.settings.serve_jobs:
         app = WorkerStart(app, workspace)
     keep_objects()
@@ -95,7 +95,7 @@ def _refuse_public(host: str, allowed_hosts: tuple[str, ...]) -> None:
         raise InvalidSetting("host", reason)
 
 
-def address(listener: socket.socket) -> str:
+def address_of(listener: socket.socket) -> str:
     """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -111,12 +111,12 @@ def is_new(context: Context) -> bool:
     )
 
 
-def login_link(context: Context, base: str) -> str:
+def create_login_url(context: Context, base: str) -> str:
     """Create a one-time login link for the administrator."""
     return f"{base}/login#{create_login_link(context).token}"
 
 
-def own_name(link: str) -> str:
+def with_own_name(link: str) -> str:
     """Return a link with a host name of its own, so that cookies of other programs stay separate.
 
     Most browsers resolve every name below localhost; the link by address works in all of them.

@@ -16,13 +16,13 @@ from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors import Forbidden
 from looseleaf.memory.provenance import AGENT
 from looseleaf.operations.workflow_files import find_folder, receive_file
-from looseleaf.web.http.bodies import media_type, parse_object
-from looseleaf.web.http.body_budget import too_many_bodies
-from looseleaf.web.http.request_errors import Problem, too_large
+from looseleaf.web.http.bodies import media_type_of, parse_object
+from looseleaf.web.http.body_budget import build_too_busy
+from looseleaf.web.http.request_errors import Problem, build_too_large
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke, workers_of
-from looseleaf.web.rest.plugin_errors import plugin_errors
+from looseleaf.web.rest.plugin_errors import add_error_fields
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -51,10 +51,10 @@ async def upload_file(request: Request) -> Response:
     dispatch.require_precondition_kept(context, operation)
     query = from_query(operation, request.query_params.multi_items())
     if not request.headers.get("content-type", "").lower().startswith(FORM):
-        kind = media_type(request)
+        kind = media_type_of(request)
         body = await parse_object(await body_of(request, operation), kind)
         arguments = combine(query, body)
-        with plugin_errors(UPLOAD, arguments):
+        with add_error_fields(UPLOAD, arguments):
             return answer({"files": [await invoke(request, context, operation, arguments)]})
     upload, fields = await read_form(request)
     try:
@@ -70,7 +70,7 @@ async def upload_file(request: Request) -> Response:
             raise Problem(400, "invalid_argument", message)
         target = {"file": name, "flow_step_id": step, **place}
         work = partial(store_upload, context, target, upload.file)
-        with plugin_errors(UPLOAD, target):
+        with add_error_fields(UPLOAD, target):
             file = await workers_of(request).run(context, operation, target, work)
     finally:
         await upload.close()
@@ -88,7 +88,7 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
         content.seek(0)
     try:
         folder = find_folder(permitted_context, *place)
-        file = receive_file(permitted_context, folder, target["file"], _parts(content))
+        file = receive_file(permitted_context, folder, target["file"], _read_parts(content))
     except Forbidden as refusal:
         dispatch.record(permitted_context, operation, target, refusal)
         raise
@@ -100,7 +100,7 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
     """Read a form with one file; large files lie on disk while they arrive."""
     settings = authenticator_of(request).workspace.settings
     limit = settings.max_upload_bytes + OVERHEAD
-    stream = _bounded(request, limit)
+    stream = _limit_stream(request, limit)
     parser = MultiPartParser(
         request.headers,
         stream,
@@ -117,7 +117,7 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
             form = await parser.parse()
     except TimeoutError:
         if not has_room:
-            raise too_many_bodies(seconds) from None
+            raise build_too_busy(seconds) from None
         message = "The upload did not arrive in time."
         raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
     except (MultiPartException, KeyError) as error:
@@ -133,15 +133,15 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
     return upload, fields
 
 
-async def _bounded(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+async def _limit_stream(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
     size = 0
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            raise too_large(limit)
+            raise build_too_large(limit)
         yield part
 
 
-def _parts(content: BinaryIO) -> Iterator[bytes]:
+def _read_parts(content: BinaryIO) -> Iterator[bytes]:
     while part := content.read(_PART_BYTES):
         yield part

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf.errors.workflows import JobMissing
 from looseleaf.web.http.authentication import address_of
-from looseleaf.web.http.bodies import media_type, parse_object
+from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
@@ -38,7 +38,7 @@ async def receive_call(request: Request) -> Response:
     check = partial(jobs.has_gate, int(job), step, gate)
     if not await workers_of(request).read(address_of(request), check):
         raise JobMissing(int(job))  # who knows no secret learns nothing
-    kind = media_type(request)
+    kind = media_type_of(request)
     body = await parse_object(await body_of(request, size=MOST_GATE_BYTES), kind)
     wake = partial(jobs.signal, int(job), step, body, gate=gate)
     status = (await workers_of(request).write(wake)).status

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import gzip
 
-from looseleaf.web.admin.static_files import static_files, version
+from looseleaf.web.admin.static_files import compute_version, read_static_files
 from tests.web.conftest import Site
 
 
 def test_a_file_is_kept_by_its_version(site: Site) -> None:
     """Without the version, or with another, it is not stored."""
-    kept = site.client.get(f"/static/{version()}/admin.css")
+    kept = site.client.get(f"/static/{compute_version()}/admin.css")
     assert kept.headers.get_list("cache-control") == ["private, max-age=31536000, immutable"]
     for path in ("/static/admin.css", "/static/0/admin.css"):
         assert site.client.get(path).headers.get_list("cache-control") == ["no-store"]
-    assert kept.text == static_files()["admin.css"].content.decode()
+    assert kept.text == read_static_files()["admin.css"].content.decode()
 
 
 def test_a_file_is_sent_as_asked_for(site: Site) -> None:
     """Compressed where the browser takes that."""
     plain = site.client.get("/static/frame.js", headers={"accept-encoding": "identity"})
-    assert plain.content == static_files()["frame.js"].content
-    assert gzip.decompress(static_files()["frame.js"].gzip_content) == plain.content
+    assert plain.content == read_static_files()["frame.js"].content
+    assert gzip.decompress(read_static_files()["frame.js"].gzip_content) == plain.content
 
 
 def test_nothing_else_is_served(site: Site) -> None:

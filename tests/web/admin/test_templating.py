@@ -6,10 +6,10 @@ import pytest
 
 from looseleaf.web.admin.templating import (
     format_age,
+    format_count,
     format_date,
     format_duration,
     highlight,
-    plural,
 )
 
 AGES = [
@@ -47,7 +47,7 @@ def test_a_duration_is_as_exact_as_people_need(seconds: float, text: str) -> Non
 
 def test_figures_have_their_measure() -> None:
     """And separators."""
-    assert plural(1200, "word") == "1,200 words"
+    assert format_count(1200, "word") == "1,200 words"
     assert format_date(0) == "1970-01-01 00:00 UTC"
 
 

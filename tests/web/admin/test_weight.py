@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from looseleaf.web.admin.static_files import static_files
+from looseleaf.web.admin.static_files import read_static_files
 from tests.web.admin.pages import ADDRESSES
 from tests.web.conftest import Opens, Site
 
@@ -21,7 +21,9 @@ def test_a_page_is_light(shown_house: Site, path: str) -> None:
     answer = browser.get(path)
     names = set(re.findall(r"/static/[0-9a-f]+/([\w.-]+)", answer.text))
     assert {"admin.css", "frame.js"} <= names
-    everything = len(answer.content) + sum(len(one.gzip_content) for one in static_files().values())
+    everything = len(answer.content) + sum(
+        len(one.gzip_content) for one in read_static_files().values()
+    )
     assert everything < MOST_BYTES
     assert len(answer.content) < MOST_HTML
 

@@ -11,7 +11,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import SYNONYMS, arguments, schema
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
-from looseleaf.web.rest.arguments import accepted_schema, from_query, kinds_of
+from looseleaf.web.rest.arguments import build_accepted_schema, from_query, kinds_of
 from looseleaf.web.rest.endpoints import ENDPOINTS
 from tests.web.conftest import API, PAGE, Site
 
@@ -28,7 +28,7 @@ def test_every_operation_is_listed_with_its_schema(site: Site, token: str) -> No
     ours = site.ask("GET", OPERATIONS, token, params=params).json()["data"]
     assert ours == found.json()
     for one in found.json():
-        accepted = accepted_schema(CATALOG[one["name"]])
+        accepted = build_accepted_schema(CATALOG[one["name"]])
         assert one["input_schema"] == json.loads(json.dumps(accepted))
         assert one["output_schema"]["type"] == "object"
         assert one["label"]
@@ -41,7 +41,7 @@ def test_every_operation_is_listed_with_its_schema(site: Site, token: str) -> No
 def test_the_published_arguments_are_those_that_are_taken(name: str) -> None:
     """No name is taken that the schema does not list, and none is listed that is not taken."""
     operation = CATALOG[name]
-    published = set(accepted_schema(operation)["properties"])
+    published = set(build_accepted_schema(operation)["properties"])
     taken = set()
     every = {one for known in CATALOG.values() for one in schema(known)["properties"]}
     for argument in {*every, *SYNONYMS, *published}:

@@ -11,7 +11,7 @@ from jsonschema_rs import Draft202012Validator, meta
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.json_schema import result_schema
 from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
-from looseleaf.web.rest.answer_schemas import endpoint_schema, name_schemas, run_schema
+from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
 from looseleaf.web.rest.endpoints import ENDPOINTS
 from looseleaf.web.rest.plugin_answers import SHAPES
 from tests.catalog.schemas.test_json_schema import CALLS, prepare_folders, run_until_waiting
@@ -50,7 +50,7 @@ def test_every_operation_answers_as_its_schema_says(
         assert answer.status_code == 200, (name, answer.text)
         document = answer.json()
         whole = document.get("data", document) if route == "run" else document["data"]
-        shape = run_schema(CATALOG[name]) if route == "run" else result_schema(CATALOG[name])
+        shape = build_run_schema(CATALOG[name]) if route == "run" else result_schema(CATALOG[name])
         subject = document if route == "run" else whole
         faults = list(Draft202012Validator(shape).iter_errors(subject))
         assert not faults, (name, faults)
@@ -63,11 +63,11 @@ def test_every_operation_answers_as_its_schema_says(
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_every_answer_schema_is_a_schema(name: str) -> None:
     """And says more than that there is an object."""
-    for shape in (run_schema(CATALOG[name]), endpoint_schema(CATALOG[name])):
+    for shape in (build_run_schema(CATALOG[name]), build_endpoint_schema(CATALOG[name])):
         meta.validate(shape)
         assert shape["additionalProperties"] is False
         assert "success" in shape["required"]
-    assert ("data" in run_schema(CATALOG[name])["required"]) == (name not in SHAPES)
+    assert ("data" in build_run_schema(CATALOG[name])["required"]) == (name not in SHAPES)
 
 
 def test_the_document_names_the_values_that_several_answers_have(opens: Opens) -> None:

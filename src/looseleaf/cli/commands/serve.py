@@ -63,11 +63,11 @@ def serve(
         if settings.workers < 1:
             raise Invalid("workers must be at least 1.")
         socket = server.listen(settings)
-        base = server.address(socket)
+        base = server.address_of(socket)
         workspace.accounts()
         is_new = server.is_new(workspace.context)
         if login_link or sys.stdout.isatty():
-            _show_link(server.login_link(workspace.context, base), server.own_name)
+            _show_link(server.create_login_url(workspace.context, base), server.with_own_name)
         elif is_new:
             # A reader of the service's log could use the link before its operator does.
             say("Nobody can sign in yet. A link is printed on a terminal alone, or with")

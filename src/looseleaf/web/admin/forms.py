@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from looseleaf.web.http.authentication import FORM_PROOF, session_cookie
-from looseleaf.web.http.bodies import FORM, media_type
+from looseleaf.web.http.authentication import FORM_PROOF, session_cookie_of
+from looseleaf.web.http.bodies import FORM, media_type_of
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.rest.calls import authenticator_of, body_of
 from looseleaf.web.uploads import FORM as FILE_FORM
@@ -22,8 +22,8 @@ MOST_FIELDS = 1000
 
 async def read_form(request: Request) -> dict[str, str]:
     """Read a form of someone who is signed in; its token then counts as the header does."""
-    authenticator_of(request).authentication.session(session_cookie(request))
-    if media_type(request) != FORM:
+    authenticator_of(request).authentication.session(session_cookie_of(request))
+    if media_type_of(request) != FORM:
         raise Problem(415, "unsupported_media_type", "Send the form as a browser does.")
     form = parse_form(await body_of(request))
     request.scope[FORM_PROOF] = form.pop("csrf", "")
@@ -37,7 +37,7 @@ def has_file(request: Request) -> bool:
 
 async def read_form_with_file(request: Request) -> tuple[dict[str, str], UploadFile]:
     """Read a form with one file, which is on disk as it arrives; the token counts as elsewhere."""
-    authenticator_of(request).authentication.session(session_cookie(request))
+    authenticator_of(request).authentication.session(session_cookie_of(request))
     upload, form = await read_file_form(request)
     request.scope[FORM_PROOF] = form.pop("csrf", "")
     return form, upload

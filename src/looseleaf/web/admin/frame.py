@@ -56,18 +56,20 @@ def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: s
         visit.context.settings.name,
         visit.context.principal.name,
         agent,
-        _beside(agents, agent),
+        _choose_side_agents(agents, agent),
         len(agents),
-        _links(pages, page, AGENT, agent.slug) if agent else (),
-        _links(pages, page, WORKSPACE, ""),
+        _build_links(pages, page, AGENT, agent.slug) if agent else (),
+        _build_links(pages, page, WORKSPACE, ""),
         visit.query.get("q", "") if page is not None and page.name == "search" else "",
         csrf,
-        f"/static/{static_files.version()}",
+        f"/static/{static_files.compute_version()}",
         __version__,
     )
 
 
-def _beside(agents: list[AgentRecord], agent: AgentRecord | None) -> tuple[AgentRecord, ...]:
+def _choose_side_agents(
+    agents: list[AgentRecord], agent: AgentRecord | None
+) -> tuple[AgentRecord, ...]:
     """Choose the agents at the side: the first ones by slug, and the one that is looked at."""
     active = [record for record in agents if record.status == "active"] or agents
     side_agents = active[:MOST_AGENTS]
@@ -78,7 +80,9 @@ def _beside(agents: list[AgentRecord], agent: AgentRecord | None) -> tuple[Agent
     return tuple(side_agents)
 
 
-def _links(pages: AdminPages, page: AdminPage | None, section: str, agent: str) -> tuple[Link, ...]:
+def _build_links(
+    pages: AdminPages, page: AdminPage | None, section: str, agent: str
+) -> tuple[Link, ...]:
     return tuple(
         Link(entry.label, entry.link(agent), page is not None and _is_part(page, entry))
         for entry in pages.labelled(section)

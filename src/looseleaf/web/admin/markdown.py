@@ -56,7 +56,7 @@ def _accept_any(url: str) -> bool:
     return url is not None
 
 
-def anchor(title: str, count: int) -> str:
+def build_anchor(title: str, count: int) -> str:
     """Give the id of a heading, by its place among all headings and its words."""
     words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
     return f"section-{count}-{words}" if words else f"section-{count}"
@@ -68,7 +68,7 @@ def _add_anchors(state: StateCore) -> None:
         if token.type == "heading_open":
             count += 1
             if token.tag in ("h1", "h2", "h3"):
-                token.attrSet("id", anchor(state.tokens[place + 1].content, count))
+                token.attrSet("id", build_anchor(state.tokens[place + 1].content, count))
 
 
 def _mark_comments(state: StateCore) -> None:
@@ -90,9 +90,9 @@ def _with_destinations(tokens: list[Token], page_link: Callable[[str], str]) -> 
     endings: list[list[Token]] = []
     for token in tokens:
         if token.type == "image":
-            result += _image(token)
+            result += _describe_image(token)
         elif token.type == "link_open":
-            opening, ending = _link(str(token.attrGet("href") or ""), page_link)
+            opening, ending = _build_link(str(token.attrGet("href") or ""), page_link)
             result += opening
             endings.append(ending)
         elif token.type == "link_close":
@@ -102,37 +102,46 @@ def _with_destinations(tokens: list[Token], page_link: Callable[[str], str]) -> 
     return result
 
 
-def _link(address: str, page_link: Callable[[str], str]) -> tuple[list[Token], list[Token]]:
+def _build_link(address: str, page_link: Callable[[str], str]) -> tuple[list[Token], list[Token]]:
     """Give what opens and what closes a link; one that must not be followed becomes text."""
     if _PAGE.fullmatch(address):
-        return [_open(page_link(address))], [Token("link_close", "a", -1)]
+        return [_build_opening(page_link(address))], [Token("link_close", "a", -1)]
     try:
         parts = urlsplit(address)
     except ValueError:
         parts = urlsplit("")
     if parts.scheme in ("http", "https") and parts.hostname:
-        return [_open(address)], [Token("link_close", "a", -1), *_destination(parts.hostname)]
+        return [_build_opening(address)], [
+            Token("link_close", "a", -1),
+            *_build_destination(parts.hostname),
+        ]
     if parts.scheme == "mailto":
-        return [_open(address)], [Token("link_close", "a", -1), *_destination(parts.path)]
-    return [], _destination(address)
+        return [_build_opening(address)], [
+            Token("link_close", "a", -1),
+            *_build_destination(parts.path),
+        ]
+    return [], _build_destination(address)
 
 
-def _image(token: Token) -> list[Token]:
+def _describe_image(token: Token) -> list[Token]:
     """Name an image and where it lies; a request for it would tell its owner who reads."""
     address = str(token.attrGet("src") or "")
-    return [_text(f"Image: {token.content or 'without a title'}"), *_destination(address)]
+    return [
+        _build_text(f"Image: {token.content or 'without a title'}"),
+        *_build_destination(address),
+    ]
 
 
-def _open(address: str) -> Token:
+def _build_opening(address: str) -> Token:
     return Token("link_open", "a", 1, attrs={"href": address})
 
 
-def _destination(address: str) -> list[Token]:
+def _build_destination(address: str) -> list[Token]:
     opening = Token("span_open", "span", 1, attrs={"class": "destination"})
-    return [opening, _text(f" ({address[:200]})"), Token("span_close", "span", -1)]
+    return [opening, _build_text(f" ({address[:200]})"), Token("span_close", "span", -1)]
 
 
-def _text(content: str) -> Token:
+def _build_text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 

@@ -56,7 +56,7 @@ _SOURCES = {
 }
 
 
-def candidate_name(candidate: Candidate) -> str:
+def name_candidate(candidate: Candidate) -> str:
     """Name a candidate as people know it: a page by its file, others by what they are."""
     return candidate.name if candidate.layer else NAMES.get(candidate.directive, candidate.name)
 

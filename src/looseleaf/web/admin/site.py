@@ -28,9 +28,9 @@ from looseleaf.web.admin.content_policy import POLICY
 from looseleaf.web.admin.forms import SURFACE, has_file, read_form, read_form_with_file
 from looseleaf.web.admin.frame import build_frame
 from looseleaf.web.admin.registration import register_pages
-from looseleaf.web.admin.templating import open_templates, template_name
+from looseleaf.web.admin.templating import open_templates, template_name_of
 from looseleaf.web.admin.views.memory import changes, preview
-from looseleaf.web.http.authentication import csrf_token, session_cookie
+from looseleaf.web.http.authentication import csrf_token_of, session_cookie_of
 from looseleaf.web.http.guard import OWN_POLICY
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.responses import status_of
@@ -79,7 +79,7 @@ class AdminSite:
     ) -> Response:
         """Give a page without the frame, for people who need not be signed in."""
         request.scope[OWN_POLICY] = POLICY
-        static = f"/static/{static_files.version()}"
+        static = f"/static/{static_files.compute_version()}"
         html = self.templates.get_template(template).render(data, static=static)
         headers = {"content-security-policy": POLICY, "cross-origin-opener-policy": "same-origin"}
         return HTMLResponse(html, status, headers)
@@ -97,7 +97,7 @@ class AdminSite:
             return await self._explain(request, error)
 
     async def _show(self, page: AdminPage, request: Request) -> Response:
-        visit = _visit(request, authenticator_of(request).context(request, SURFACE), {})
+        visit = _build_visit(request, authenticator_of(request).context(request, SURFACE), {})
         work = partial(self._render, page, page.view, visit, request)
         return await workers_of(request).read(visit.context.principal.credential, work)
 
@@ -121,7 +121,7 @@ class AdminSite:
         form: Mapping[str, str],
         file: UploadedFile | None = None,
     ) -> Response:
-        visit = _visit(request, authenticator_of(request).context(request, SURFACE), form)
+        visit = _build_visit(request, authenticator_of(request).context(request, SURFACE), form)
         visit, workers = replace(visit, file=file), workers_of(request)
         submit = page.submit or page.view
         try:
@@ -147,17 +147,17 @@ class AdminSite:
             disposition = f"attachment; filename*=utf-8''{quote(result.name, safe='')}"
             response.headers["content-disposition"] = disposition
         else:
-            response = self._document(page, result, visit, request)
+            response = self._render_document(page, result, visit, request)
         response.headers["content-security-policy"] = POLICY
         return response
 
-    def _document(
+    def _render_document(
         self, page: AdminPage | None, document: Document, visit: Visit, request: Request
     ) -> Response:
-        frame = build_frame(self.pages, page, visit, csrf_token(session_cookie(request)))
+        frame = build_frame(self.pages, page, visit, csrf_token_of(session_cookie_of(request)))
         notice = unquote(request.cookies.get(NOTICE_COOKIE, ""))
         owner = page.owner if page is not None else "looseleaf"
-        html = self.templates.get_template(template_name(document, owner)).render(
+        html = self.templates.get_template(template_name_of(document, owner)).render(
             document.data,
             frame=frame,
             title=document.title,
@@ -177,8 +177,10 @@ class AdminSite:
             "error.html", TITLES.get(status, "Something is wrong"), {"message": message}, status
         )
         try:
-            context = authenticator_of(request).context(_reading(request), SURFACE)
-            work = partial(self._document, None, document, _visit(request, context, {}), request)
+            context = authenticator_of(request).context(_as_get_request(request), SURFACE)
+            work = partial(
+                self._render_document, None, document, _build_visit(request, context, {}), request
+            )
             response = await workers_of(request).read(context.principal.credential, work)
         except (LooseleafError, Problem):
             raise error from None
@@ -217,12 +219,12 @@ def describe_error(error: Exception) -> tuple[int, str]:
     return status, "There is no such page." if status == 404 else "This address takes no form."
 
 
-def _reading(request: Request) -> Request:
+def _as_get_request(request: Request) -> Request:
     """Give the same request as one that changes nothing, to find out who sends it."""
     return type(request)({**request.scope, "method": "GET"})
 
 
-def _visit(request: Request, context: Context, form: Mapping[str, str]) -> Visit:
+def _build_visit(request: Request, context: Context, form: Mapping[str, str]) -> Visit:
     parameters = {name: str(part) for name, part in request.path_params.items()}
     base = f"{request.url.scheme}://{request.url.netloc}"
     return Visit(context, parameters, dict(request.query_params), form, base)

@@ -29,7 +29,7 @@ class StaticFile(NamedTuple):
 
 
 @cache
-def static_files() -> dict[str, StaticFile]:
+def read_static_files() -> dict[str, StaticFile]:
     """Read every script and style of the package."""
     by_name = {}
     for path in files("looseleaf.web.admin").joinpath("static").iterdir():
@@ -41,21 +41,21 @@ def static_files() -> dict[str, StaticFile]:
 
 
 @cache
-def version() -> str:
+def compute_version() -> str:
     """Give what changes whenever one of the files does."""
     digest = sha256()
-    for name, file in sorted(static_files().items()):
+    for name, file in sorted(read_static_files().items()):
         digest.update(name.encode() + b"\0" + file.content)
     return digest.hexdigest()[:12]
 
 
 async def show_static_file(request: Request) -> Response:
     """Give a script or a style; by its version, browsers may keep it."""
-    file = static_files().get(request.path_params["name"])
+    file = read_static_files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)
     headers = {"vary": "accept-encoding"}
-    if request.path_params.get("version") == version():
+    if request.path_params.get("version") == compute_version():
         request.scope[OWN_CACHING] = headers["cache-control"] = _LONG
     if "gzip" in request.headers.get("accept-encoding", ""):
         headers["content-encoding"] = "gzip"

@@ -52,11 +52,11 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
         "size": format_size,
         "part": lambda text: quote(text, safe="/"),
     }
-    environment.globals |= {"plural": plural}
+    environment.globals |= {"plural": format_count}
     return environment
 
 
-def template_name(document: Document, owner: str) -> str:
+def template_name_of(document: Document, owner: str) -> str:
     """Give the name of a document's template; a plugin's lies below its own folder."""
     return document.template if owner == OWNER else f"{PLUGINS}/{owner}/{document.template}"
 
@@ -67,9 +67,9 @@ def format_age(seconds: float) -> str:
         return "just now"
     for limit, unit, length in _STEPS:
         if seconds < limit:
-            return f"{plural(int(seconds // length), unit)} ago"
+            return f"{format_count(int(seconds // length), unit)} ago"
     months = int(seconds // (30 * DAY_SECONDS))
-    return f"{plural(months, 'month')} ago" if months < 24 else f"{months // 12} years ago"
+    return f"{format_count(months, 'month')} ago" if months < 24 else f"{months // 12} years ago"
 
 
 def format_date(seconds: float) -> str:
@@ -105,6 +105,6 @@ def format_number(number: float) -> str:
     return f"{number:,}"
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     """Write a number with its noun."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -81,7 +81,7 @@ class Authenticator:
             if _is_password(connection):
                 self.attempts.fail()  # the attempt was counted before the check
             elif has_credential(connection):
-                self.attempts.fail_credential(address, _identity(connection))
+                self.attempts.fail_credential(address, _credential_id_of(connection))
             raise
 
     def _authenticate(self, connection: HTTPConnection, address: str) -> Principal:
@@ -92,7 +92,7 @@ class Authenticator:
         if scheme.lower() == "bearer":
             return self.authentication.bearer(credential.strip())
         if scheme.lower() == "basic":
-            return self._by_password(*_login_and_password(credential.strip()), address)
+            return self._by_password(*_decode_basic(credential.strip()), address)
         raise Unauthenticated
 
     def _by_password(self, login: str, password: str, address: str) -> Principal:
@@ -104,10 +104,10 @@ class Authenticator:
     def sender(self, connection: HTTPConnection) -> str:
         """Return the sender of a body: a valid credential, or an address."""
         header = connection.headers.get("authorization", "")
-        return header or session_cookie(connection) or address_of(connection)
+        return header or session_cookie_of(connection) or address_of(connection)
 
     def _by_cookie(self, connection: HTTPConnection) -> Principal:
-        cookie = session_cookie(connection)
+        cookie = session_cookie_of(connection)
         if not cookie:
             raise Unauthenticated
         principal = self.authentication.session(cookie)
@@ -157,18 +157,18 @@ def _is_password(connection: HTTPConnection) -> bool:
     return connection.headers.get("authorization", "").lower().startswith("basic ")
 
 
-def _identity(connection: HTTPConnection) -> str:
+def _credential_id_of(connection: HTTPConnection) -> str:
     """Return the public part of a wrong credential, without its secret."""
-    credential = connection.headers.get("authorization") or session_cookie(connection)
+    credential = connection.headers.get("authorization") or session_cookie_of(connection)
     return "_".join(credential.split("_")[:2])
 
 
 def has_credential(connection: HTTPConnection) -> bool:
     """Say whether a request has a credential; a request without one guesses nothing."""
-    return "authorization" in connection.headers or bool(session_cookie(connection))
+    return "authorization" in connection.headers or bool(session_cookie_of(connection))
 
 
-def cookie_name(connection: HTTPConnection) -> str:
+def cookie_name_of(connection: HTTPConnection) -> str:
     """Name the session cookie of this server.
 
     Browsers send a cookie to every port of a host. With the port in its name, two servers on one
@@ -180,12 +180,12 @@ def cookie_name(connection: HTTPConnection) -> str:
     return f"{'__Host-' if scheme == 'https' else ''}{COOKIE}_{port}"
 
 
-def session_cookie(connection: HTTPConnection) -> str:
+def session_cookie_of(connection: HTTPConnection) -> str:
     """Return the session cookie of a request; "" without one."""
-    return connection.cookies.get(cookie_name(connection), "")
+    return connection.cookies.get(cookie_name_of(connection), "")
 
 
-def csrf_token(session: str) -> str:
+def csrf_token_of(session: str) -> str:
     """Return the CSRF token of a session, which other sites cannot know."""
     return hashlib.sha256(b"csrf\0" + session.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -197,13 +197,13 @@ def check_csrf(connection: HTTPConnection, session: str) -> None:
         connection.scope.get(FORM_PROOF, ""),
     )
     if not hmac.compare_digest(
-        token.encode("utf-8", "surrogatepass"), csrf_token(session).encode()
+        token.encode("utf-8", "surrogatepass"), csrf_token_of(session).encode()
     ):
         message = "A change by session needs the header X-CSRF-Token; GET /session gives it."
         raise Problem(403, "csrf", message)
 
 
-def _login_and_password(encoded_pair: str) -> tuple[str, str]:
+def _decode_basic(encoded_pair: str) -> tuple[str, str]:
     try:
         login, colon, password = (
             base64.b64decode(encoded_pair, validate=True).decode().partition(":")

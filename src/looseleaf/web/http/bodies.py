@@ -13,8 +13,8 @@ from anyio.to_thread import run_sync
 from starlette.requests import ClientDisconnect
 
 from looseleaf.values import value
-from looseleaf.web.http.body_budget import SMALL, too_many_bodies
-from looseleaf.web.http.request_errors import Problem, too_large
+from looseleaf.web.http.body_budget import SMALL, build_too_busy
+from looseleaf.web.http.request_errors import Problem, build_too_large
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -40,7 +40,7 @@ async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> byt
     length = request.headers.get("content-length", "")
     declared_size = int(length[:20]) if length.isascii() and length.isdigit() else None
     if declared_size is not None and declared_size > limits.size:
-        raise too_large(limits.size)
+        raise build_too_large(limits.size)
     expected = limits.size if declared_size is None else declared_size
     has_room = expected <= SMALL
     try:
@@ -52,7 +52,7 @@ async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> byt
                 return await _read_stream(request, limits.size)
     except TimeoutError:
         if not has_room:
-            raise too_many_bodies(limits.seconds) from None
+            raise build_too_busy(limits.seconds) from None
         seconds = limits.seconds
         message = f"The request did not arrive within {seconds:g} seconds."
         raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
@@ -65,17 +65,17 @@ async def _read_stream(request: Request, limit: int) -> bytes:
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            raise too_large(limit)
+            raise build_too_large(limit)
         parts.append(part)
     return b"".join(parts)
 
 
-def media_type(request: Request) -> str:
+def media_type_of(request: Request) -> str:
     """Return the media type of the body in lower case; refuse encodings other than UTF-8."""
     kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
     kind = kind.strip()
     if kind.startswith("multipart/"):
-        raise _form_refusal()
+        raise _build_form_error()
     for parameter in parameters.split(";"):
         name, _, charset = parameter.partition("=")
         if name.strip() == "charset" and charset.strip().strip('"') not in _UTF_8:
@@ -83,7 +83,7 @@ def media_type(request: Request) -> str:
     return kind
 
 
-def _form_refusal() -> Problem:
+def _build_form_error() -> Problem:
     message = (
         "Forms are not accepted. Send the text itself (Content-Type: text/markdown or text/plain) "
         "or JSON (Content-Type: application/json)."
@@ -104,7 +104,7 @@ def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - whatever JSON can say
             parse_constant=_refuse_constant,
             parse_int=_parse_int,
             parse_float=_parse_float,
-            object_pairs_hook=_unique_members,
+            object_pairs_hook=_build_object,
         )
     except (ValueError, RecursionError) as error:
         reason = "too deep" if isinstance(error, RecursionError) else str(error)
@@ -128,7 +128,7 @@ def _parse_float(digits: str) -> float:
     return number
 
 
-def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("a key is given twice")
@@ -144,15 +144,15 @@ async def parse_object(raw: bytes, kind: str) -> dict[str, Any]:
         return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
     except Problem:
         if kind == FORM:
-            raise _form_refusal() from None
+            raise _build_form_error() from None
         raise
 
 
 async def parse_page(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
-    """Parse the text of a page from a body, like `page_content`; a large one in a thread."""
+    """Parse the text of a page from a body, like `parse_content`; a large one in a thread."""
     if len(raw) <= SMALL:
-        return page_content(raw, kind)
-    return await run_sync(page_content, raw, kind)
+        return parse_content(raw, kind)
+    return await run_sync(parse_content, raw, kind)
 
 
 def as_object(raw: bytes) -> dict[str, Any]:
@@ -165,10 +165,10 @@ def as_object(raw: bytes) -> dict[str, Any]:
     return document
 
 
-def page_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
+def parse_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
     """Return the text of a page, raw or from JSON `content`, and the other JSON fields."""
     if kind == FORM:
-        raise _form_refusal()
+        raise _build_form_error()
     if is_json(kind):
         fields = as_object(raw)
         content = fields.pop("content", None)

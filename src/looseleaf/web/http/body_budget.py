@@ -52,7 +52,7 @@ class BodyBudget:
             self._bytes_by_sender.pop(sender, None)
 
 
-def too_many_bodies(seconds: float) -> Problem:
+def build_too_busy(seconds: float) -> Problem:
     """Build the error for a body that found no space in time."""
     message = (
         f"Too many large requests are on their way; there was no room for {seconds:g} seconds."

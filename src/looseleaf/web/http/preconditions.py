@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf.errors.pages import PreconditionUnsupported
 from looseleaf.memory.store import ANY_VERSION, Precondition
-from looseleaf.web.http.request_errors import Problem, precondition_failed
+from looseleaf.web.http.request_errors import Problem, build_precondition_failed
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _TAGS = re.compile(r'\s*(?:W/)?"([\x21\x23-\x7e]*)"\s*(?:,|$)')
 
 
-def etag(version: str) -> str:
+def format_etag(version: str) -> str:
     """Write a version as an ETag."""
     return f'"{version}"'
 
@@ -61,7 +61,7 @@ def check_read(headers: Headers, version: str) -> None:
         return
     versions = parse_tags(header)
     if ANY_VERSION not in versions and version not in versions:
-        raise precondition_failed(header, version)
+        raise build_precondition_failed(header, version)
 
 
 def precondition_of(headers: Headers) -> Precondition | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from looseleaf.times import now
 from looseleaf.web.http.request_id import request_id_of
-from looseleaf.web.http.request_log import path_for_people
+from looseleaf.web.http.request_log import public_path_of
 
 if TYPE_CHECKING:
     from starlette.types import Scope
@@ -38,7 +38,7 @@ class RecentRequests:
         entry = RecentRequest(
             now(),
             scope["method"],
-            path_for_people(scope)[:MOST_PATH],
+            public_path_of(scope)[:MOST_PATH],
             status,
             seconds,
             request_id_of(scope),

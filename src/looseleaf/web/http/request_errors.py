@@ -23,13 +23,13 @@ class Problem(Exception):
         super().__init__(message)
 
 
-def too_large(limit: int) -> Problem:
+def build_too_large(limit: int) -> Problem:
     """Build the error for a body that is too large; the rest of it is not read."""
     message = f"The request has more than {limit} bytes, the most this server reads."
     return Problem(413, "too_large", message, headers={"connection": "close"}, limit=limit)
 
 
-def precondition_failed(expected: str, actual: str) -> Problem:
+def build_precondition_failed(expected: str, actual: str) -> Problem:
     """Build the error for a page of another version than the headers require."""
     message = (
         f"The page is not what your headers ask for: it is {actual or 'absent'}. "

@@ -19,7 +19,7 @@ def write(scope: Scope, status: int, seconds: float) -> None:
     if not server_log.is_enabled():
         return
     client = scope.get("client")
-    path = path_for_people(scope)[:_MOST_PATH]
+    path = public_path_of(scope)[:_MOST_PATH]
     entry = {
         "method": scope["method"],
         "path": path,
@@ -33,7 +33,7 @@ def write(scope: Scope, status: int, seconds: float) -> None:
     server_log.write_line(entry, text)
 
 
-def path_for_people(scope: Scope) -> str:
+def public_path_of(scope: Scope) -> str:
     """Return the path of a request, without the secret of a one-time address."""
     path: str = scope["path"]
     if ONE_TIME not in path:

@@ -30,7 +30,7 @@ from looseleaf.errors.models import ModelFailed
 from looseleaf.errors.pages import NameTaken, TooLarge, VersionRequired
 from looseleaf.errors.workflows import SlugTaken
 from looseleaf.web.http.preconditions import is_conditional
-from looseleaf.web.http.request_errors import Problem, precondition_failed
+from looseleaf.web.http.request_errors import Problem, build_precondition_failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,7 +117,7 @@ def answer_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, LooseleafError):
         return answer_failure(request, error)
     if isinstance(error, Conflicted) and is_conditional(request.headers):
-        return answer_problem(request, precondition_failed(error.expected, error.actual))
+        return answer_problem(request, build_precondition_failed(error.expected, error.actual))
     status = status_of(error)
     headers = CHALLENGE if status == 401 else {"retry-after": "5"} if status == 503 else None
     if isinstance(error, Unavailable) and not isinstance(

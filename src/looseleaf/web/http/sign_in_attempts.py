@@ -29,14 +29,14 @@ class Attempts:
 
     def take(self, address: str, login: str) -> None:
         """Count an attempt before it is checked, or refuse it."""
-        for key, limit in _bounds(address, login):
+        for key, limit in _list_bounds(address, login):
             self._check(key, limit)
-        for key, limit in _bounds(address, login):
+        for key, limit in _list_bounds(address, login):
             self._add(key, limit)
 
     def succeed(self, address: str, login: str) -> None:
         """Remove the last attempt: it succeeded."""
-        for key, _ in _bounds(address, login):
+        for key, _ in _list_bounds(address, login):
             times = self._times.get(key)
             if times:
                 times.pop()
@@ -84,7 +84,7 @@ class Attempts:
         self._times = recent_times
 
 
-def _bounds(address: str, login: str) -> tuple[tuple[Key, int], ...]:
+def _list_bounds(address: str, login: str) -> tuple[tuple[Key, int], ...]:
     name = login[:_MAX_LENGTH].lower()
     return (
         (("pair", address, name), MOST),

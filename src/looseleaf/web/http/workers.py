@@ -58,7 +58,7 @@ class Workers:
         """Run an operation, or, without one, work that only reads."""
         if operation is None or operation.read_only:
             return await self.read(context.principal.credential, work)
-        page = page_key(context, operation, arguments)
+        page = build_page_key(context, operation, arguments)
         if page is None:
             return await run_sync(work, limiter=self._write_limiter)
         # A request that waits for a page waits here, without a thread.
@@ -158,7 +158,7 @@ class SignInQueue:
         self._free_count += 1
 
 
-def page_key(
+def build_page_key(
     context: Context, operation: Operation, arguments: Mapping[str, Any]
 ) -> Hashable | None:
     """Return a key of the page that an operation changes, from its arguments; None without a page.

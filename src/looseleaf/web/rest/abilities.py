@@ -9,15 +9,15 @@ from starlette.responses import Response
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_schema import result_schema
 from looseleaf.catalog.tools.access import offers_operation, require_operation
-from looseleaf.web.http.bodies import as_object, media_type, parse_object
+from looseleaf.web.http.bodies import as_object, media_type_of, parse_object
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.responses import JSON, answer, encode_json
-from looseleaf.web.rest.answer_schemas import run_schema
-from looseleaf.web.rest.arguments import accepted_schema, combine, from_query
+from looseleaf.web.rest.answer_schemas import build_run_schema
+from looseleaf.web.rest.arguments import build_accepted_schema, combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke
 from looseleaf.web.rest.paging import split_paging
-from looseleaf.web.rest.plugin_answers import Call, flat_answer
-from looseleaf.web.rest.plugin_errors import plugin_errors
+from looseleaf.web.rest.plugin_answers import Call, build_flat_answer
+from looseleaf.web.rest.plugin_errors import add_error_fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -45,11 +45,11 @@ async def run_ability(request: Request) -> Response:
     """Run an operation and answer in the plugin's shape; GET is allowed for reading."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, request.path_params["name"])
-    arguments = await _arguments(operation, request)
-    with plugin_errors(operation.name, arguments):
+    arguments = await _read_arguments(operation, request)
+    with add_error_fields(operation.name, arguments):
         require_operation(context, operation, arguments)
         result = await invoke(request, context, operation, arguments)
-        document = flat_answer(operation.name, Call(context, arguments, result))
+        document = build_flat_answer(operation.name, Call(context, arguments, result))
     return answer(result) if document is None else Response(encode_json(document), 200, None, JSON)
 
 
@@ -68,7 +68,7 @@ async def run_operation(request: Request) -> Response:
     """Run an operation and give its whole result, in our own envelope."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, request.path_params["name"])
-    arguments = await _arguments(operation, request)
+    arguments = await _read_arguments(operation, request)
     require_operation(context, operation, arguments)
     return answer(await invoke(request, context, operation, arguments))
 
@@ -79,7 +79,7 @@ def _list_offered(request: Request) -> tuple[list[dict[str, Any]], Window]:
     if query:
         raise Problem(400, "invalid_argument", f"There is no argument {query[0][0]}.")
     operations = [
-        operation for operation in all_operations(context) if offers_operation(context, operation)
+        operation for operation in operations_of(context) if offers_operation(context, operation)
     ]
     return [describe(operation) for operation in operations], window
 
@@ -89,18 +89,18 @@ def _describe_one(request: Request) -> dict[str, Any]:
     return describe(find_operation(context, request.path_params["name"]))
 
 
-async def _arguments(operation: Operation, request: Request) -> dict[str, Any]:
+async def _read_arguments(operation: Operation, request: Request) -> dict[str, Any]:
     if request.method in ("GET", "HEAD"):
         if not operation.read_only:
             message = f"{operation.name} changes something: use POST."
             raise Problem(405, "method_not_allowed", message, headers={"allow": "POST"})
-        return _query_arguments(operation, request)
-    kind = media_type(request)
-    fields = _input(await parse_object(await body_of(request, operation), kind))
+        return _parse_query(operation, request)
+    kind = media_type_of(request)
+    fields = _unwrap_input(await parse_object(await body_of(request, operation), kind))
     return combine(fields, from_query(operation, request.query_params.multi_items()))
 
 
-def _query_arguments(operation: Operation, request: Request) -> dict[str, Any]:
+def _parse_query(operation: Operation, request: Request) -> dict[str, Any]:
     query = request.query_params.multi_items()
     inputs = [text for name, text in query if name == "input"]
     parameters = [(_unwrap_name(name), text) for name, text in query if name != "input"]
@@ -114,7 +114,7 @@ def _unwrap_name(name: str) -> str:
     return inner.replace("]", "", 1) if inner != name else name
 
 
-def _input(body: dict[str, Any]) -> dict[str, Any]:
+def _unwrap_input(body: dict[str, Any]) -> dict[str, Any]:
     """Take the arguments from `input`, where WordPress has them, or from the body itself."""
     if set(body) != {"input"}:
         return body
@@ -130,11 +130,11 @@ def describe(operation: Operation) -> dict[str, Any]:
     """Describe an operation as WordPress describes an ability."""
     return {
         "name": operation.name,
-        "label": _label(operation.name),
+        "label": _format_label(operation.name),
         "description": operation.summary,
         "category": operation.categories[0],
-        "input_schema": accepted_schema(operation),
-        "output_schema": run_schema(operation),
+        "input_schema": build_accepted_schema(operation),
+        "output_schema": build_run_schema(operation),
         "meta": {
             "permission": operation.permission,
             "result_schema": result_schema(operation),
@@ -149,11 +149,11 @@ def describe(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _label(name: str) -> str:
+def _format_label(name: str) -> str:
     """Make a label of a name: `datamachine/get-agent-memory` is "Get agent memory"."""
     return name.rpartition("/")[2].replace("-", " ").replace("_", " ").capitalize()
 
 
-def all_operations(context: Context) -> tuple[Operation, ...]:
+def operations_of(context: Context) -> tuple[Operation, ...]:
     """Return every operation of a workspace, by name."""
     return context.parts.operations().all()

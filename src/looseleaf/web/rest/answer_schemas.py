@@ -32,7 +32,7 @@ _OLD_NAMES = {"filename": TEXT, "size": NUMBER, "modified": TEXT}
 _SAVED = {"message": TEXT, "file_size": NUMBER, "warning?": TEXT}
 
 
-def record(fields: Mapping[str, Any]) -> Schema:
+def object_of(fields: Mapping[str, Any]) -> Schema:
     """Describe an object of these fields and no other; a name that ends in ? may be missing."""
     return {
         "type": "object",
@@ -49,7 +49,7 @@ def list_of(items: Schema) -> Schema:
 
 def extend(fields: Mapping[str, Any], shape: Schema) -> Schema:
     """Describe an object that has more fields, or other ones of the same names."""
-    addition = record(fields)
+    addition = object_of(fields)
     base_names = [name for name in shape["required"] if name not in addition["properties"]]
     return {
         **addition,
@@ -58,162 +58,162 @@ def extend(fields: Mapping[str, Any], shape: Schema) -> Schema:
     }
 
 
-def envelope(data: Schema) -> Schema:
+def envelope_of(data: Schema) -> Schema:
     """Describe an answer of ours."""
-    return record({"success": SUCCESS, "data": data})
+    return object_of({"success": SUCCESS, "data": data})
 
 
 @cache
-def endpoint_schema(operation: Operation) -> Schema:
+def build_endpoint_schema(operation: Operation) -> Schema:
     """Describe what an address of the endpoint table answers: lists come in parts."""
     shape = result_schema(operation)
     change = _ENTRIES.get(operation.name)
     if shape.get("type") != "array":
-        return envelope(change(shape) if change else shape)
+        return envelope_of(change(shape) if change else shape)
     items = list_of(change(shape["items"])) if change else shape
     parts = {"total": NUMBER, "pages": NUMBER, "page": NUMBER}
-    return record({"success": SUCCESS, "data": items, **parts})
+    return object_of({"success": SUCCESS, "data": items, **parts})
 
 
 @cache
-def run_schema(operation: Operation) -> Schema:
+def build_run_schema(operation: Operation) -> Schema:
     """Describe what the abilities' run route answers."""
     shape = result_schema(operation)
     change = _FLAT.get(operation.name)
     if operation.name not in SHAPES:
-        return envelope(shape)
+        return envelope_of(shape)
     return extend({"success": SUCCESS}, change(shape) if change else shape)
 
 
 @cache
-def change_schema(operation: Operation) -> Schema:
+def build_change_schema(operation: Operation) -> Schema:
     """Describe what the address of a page or a day answers to a change."""
-    flat = run_schema(operation)
+    flat = build_run_schema(operation)
     data = extend({"message": TEXT}, result_schema(operation))
     top = {
         name if name in flat["required"] else f"{name}?": flat["properties"][name]
         for name in SHAPES[operation.name].top
     }
-    return record({"success": SUCCESS, **top, "data": data})
+    return object_of({"success": SUCCESS, **top, "data": data})
 
 
 @cache
-def page_schema(operation: Operation) -> Schema:
+def build_page_schema(operation: Operation) -> Schema:
     """Describe what the address of a page or a day answers to a read."""
-    return envelope(extend({"bytes": NUMBER, **_OLD_NAMES}, result_schema(operation)))
+    return envelope_of(extend({"bytes": NUMBER, **_OLD_NAMES}, result_schema(operation)))
 
 
-def _page(shape: Schema) -> Schema:
+def _describe_page(shape: Schema) -> Schema:
     """Describe a page in the plugin's words: without a section, no word about one."""
     return extend({**_OLD_NAMES, "section?": TEXT}, shape)
 
 
-def _file(shape: Schema) -> Schema:
-    return record({"file": _page(shape)})
+def _describe_file(shape: Schema) -> Schema:
+    return object_of({"file": _describe_page(shape)})
 
 
-def _list_entry(shape: Schema) -> Schema:
+def _describe_listed_page(shape: Schema) -> Schema:
     fields = {"modes": list_of(TEXT), "type": TEXT, "description": TEXT}
     return extend({**_OLD_NAMES, **fields, "editable": TRUTH, "editable_by": TEXT}, shape)
 
 
-def _agent_entry(shape: Schema) -> Schema:
+def _describe_agent(shape: Schema) -> Schema:
     names = {"agent_id": NUMBER, "agent_slug": TEXT, "agent_name": TEXT, "owner_id": NUMBER}
     site = {"site_url": TEXT, "site_name": TEXT}
     return extend({**names, "agent_config": shape["properties"]["config"], **site}, shape)
 
 
-def _files(shape: Schema) -> Schema:
-    return record({"files": list_of(_list_entry(shape["items"]))})
+def _describe_files(shape: Schema) -> Schema:
+    return object_of({"files": list_of(_describe_listed_page(shape["items"]))})
 
 
-def _injectable(shape: Schema) -> Schema:
-    return record({"files": list_of(extend({"filename": TEXT}, shape["items"]))})
+def _describe_injectable_files(shape: Schema) -> Schema:
+    return object_of({"files": list_of(extend({"filename": TEXT}, shape["items"]))})
 
 
-def _search(shape: Schema) -> Schema:
+def _describe_search(shape: Schema) -> Schema:
     match = extend({"date?": TEXT}, shape["properties"]["matches"]["items"])
     return extend({"query": TEXT, "matches": list_of(match), "match_count": NUMBER}, shape)
 
 
-def _months(shape: Schema) -> Schema:
-    return record({"months": shape})
+def _describe_months(shape: Schema) -> Schema:
+    return object_of({"months": shape})
 
 
-def _sections(_shape: Schema) -> Schema:
-    return record({"file": TEXT, "sections": list_of(TEXT)})
+def _describe_sections(_shape: Schema) -> Schema:
+    return object_of({"file": TEXT, "sections": list_of(TEXT)})
 
 
-def _start_schema(shape: Schema) -> Schema:
-    return record({"created": TRUTH, "files": shape, "filename": TEXT})
+def _describe_scaffold(shape: Schema) -> Schema:
+    return object_of({"created": TRUTH, "files": shape, "filename": TEXT})
 
 
-def _uploads(shape: Schema) -> Schema:
-    return record({"files": list_of(shape)})
+def _describe_uploads(shape: Schema) -> Schema:
+    return object_of({"files": list_of(shape)})
 
 
-def _flow_files(shape: Schema) -> Schema:
-    return record({"files": shape})
+def _describe_flow_files(shape: Schema) -> Schema:
+    return object_of({"files": shape})
 
 
-def _run_artifacts(shape: Schema) -> Schema:
+def _describe_run_artifacts(shape: Schema) -> Schema:
     fields = shape["properties"]
     top = {name: fields[name] for name in RUN_ARTIFACT_TOP}
     inside = {name: schema for name, schema in fields.items() if name not in RUN_ARTIFACT_POLICY}
-    return record({**top, "artifacts": record(inside)})
+    return object_of({**top, "artifacts": object_of(inside)})
 
 
-def _task_run(shape: Schema) -> Schema:
-    return record({"task_type": TEXT, "message": TEXT, "runs": shape})
+def _describe_task_run(shape: Schema) -> Schema:
+    return object_of({"task_type": TEXT, "message": TEXT, "runs": shape})
 
 
-_saved = partial(extend, _SAVED)
-_UPLOADED = list_of(record({"filename": TEXT, "size": NUMBER}))
+_describe_save = partial(extend, _SAVED)
+_UPLOADED = list_of(object_of({"filename": TEXT, "size": NUMBER}))
 _FLAT: dict[str, Change] = {
-    "datamachine/append-agent-file": _saved,
-    "datamachine/clear-agent-file": _saved,
+    "datamachine/append-agent-file": _describe_save,
+    "datamachine/clear-agent-file": _describe_save,
     "datamachine/daily-memory-delete": partial(extend, {"message": TEXT, "date": TEXT}),
-    "datamachine/daily-memory-list": _months,
+    "datamachine/daily-memory-list": _describe_months,
     "datamachine/daily-memory-write": partial(extend, {**_SAVED, "date": TEXT}),
     "datamachine/delete-agent-file": partial(extend, {"message": TEXT, "filename": TEXT}),
-    "datamachine/delete-agent-memory-section": _saved,
-    "datamachine/get-agent-file": _file,
-    "datamachine/get-agent-memory": _page,
-    "datamachine/get-run-artifacts": _run_artifacts,
-    "datamachine/list-agent-files": _files,
-    "datamachine/list-agent-memory-sections": _sections,
-    "datamachine/list-flow-files": _flow_files,
-    "datamachine/list-injectable-memory-files": _injectable,
-    "datamachine/run-task": _task_run,
-    "datamachine/scaffold-memory-file": _start_schema,
-    "datamachine/search-agent-memory": _search,
-    "datamachine/search-daily-memory": _search,
-    "datamachine/update-agent-memory": _saved,
+    "datamachine/delete-agent-memory-section": _describe_save,
+    "datamachine/get-agent-file": _describe_file,
+    "datamachine/get-agent-memory": _describe_page,
+    "datamachine/get-run-artifacts": _describe_run_artifacts,
+    "datamachine/list-agent-files": _describe_files,
+    "datamachine/list-agent-memory-sections": _describe_sections,
+    "datamachine/list-flow-files": _describe_flow_files,
+    "datamachine/list-injectable-memory-files": _describe_injectable_files,
+    "datamachine/run-task": _describe_task_run,
+    "datamachine/scaffold-memory-file": _describe_scaffold,
+    "datamachine/search-agent-memory": _describe_search,
+    "datamachine/search-daily-memory": _describe_search,
+    "datamachine/update-agent-memory": _describe_save,
     "datamachine/upload-agent-file": partial(extend, {**_SAVED, "layer": TEXT, "files": _UPLOADED}),
-    "datamachine/upload-flow-file": _uploads,
+    "datamachine/upload-flow-file": _describe_uploads,
     "datamachine/write-agent-file": partial(extend, {**_SAVED, "layer": TEXT}),
-    "memory_long_term_add": _saved,
-    "memory_long_term_delete": _saved,
-    "memory_long_term_update": _saved,
-    "memory_short_term_add": _saved,
-    "memory_short_term_delete": _saved,
-    "memory_short_term_update": _saved,
+    "memory_long_term_add": _describe_save,
+    "memory_long_term_delete": _describe_save,
+    "memory_long_term_update": _describe_save,
+    "memory_short_term_add": _describe_save,
+    "memory_short_term_delete": _describe_save,
+    "memory_short_term_update": _describe_save,
 }
 _PORTABLE = {"portable_slug": TEXT}
 _PIPELINE = {"pipeline_id": NUMBER, "pipeline_name": TEXT, **_PORTABLE}
 _SCHEDULE = {"interval": TEXT, "enabled": TRUTH, "cron_expression": TEXT, "timestamp": TEXT}
-_SCHEDULE_CONFIG = record({**_SCHEDULE, "run_artifacts": {"type": "object"}})
+_SCHEDULE_CONFIG = object_of({**_SCHEDULE, "run_artifacts": {"type": "object"}})
 _FLOW = {"flow_id": NUMBER, "flow_name": TEXT, **_PORTABLE, "scheduling_config": _SCHEDULE_CONFIG}
 
 _ENTRIES: dict[str, Change] = {
-    "datamachine/upload-flow-file": _uploads,
-    "datamachine/list-agent-files": _list_entry,
-    "looseleaf/configure-agent": _agent_entry,
-    "looseleaf/create-agent": _agent_entry,
-    "looseleaf/list-agents": _agent_entry,
-    "looseleaf/rename-agent": _agent_entry,
-    "looseleaf/set-agent-status": _agent_entry,
-    "looseleaf/show-agent": _agent_entry,
+    "datamachine/upload-flow-file": _describe_uploads,
+    "datamachine/list-agent-files": _describe_listed_page,
+    "looseleaf/configure-agent": _describe_agent,
+    "looseleaf/create-agent": _describe_agent,
+    "looseleaf/list-agents": _describe_agent,
+    "looseleaf/rename-agent": _describe_agent,
+    "looseleaf/set-agent-status": _describe_agent,
+    "looseleaf/show-agent": _describe_agent,
     **dict.fromkeys(PIPELINE_OPERATIONS, partial(extend, _PIPELINE)),
     **dict.fromkeys(FLOW_OPERATIONS, partial(extend, _FLOW)),
 }

@@ -23,12 +23,12 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 def kinds_of(operation: Operation) -> dict[str, tuple[frozenset[str], str]]:
     """Return the JSON types of each argument, and the type of its items."""
     return {
-        name: _kinds(property_schema)
+        name: _collect_kinds(property_schema)
         for name, property_schema in schema(operation)["properties"].items()
     }
 
 
-def _kinds(argument_schema: Mapping[str, Any]) -> tuple[frozenset[str], str]:
+def _collect_kinds(argument_schema: Mapping[str, Any]) -> tuple[frozenset[str], str]:
     parts = argument_schema.get("anyOf", [argument_schema])
     kinds: set[str] = set()
     items = "string"
@@ -40,7 +40,7 @@ def _kinds(argument_schema: Mapping[str, Any]) -> tuple[frozenset[str], str]:
 
 
 @cache
-def accepted_schema(operation: Operation) -> dict[str, Any]:
+def build_accepted_schema(operation: Operation) -> dict[str, Any]:
     """Return the JSON schema of all accepted arguments, under every name of an argument.
 
     A required argument may be passed under any of its names.

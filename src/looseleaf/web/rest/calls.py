@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.web.http.bodies import Limits, media_type, parse_object, read_body
-from looseleaf.web.http.preconditions import etag
+from looseleaf.web.http.bodies import Limits, media_type_of, parse_object, read_body
+from looseleaf.web.http.preconditions import format_etag
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query, kinds_of
 from looseleaf.web.rest.paging import split_paging
 from looseleaf.web.rest.plugin_answers import ENTRIES
-from looseleaf.web.rest.plugin_errors import plugin_errors
+from looseleaf.web.rest.plugin_errors import add_error_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,19 +72,19 @@ async def respond(request: Request, endpoint: Endpoint) -> Response:
     query_arguments = from_query(operation, query)
     body = {}
     if request.method not in ("GET", "HEAD", "DELETE"):
-        kind = media_type(request)
+        kind = media_type_of(request)
         body = await parse_object(await body_of(request, operation), kind)
         if endpoint.whole_body:
             body = {endpoint.whole_body: body}
     path_arguments = from_query(operation, list(request.path_params.items()))
     arguments = combine(path_arguments, dict(endpoint.fixed_arguments), query_arguments, body)
-    with plugin_errors(operation.name, arguments):
+    with add_error_fields(operation.name, arguments):
         result = await invoke(request, context, operation, arguments)
     entry = ENTRIES.get(operation.name)
     if isinstance(result, list):
         items = [entry(context, item) for item in result] if entry else result
         return window.answer(items, endpoint.status)
-    headers = {"etag": etag(result["hash"])} if is_versioned(result) else None
+    headers = {"etag": format_etag(result["hash"])} if is_versioned(result) else None
     return answer(entry(context, result) if entry else result, endpoint.status, headers)
 
 

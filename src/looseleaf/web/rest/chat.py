@@ -19,7 +19,7 @@ from looseleaf.chat.events import event_document
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.operations import chat
-from looseleaf.web.http.bodies import media_type, parse_object
+from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.responses import answer, answer_error, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of
@@ -62,14 +62,14 @@ async def _talk(request: Request, name: str) -> Response:
     operation = find_operation(context, name)
     dispatch.require_precondition_kept(context, operation)
     query = [pair for pair in request.query_params.multi_items() if pair[0] != "stream"]
-    kind = media_type(request)
+    kind = media_type_of(request)
     body = await parse_object(await body_of(request, operation), kind)
     streams = _wants_stream(request, body.pop("stream", None))
     header = request.headers.get("x-request-id")
     resend = {"request": header} if header and name == SEND else {}
     fields = combine(from_query(operation, query), body, resend)
     call_arguments = arguments(operation, fields)
-    threads = _threads(request)
+    threads = _threads_of(request)
     events = await run_sync(
         lambda: _start_turn(context, operation, call_arguments), limiter=threads.start_limiter
     )
@@ -160,7 +160,7 @@ def _run_turn(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes 
         finally:
             put(None)
 
-    threads = _threads(request)
+    threads = _threads_of(request)
     turn_future = asyncio.ensure_future(run_sync(pull, limiter=threads.turn_limiter))
     threads.turns.add(turn_future)
     turn_future.add_done_callback(threads.turns.discard)
@@ -195,7 +195,7 @@ class Threads:
         self.turns: set[asyncio.Future[None]] = set()  # a reference, or they would be garbage
 
 
-def _threads(request: Request) -> Threads:
+def _threads_of(request: Request) -> Threads:
     """Return the threads of this server, created in the loop that uses them."""
     state = request.app.state
     if not hasattr(state, "chat_threads"):

@@ -14,7 +14,7 @@ from looseleaf.memory.store import Found
 from looseleaf.web.http.guard import HEADERS_BY_NAME
 from looseleaf.web.metrics import ROUTE
 from looseleaf.web.rest.endpoints import NAMESPACE
-from looseleaf.web.rest.representation import json_body
+from looseleaf.web.rest.representation import encode_page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -84,7 +84,7 @@ class FastPageReads:
             page = self._pages.read(page_scope) if page_scope is not None else None
             if page_scope is None or not isinstance(page, Found):
                 return None
-            body = page.content if kind is not None else json_body(page_scope, page)
+            body = page.content if kind is not None else encode_page(page_scope, page)
         except LooseleafError:
             return None  # the application reports the error
         return kind or _JSON, page.hash, body

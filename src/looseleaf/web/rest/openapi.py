@@ -6,13 +6,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.web.rest.abilities import ABILITIES, all_operations
-from looseleaf.web.rest.answer_schemas import endpoint_schema, name_schemas, run_schema
-from looseleaf.web.rest.arguments import accepted_schema
+from looseleaf.web.rest.abilities import ABILITIES, operations_of
+from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
+from looseleaf.web.rest.arguments import build_accepted_schema
 from looseleaf.web.rest.endpoints import ENDPOINTS, NAMESPACE
-from looseleaf.web.rest.openapi_paths import CONDITIONS, own_paths, page_paths
+from looseleaf.web.rest.openapi_paths import CONDITIONS, describe_page_paths, describe_server_paths
 from looseleaf.web.rest.paging import PARAMETERS
-from looseleaf.web.rest.statuses import failures, success
+from looseleaf.web.rest.statuses import describe_failures, describe_success
 from looseleaf.web.uploads import UPLOAD
 
 if TYPE_CHECKING:
@@ -43,17 +43,17 @@ SECURITY: Document = {
 }
 
 
-def document(context: Context) -> Document:
+def build_document(context: Context) -> Document:
     """Describe everything that the server answers."""
     paths: Document = {}
     for endpoint in ENDPOINTS:
         operation = find_operation(context, endpoint.operation)
-        description = _endpoint(endpoint, operation)
+        description = _describe_endpoint(endpoint, operation)
         paths.setdefault(NAMESPACE + endpoint.path, {})[endpoint.method.lower()] = description
-    for path, methods in {**page_paths(context), **own_paths()}.items():
+    for path, methods in {**describe_page_paths(context), **describe_server_paths()}.items():
         paths.setdefault(path, {}).update(methods)
-    for operation in all_operations(context):
-        paths[f"{ABILITIES}/{operation.name}/run"] = _ability(operation)
+    for operation in operations_of(context):
+        paths[f"{ABILITIES}/{operation.name}/run"] = _describe_ability(operation)
     schemas: Document = {"Error": ERROR}
     paths = name_schemas(paths, schemas)
     return {
@@ -94,8 +94,8 @@ ERROR: Document = {
 }
 
 
-def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
-    shape = accepted_schema(operation)
+def _describe_endpoint(endpoint: Endpoint, operation: Operation) -> Document:
+    shape = build_accepted_schema(operation)
     error_statuses = (502,) if operation.permission == "chat" else ()
     in_path = {part[1:-1] for part in endpoint.path.split("/") if part.startswith("{")}
     fixed_names = {name for name, _ in endpoint.fixed_arguments}
@@ -105,26 +105,26 @@ def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
         if name not in in_path and name not in fixed_names
     }
     required = [name for name in shape["required"] if name in rest]
-    parameters = [_path_parameter(name, shape["properties"]) for name in sorted(in_path)]
+    parameters = [_describe_path_parameter(name, shape["properties"]) for name in sorted(in_path)]
     description: Document = {
-        "operationId": _identity(endpoint.method, endpoint.path),
+        "operationId": _build_operation_id(endpoint.method, endpoint.path),
         "summary": operation.summary,
         "description": f"The operation `{operation.name}`; it takes `{operation.permission}`.",
         "tags": [endpoint.path.split("/")[1]],
         "responses": {
-            str(endpoint.status): success(schema=endpoint_schema(operation)),
-            **failures(endpoint.method, *error_statuses),
+            str(endpoint.status): describe_success(schema=build_endpoint_schema(operation)),
+            **describe_failures(endpoint.method, *error_statuses),
         },
     }
     if endpoint.method in ("GET", "DELETE"):
         parameters += [
-            _parameter(name, property_schema, "query", is_required=name in required)
+            _describe_parameter(name, property_schema, "query", is_required=name in required)
             for name, property_schema in rest.items()
         ]
         if endpoint.method == "GET":
             parameters += PARAMETERS
     else:
-        description["requestBody"] = body(rest, required)
+        description["requestBody"] = describe_body(rest, required)
         if endpoint.whole_body:
             any_object = {"type": "object"}
             description["requestBody"]["content"] = {"application/json": {"schema": any_object}}
@@ -135,12 +135,12 @@ def _endpoint(endpoint: Endpoint, operation: Operation) -> Document:
     return description | {"parameters": parameters}
 
 
-def _identity(method: str, path: str) -> str:
+def _build_operation_id(method: str, path: str) -> str:
     words = path.replace("{", "by-").replace("}", "").strip("/").replace("/", "-")
     return f"{method.lower()}-{words}"
 
 
-def _parameter(name: str, shape: Document, place: str, *, is_required: bool) -> Document:
+def _describe_parameter(name: str, shape: Document, place: str, *, is_required: bool) -> Document:
     text = shape.get("description", "")
     if "anyOf" in shape:  # a query has no null: what is not said is null
         options = [option for option in shape["anyOf"] if option.get("type") != "null"]
@@ -155,12 +155,14 @@ def _parameter(name: str, shape: Document, place: str, *, is_required: bool) -> 
     }
 
 
-def _path_parameter(name: str, properties: Document) -> Document:
+def _describe_path_parameter(name: str, properties: Document) -> Document:
     text = properties[name]["description"]
-    return _parameter(name, {"type": "string", "description": text}, "path", is_required=True)
+    return _describe_parameter(
+        name, {"type": "string", "description": text}, "path", is_required=True
+    )
 
 
-def body(
+def describe_body(
     properties: Document, required: list[str], alternatives: list[Document] | None = None
 ) -> Document:
     """Describe a JSON body; `alternatives` are arguments that may be given under several names."""
@@ -178,18 +180,20 @@ def body(
     }
 
 
-def _ability(operation: Operation) -> Document:
-    shape = accepted_schema(operation)
+def _describe_ability(operation: Operation) -> Document:
+    shape = build_accepted_schema(operation)
     error_statuses = (502,) if operation.permission == "chat" else ()
     description: Document = {
         "operationId": f"run-{operation.name.replace('/', '-')}",
         "summary": operation.summary,
         "description": f"It takes `{operation.permission}`.",
         "tags": ["abilities"],
-        "requestBody": body(shape["properties"], shape["required"], shape.get("allOf", [])),
+        "requestBody": describe_body(
+            shape["properties"], shape["required"], shape.get("allOf", [])
+        ),
         "responses": {
-            "200": success(schema=run_schema(operation)),
-            **failures("POST", *error_statuses),
+            "200": describe_success(schema=build_run_schema(operation)),
+            **describe_failures("POST", *error_statuses),
         },
     }
     if operation.changes_page:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.memory.scope import LAYERS
 from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
-from looseleaf.web.rest.answer_schemas import change_schema, list_of, page_schema, record
-from looseleaf.web.rest.arguments import accepted_schema
+from looseleaf.web.rest.answer_schemas import (
+    build_change_schema,
+    build_page_schema,
+    list_of,
+    object_of,
+)
+from looseleaf.web.rest.arguments import build_accepted_schema
 from looseleaf.web.rest.endpoints import DAY, NAMESPACE
 from looseleaf.web.rest.pages import DELETE, DELETE_DAY, READ, READ_DAY, WRITE, WRITE_DAY
-from looseleaf.web.rest.statuses import failures, success
+from looseleaf.web.rest.statuses import describe_failures, describe_success
 from looseleaf.web.webhooks import ADDRESS
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ _PAGE_FAILURES = (406, 412)
 _TEXT = {"schema": {"type": "string"}}
 
 
-def page_paths(context: Context) -> Document:
+def describe_page_paths(context: Context) -> Document:
     """Describe a page and a day at their own addresses."""
     parts = (("year", 4), ("month", 2), ("day", 2))
     day = [
@@ -58,10 +63,10 @@ class _PagePaths:
         self, operation: str, name: str, place: str, shape: Document
     ) -> Document:
         """Describe a parameter by what it means to an operation."""
-        property_schema = accepted_schema(self._operations[operation])["properties"][name]
+        property_schema = build_accepted_schema(self._operations[operation])["properties"][name]
         return _describe_parameter(name, place, shape, property_schema["description"])
 
-    def _whose(self, operation: str) -> list[Document]:
+    def _describe_owner(self, operation: str) -> list[Document]:
         kinds: Document = {
             "agent": {"type": "string"},
             "agent_id": {"type": "integer"},
@@ -86,37 +91,46 @@ class _PagePaths:
                 "summary": f"Read a {noun}: JSON, or its raw bytes where Accept asks for text.",
                 "parameters": [
                     *place,
-                    *self._whose(self._read_name),
+                    *self._describe_owner(self._read_name),
                     past,
                     *read_parameters,
                     *CONDITIONS,
                 ],
                 "responses": {
-                    "200": _page_answer(page_schema(self._operations[self._read_name])),
+                    "200": _describe_page_answer(
+                        build_page_schema(self._operations[self._read_name])
+                    ),
                     "304": {"description": "The reader has this version already."},
-                    **failures("GET", *_PAGE_FAILURES),
+                    **describe_failures("GET", *_PAGE_FAILURES),
                 },
             },
             "delete": {
                 "summary": f"Delete a {noun}; its text stays in the history.",
-                "parameters": [*place, *self._whose(self._delete_name), *CONDITIONS],
+                "parameters": [*place, *self._describe_owner(self._delete_name), *CONDITIONS],
                 "responses": {
-                    "200": success(schema=change_schema(self._operations[self._delete_name])),
-                    **failures("DELETE", 412),
+                    "200": describe_success(
+                        schema=build_change_schema(self._operations[self._delete_name])
+                    ),
+                    **describe_failures("DELETE", 412),
                 },
             },
         }
         for method in ("put", "post", "patch"):
             methods[method] = {
                 "summary": f"Replace or create a {noun}, by the raw body or by JSON.",
-                "parameters": [*place, *self._whose(self._write_name), shrink, *CONDITIONS],
+                "parameters": [
+                    *place,
+                    *self._describe_owner(self._write_name),
+                    shrink,
+                    *CONDITIONS,
+                ],
                 "requestBody": _CONTENT,
                 "responses": {
-                    "200": success(
+                    "200": describe_success(
                         "The page was replaced or created, or said so already.",
-                        change_schema(self._operations[self._write_name]),
+                        build_change_schema(self._operations[self._write_name]),
                     ),
-                    **failures("PUT", 412),
+                    **describe_failures("PUT", 412),
                 },
             }
         for method, description in methods.items():
@@ -138,10 +152,10 @@ CONDITIONS = [
     {
         "name": name,
         "in": "header",
-        "description": told,
+        "description": text,
         "schema": {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*")$'},
     }
-    for name, told in (
+    for name, text in (
         ("If-Match", "Only if the page is this version (its ETag); * is any."),
         ("If-None-Match", "Only if the page is not this version; * is only if there is none."),
     )
@@ -162,14 +176,14 @@ _CONTENT: Document = {
 }
 
 
-def _page_answer(schema: Document) -> Document:
-    answer = success("The page, with its version as ETag.", schema)
+def _describe_page_answer(schema: Document) -> Document:
+    answer = describe_success("The page, with its version as ETag.", schema)
     answer["content"] |= {"text/markdown": _TEXT, "text/plain": _TEXT}
     answer["headers"] = {"ETag": {"description": "The version.", "schema": {"type": "string"}}}
     return answer
 
 
-def own_paths() -> Document:
+def describe_server_paths() -> Document:
     """Describe what is about the server itself."""
     public: Document = {"security": []}
     name = [_describe_parameter("name", "path", {"type": "string"}, "The name of the operation.")]
@@ -189,13 +203,13 @@ def own_paths() -> Document:
         ABILITIES: {"get": _describe_ability_list()},
         f"{ABILITIES}/{{name}}": {"get": _describe_ability(name)},
         OPERATIONS: {
-            "get": _describe_own_path("List every operation, in our own envelope.", "GET")
+            "get": _describe_server_path("List every operation, in our own envelope.", "GET")
         },
         f"{OPERATIONS}/{{name}}": {
-            "get": _describe_own_path(
+            "get": _describe_server_path(
                 "Describe one operation, in our own envelope.", "GET", parameters=name
             ),
-            "post": _describe_own_path(
+            "post": _describe_server_path(
                 "Run any operation; its whole result in our own envelope.",
                 "POST",
                 parameters=name,
@@ -203,7 +217,7 @@ def own_paths() -> Document:
             ),
         },
         ADDRESS: {
-            "post": _describe_own_path(
+            "post": _describe_server_path(
                 "Wake the job that waits at this one-time address; the secret is the proof.",
                 "POST",
                 parameters=[
@@ -214,9 +228,9 @@ def own_paths() -> Document:
             )
             | public
         },
-        "/session": {"get": _describe_own_path("Say who one is here.", "GET")},
+        "/session": {"get": _describe_server_path("Say who one is here.", "GET")},
         "/login": {
-            "post": _describe_own_path(
+            "post": _describe_server_path(
                 "Begin a session by a one-time link, or by login and password.",
                 "POST",
                 requestBody={
@@ -226,7 +240,7 @@ def own_paths() -> Document:
             )
             | public
         },
-        "/logout": {"post": _describe_own_path("End the session.", "POST")},
+        "/logout": {"post": _describe_server_path("End the session.", "POST")},
         "/health": {
             "get": {"summary": "Is all well?", "tags": ["server"], "responses": health} | public
         },
@@ -236,7 +250,7 @@ def own_paths() -> Document:
                 "tags": ["server"],
                 "responses": {
                     "200": {"description": "Text.", "content": {"text/plain": _TEXT}},
-                    **failures("GET"),
+                    **describe_failures("GET"),
                 },
             }
         },
@@ -244,7 +258,7 @@ def own_paths() -> Document:
 
 
 _TEXT_FIELD, _OBJECT_FIELD = {"type": "string"}, {"type": "object"}
-_ABILITY: Document = {"title": "Ability"} | record(
+_ABILITY: Document = {"title": "Ability"} | object_of(
     {
         "name": _TEXT_FIELD,
         "label": _TEXT_FIELD,
@@ -258,19 +272,19 @@ _ABILITY: Document = {"title": "Ability"} | record(
 
 
 def _describe_ability_list() -> Document:
-    answer = success("An array, as WordPress gives it.", list_of(_ABILITY))
-    return _describe_own_path("List every operation with its schemas.", "GET") | {
-        "responses": {"200": answer, **failures("GET")}
+    answer = describe_success("An array, as WordPress gives it.", list_of(_ABILITY))
+    return _describe_server_path("List every operation with its schemas.", "GET") | {
+        "responses": {"200": answer, **describe_failures("GET")}
     }
 
 
 def _describe_ability(name: list[Document]) -> Document:
-    answer = success("An object, as WordPress gives it.", _ABILITY)
-    return _describe_own_path("Describe one operation.", "GET", parameters=name) | {
-        "responses": {"200": answer, **failures("GET")}
+    answer = describe_success("An object, as WordPress gives it.", _ABILITY)
+    return _describe_server_path("Describe one operation.", "GET", parameters=name) | {
+        "responses": {"200": answer, **describe_failures("GET")}
     }
 
 
-def _describe_own_path(summary: str, method: str, **parts: Any) -> Document:  # noqa: ANN401 - parts of the document
-    responses = {"200": success(), **failures(method)}
+def _describe_server_path(summary: str, method: str, **parts: Any) -> Document:  # noqa: ANN401 - parts of the document
+    responses = {"200": describe_success(), **describe_failures(method)}
     return {"summary": summary, "tags": ["server"], "responses": responses, **parts}

@@ -12,14 +12,14 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors.pages import NotText, PageMissing
 from looseleaf.memory.store import hash_content
-from looseleaf.web.http.bodies import media_type, parse_page
-from looseleaf.web.http.preconditions import etag
+from looseleaf.web.http.bodies import media_type_of, parse_page
+from looseleaf.web.http.preconditions import format_etag
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.http.responses import JSON, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke, workers_of
-from looseleaf.web.rest.plugin_answers import Call, route_answer
-from looseleaf.web.rest.plugin_errors import plugin_errors
+from looseleaf.web.rest.plugin_answers import Call, build_route_answer
+from looseleaf.web.rest.plugin_errors import add_error_fields
 from looseleaf.web.rest.representation import represent_page, with_old_names
 
 if TYPE_CHECKING:
@@ -50,26 +50,28 @@ async def read_page(request: Request) -> Response:
     context = authenticator_of(request).context(request)
     operation = find_operation(context, READ)
     path_arguments = {"file": request.path_params["file"]}
-    with plugin_errors(FILE, path_arguments):
+    with add_error_fields(FILE, path_arguments):
         if not request.scope["query_string"]:
             # Most requests: a page of the caller, without a query.
-            return _page(request, dispatch.run_parsed(context, operation, path_arguments))
+            return _respond_with_page(
+                request, dispatch.run_parsed(context, operation, path_arguments)
+            )
         query = from_query(operation, request.query_params.multi_items())
         arguments = combine(request.path_params, query)
         if "as_of" in arguments:
             work = partial(dispatch.run_operation, context, operation, arguments)
-            return _page(
+            return _respond_with_page(
                 request, await workers_of(request).read(context.principal.credential, work)
             )
-        return _page(request, dispatch.run_operation(context, operation, arguments))
+        return _respond_with_page(request, dispatch.run_operation(context, operation, arguments))
 
 
-def _page(request: Request, result: object) -> Response:
+def _respond_with_page(request: Request, result: object) -> Response:
     page = cast("PageText", result)
-    return represent_page(request, page.page.hash, lambda: page.raw, lambda: _document(page))
+    return represent_page(request, page.page.hash, lambda: page.raw, lambda: _build_document(page))
 
 
-def _document(page: PageText) -> dict[str, Any]:
+def _build_document(page: PageText) -> dict[str, Any]:
     try:
         return with_old_names(to_json_value(page))
     except NotText as error:
@@ -95,8 +97,10 @@ async def read_day(request: Request) -> Response:
     """Return one day of the journal."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, READ_DAY)
-    arguments = combine(_date(request), from_query(operation, request.query_params.multi_items()))
-    with plugin_errors(READ_DAY, arguments):
+    arguments = combine(
+        _date_of(request), from_query(operation, request.query_params.multi_items())
+    )
+    with add_error_fields(READ_DAY, arguments):
         day = await invoke(request, context, operation, arguments)
         if not day["exists"]:
             raise PageMissing(day["file"])
@@ -110,19 +114,19 @@ async def write_day(request: Request) -> Response:
     """Replace one day of the journal, whatever `mode` says: appending has its own address."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, WRITE_DAY)
-    return await _write(request, context, operation, {**_date(request), "mode": "write"})
+    return await _write(request, context, operation, {**_date_of(request), "mode": "write"})
 
 
 async def delete_day(request: Request) -> Response:
     """Delete one day of the journal."""
     context = authenticator_of(request).context(request)
-    return await _delete(request, context, find_operation(context, DELETE_DAY), _date(request))
+    return await _delete(request, context, find_operation(context, DELETE_DAY), _date_of(request))
 
 
 async def _write(
     request: Request, context: Context, operation: Operation, path_arguments: dict[str, Any]
 ) -> Response:
-    kind = media_type(request)
+    kind = media_type_of(request)
     content, body_fields = await parse_page(await body_of(request, operation), kind)
     query_arguments = from_query(operation, request.query_params.multi_items())
     modes = (
@@ -131,12 +135,12 @@ async def _write(
         else set()
     )
     arguments = combine(path_arguments, query_arguments, body_fields, {"content": content})
-    with plugin_errors(operation.name, arguments):
+    with add_error_fields(operation.name, arguments):
         result = await invoke(request, context, operation, arguments)
     if modes - {"write"}:
         result["warnings"] = [*result["warnings"], APPEND_ELSEWHERE]
-    document = route_answer(operation.name, Call(context, arguments, result))
-    return Response(encode_json(document), 200, {"etag": etag(result["hash"])}, JSON)
+    document = build_route_answer(operation.name, Call(context, arguments, result))
+    return Response(encode_json(document), 200, {"etag": format_etag(result["hash"])}, JSON)
 
 
 async def _delete(
@@ -144,12 +148,12 @@ async def _delete(
 ) -> Response:
     query_arguments = from_query(operation, request.query_params.multi_items())
     arguments = combine(path_arguments, query_arguments)
-    with plugin_errors(operation.name, arguments):
+    with add_error_fields(operation.name, arguments):
         result = await invoke(request, context, operation, arguments)
-    document = route_answer(operation.name, Call(context, arguments, result))
+    document = build_route_answer(operation.name, Call(context, arguments, result))
     return Response(encode_json(document), 200, None, JSON)
 
 
-def _date(request: Request) -> dict[str, str]:
+def _date_of(request: Request) -> dict[str, str]:
     parts = request.path_params
     return {"date": f"{parts['year']}-{parts['month']}-{parts['day']}"}

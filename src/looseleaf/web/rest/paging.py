@@ -43,27 +43,29 @@ class Window:
     def answer(self, items: list[Any], status: int = 200) -> Response:
         """Build the response with the part and the total."""
         return answer(
-            self._part(items),
+            self._select_part(items),
             status,
-            self._headers(items),
+            self._build_headers(items),
             total=len(items),
-            pages=self._pages(items),
+            pages=self._count_pages(items),
             page=self.page,
         )
 
     def bare_answer(self, items: list[Any]) -> Response:
         """Build the response as WordPress does: an array, with the totals as headers."""
-        return Response(encode_json(self._part(items)), 200, self._headers(items), JSON)
+        return Response(
+            encode_json(self._select_part(items)), 200, self._build_headers(items), JSON
+        )
 
-    def _part(self, items: list[Any]) -> list[Any]:
+    def _select_part(self, items: list[Any]) -> list[Any]:
         start = (self.page - 1) * self.per_page
         return items[start : start + self.per_page]
 
-    def _pages(self, items: list[Any]) -> int:
+    def _count_pages(self, items: list[Any]) -> int:
         return -(-len(items) // self.per_page)
 
-    def _headers(self, items: list[Any]) -> dict[str, str]:
-        return {"x-wp-total": str(len(items)), "x-wp-totalpages": str(self._pages(items))}
+    def _build_headers(self, items: list[Any]) -> dict[str, str]:
+        return {"x-wp-total": str(len(items)), "x-wp-totalpages": str(self._count_pages(items))}
 
 
 def split_paging(request: Request) -> tuple[list[tuple[str, str]], Window]:
@@ -71,12 +73,14 @@ def split_paging(request: Request) -> tuple[list[tuple[str, str]], Window]:
     query = request.query_params.multi_items()
     other_parameters = [(name, text) for name, text in query if name not in _NAMES]
     paging_parameters = {name: text for name, text in query if name in _NAMES}
-    page = _number("page", paging_parameters.get("page", "1"), _LAST_PAGE)
-    per_page = _number("per_page", paging_parameters.get("per_page", str(PER_PAGE)), MAX_PER_PAGE)
+    page = _parse_number("page", paging_parameters.get("page", "1"), _LAST_PAGE)
+    per_page = _parse_number(
+        "per_page", paging_parameters.get("per_page", str(PER_PAGE)), MAX_PER_PAGE
+    )
     return other_parameters, Window(page, per_page)
 
 
-def _number(name: str, text: str, maximum: int) -> int:
+def _parse_number(name: str, text: str, maximum: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 12 and 1 <= int(text) <= maximum):
         raise Problem(
             400, "invalid_argument", f"{name} must be a whole number from 1 to {maximum}."

@@ -65,13 +65,13 @@ class Shape:
     top: tuple[str, ...] = ()  # at a REST route of its own: what stands beside `data`
 
 
-def flat_answer(name: str, call: Call) -> Document | None:
+def build_flat_answer(name: str, call: Call) -> Document | None:
     """Build the answer of the abilities' run route; None for an operation of our own."""
     shape = SHAPES.get(name)
     return {"success": True, **shape.build(call)} if shape else None
 
 
-def route_answer(name: str, call: Call) -> Document:
+def build_route_answer(name: str, call: Call) -> Document:
     """Build the response of a REST route of the plugin: its fields beside `data`, which has all."""
     shape = SHAPES[name]
     flat = {"success": True, **shape.build(call)}
@@ -81,7 +81,7 @@ def route_answer(name: str, call: Call) -> Document:
     return {**{key: flat[key] for key in ("success", *shape.top) if key in flat}, "data": data}
 
 
-def list_entry(context: Context, entry: Document) -> Document:
+def build_page_entry(context: Context, entry: Document) -> Document:
     """Return one page of a list with the fields of the original's list."""
     file = context.pages.registry.get(entry["file"])
     requirement = entry["editable"] if isinstance(entry["editable"], str) else ""
@@ -96,7 +96,7 @@ def list_entry(context: Context, entry: Document) -> Document:
     }
 
 
-def agent_entry(context: Context, entry: Document) -> Document:
+def build_agent_entry(context: Context, entry: Document) -> Document:
     """Return an agent with the field names of the original."""
     return {
         **entry,
@@ -110,13 +110,13 @@ def agent_entry(context: Context, entry: Document) -> Document:
     }
 
 
-def pipeline_entry(_context: Context, entry: Document) -> Document:
+def build_pipeline_entry(_context: Context, entry: Document) -> Document:
     """Return a pipeline with the field names of the original."""
     names = {"pipeline_id": entry["id"], "pipeline_name": entry["name"]}
     return {**entry, **names, "portable_slug": entry["slug"]}
 
 
-def flow_entry(_context: Context, entry: Document) -> Document:
+def build_flow_entry(_context: Context, entry: Document) -> Document:
     """Return a flow with the field names of the original."""
     schedule = entry["schedule"]
     config = {
@@ -132,183 +132,183 @@ def flow_entry(_context: Context, entry: Document) -> Document:
 
 # Additions of the routes of the endpoint table to each object of a response.
 ENTRIES: dict[str, Callable[[Context, Document], Document]] = {
-    "datamachine/list-agent-files": list_entry,
-    "looseleaf/configure-agent": agent_entry,
-    "looseleaf/create-agent": agent_entry,
-    "looseleaf/list-agents": agent_entry,
-    "looseleaf/rename-agent": agent_entry,
-    "looseleaf/set-agent-status": agent_entry,
-    "looseleaf/show-agent": agent_entry,
-    **dict.fromkeys(PIPELINE_OPERATIONS, pipeline_entry),
-    **dict.fromkeys(FLOW_OPERATIONS, flow_entry),
+    "datamachine/list-agent-files": build_page_entry,
+    "looseleaf/configure-agent": build_agent_entry,
+    "looseleaf/create-agent": build_agent_entry,
+    "looseleaf/list-agents": build_agent_entry,
+    "looseleaf/rename-agent": build_agent_entry,
+    "looseleaf/set-agent-status": build_agent_entry,
+    "looseleaf/show-agent": build_agent_entry,
+    **dict.fromkeys(PIPELINE_OPERATIONS, build_pipeline_entry),
+    **dict.fromkeys(FLOW_OPERATIONS, build_flow_entry),
 }
 
 
-def _page(call: Call) -> Document:
+def _build_page(call: Call) -> Document:
     fields = {name: field for name, field in call.result.items() if field is not None}
     return with_old_names(fields)
 
 
-def _file(call: Call) -> Document:
-    return {"file": {**_page(call), "filename": call.result["file"]}}
+def _build_file(call: Call) -> Document:
+    return {"file": {**_build_page(call), "filename": call.result["file"]}}
 
 
-def _save_fields(call: Call, message: str) -> Document:
+def _build_save_fields(call: Call, message: str) -> Document:
     result = call.result
     warnings = result.get("warnings") or []
     warning = {"warning": " ".join(warnings)} if warnings else {}
     return {**result, "message": message, "file_size": result["bytes"], **warning}
 
 
-def _section_update(call: Call) -> Document:
+def _build_section_update(call: Call) -> Document:
     section = call.argument("section")
     appends = call.arguments.get("mode") == "append"
-    return _save_fields(
+    return _build_save_fields(
         call,
         f'Content appended to section "{section}".' if appends else f'Section "{section}" updated.',
     )
 
 
-def _page_write(call: Call) -> Document:
+def _build_page_write(call: Call) -> Document:
     layer = call.argument("layer") or call.context.pages.registry.layer_of(call.file)
-    return {**_save_fields(call, f"{call.file} saved."), "layer": layer}
+    return {**_build_save_fields(call, f"{call.file} saved."), "layer": layer}
 
 
-def _page_upload(call: Call) -> Document:
+def _build_page_upload(call: Call) -> Document:
     files = [{"filename": call.result["filename"], "size": call.result["bytes"]}]
-    return {**_page_write(call), "files": files}
+    return {**_build_page_write(call), "files": files}
 
 
-def _page_change(call: Call) -> Document:
-    return _save_fields(call, f"{call.result['filename']} saved.")
+def _build_page_change(call: Call) -> Document:
+    return _build_save_fields(call, f"{call.result['filename']} saved.")
 
 
-def _page_deletion(call: Call) -> Document:
+def _build_page_deletion(call: Call) -> Document:
     return {**call.result, "filename": call.file, "message": f"File {call.file} deleted."}
 
 
-def _search(call: Call) -> Document:
+def _build_search(call: Call) -> Document:
     results = call.result
     return {
         **results,
         "query": call.argument("query"),
-        "matches": [_match(match) for match in results["matches"]],
+        "matches": [_add_date(match) for match in results["matches"]],
         "match_count": results["total"],
     }
 
 
-def _match(match: Document) -> Document:
+def _add_date(match: Document) -> Document:
     day = day_of(match["filename"])
     return match if day is None else {**match, "date": str(day)}
 
 
-def _sections(call: Call) -> Document:
+def _build_sections(call: Call) -> Document:
     return {"file": call.file, "sections": [section["name"] for section in call.result]}
 
 
-def _injectable(call: Call) -> Document:
+def _build_injectable_files(call: Call) -> Document:
     return {"files": [{**page, "filename": page["file"]} for page in call.result if page["exists"]]}
 
 
-def _files(call: Call) -> Document:
-    return {"files": [list_entry(call.context, page) for page in call.result]}
+def _build_files(call: Call) -> Document:
+    return {"files": [build_page_entry(call.context, page) for page in call.result]}
 
 
-def _scaffold(call: Call) -> Document:
+def _build_scaffold(call: Call) -> Document:
     return {"created": bool(call.result), "files": call.result, "filename": call.argument("file")}
 
 
-def _day(call: Call) -> Document:
+def _build_day(call: Call) -> Document:
     day = call.result
     if not day["exists"]:
         raise PageMissing(day["file"], "the daily journal")
     return dict(day)
 
 
-def _day_write(call: Call) -> Document:
-    date = _date(call.result["filename"])
+def _build_day_write(call: Call) -> Document:
+    date = _date_of(call.result["filename"])
     appends = call.arguments.get("mode", "append") == "append"
     message = f"Content appended to daily memory for {date}." if appends else f"{date} saved."
-    return {**_save_fields(call, message), "date": date}
+    return {**_build_save_fields(call, message), "date": date}
 
 
-def _day_deletion(call: Call) -> Document:
+def _build_day_deletion(call: Call) -> Document:
     date = call.argument("date")
     return {**call.result, "date": date, "message": f"Daily memory for {date} deleted."}
 
 
-def _date(filename: str) -> str:
+def _date_of(filename: str) -> str:
     return str(day_of(filename) or "")
 
 
-def _months(call: Call) -> Document:
+def _build_months(call: Call) -> Document:
     return {"months": call.result}
 
 
-def _flow_upload(call: Call) -> Document:
+def _build_flow_upload(call: Call) -> Document:
     return {"files": [call.result]}
 
 
-def _flow_files(call: Call) -> Document:
+def _build_flow_files(call: Call) -> Document:
     return {"files": call.result}
 
 
-def _run_artifacts(call: Call) -> Document:
+def _build_run_artifacts(call: Call) -> Document:
     top = {name: call.result[name] for name in RUN_ARTIFACT_TOP}
     inside = {name: field for name, field in call.result.items() if name not in RUN_ARTIFACT_POLICY}
     return {**top, "artifacts": inside}
 
 
-def _task_run(call: Call) -> Document:
+def _build_task_run(call: Call) -> Document:
     """List the runs instead of the original's job_id: they have ended, and are no jobs here."""
     task, runs = call.argument("task_type"), call.result
     message = f"Task {task} was run {len(runs)} time{'' if len(runs) == 1 else 's'}."
     return {"task_type": task, "message": message, "runs": runs}
 
 
-def _same_fields(call: Call) -> Document:
+def _copy_result(call: Call) -> Document:
     return dict(call.result)
 
 
 SHAPES: dict[str, Shape] = {
-    "datamachine/append-agent-file": Shape(_page_change),
-    "datamachine/clear-agent-file": Shape(_page_change),
-    "datamachine/daily-memory-delete": Shape(_day_deletion, ("date", "message")),
-    "datamachine/daily-memory-list": Shape(_months),
-    "datamachine/daily-memory-read": Shape(_day),
-    "datamachine/daily-memory-write": Shape(_day_write, ("date", "message", "warning")),
-    "datamachine/delete-agent-file": Shape(_page_deletion),
-    "datamachine/delete-agent-memory-section": Shape(_page_change),
-    "datamachine/delete-chat-session": Shape(_same_fields),
-    "datamachine/delete-flow-file": Shape(_same_fields),
-    "datamachine/execute-workflow": Shape(_same_fields),
-    "datamachine/generate-session-title": Shape(_same_fields),
-    "datamachine/get-agent-file": Shape(_file),
-    "datamachine/get-agent-memory": Shape(_page),
-    "datamachine/get-chat-session": Shape(_same_fields),
-    "datamachine/get-job": Shape(_same_fields),
-    "datamachine/get-jobs": Shape(_same_fields),
-    "datamachine/get-run-artifacts": Shape(_run_artifacts),
-    "datamachine/hydrate-job-artifact": Shape(_same_fields),
-    "datamachine/list-agent-files": Shape(_files),
-    "datamachine/list-agent-memory-sections": Shape(_sections),
-    "datamachine/list-chat-sessions": Shape(_same_fields),
-    "datamachine/list-flow-files": Shape(_flow_files),
-    "datamachine/list-injectable-memory-files": Shape(_injectable),
-    "datamachine/mark-session-read": Shape(_same_fields),
-    "datamachine/run-task": Shape(_task_run),
-    "datamachine/scaffold-memory-file": Shape(_scaffold),
-    "datamachine/search-agent-memory": Shape(_search),
-    "datamachine/search-daily-memory": Shape(_search),
-    "datamachine/send-message": Shape(_same_fields),
-    "datamachine/update-agent-memory": Shape(_section_update),
-    "datamachine/upload-agent-file": Shape(_page_upload),
-    "datamachine/upload-flow-file": Shape(_flow_upload),
-    "datamachine/write-agent-file": Shape(_page_write, ("filename", "layer", "warning")),
-    "memory_long_term_read": Shape(_same_fields),
-    "memory_short_term_read": Shape(_same_fields),
+    "datamachine/append-agent-file": Shape(_build_page_change),
+    "datamachine/clear-agent-file": Shape(_build_page_change),
+    "datamachine/daily-memory-delete": Shape(_build_day_deletion, ("date", "message")),
+    "datamachine/daily-memory-list": Shape(_build_months),
+    "datamachine/daily-memory-read": Shape(_build_day),
+    "datamachine/daily-memory-write": Shape(_build_day_write, ("date", "message", "warning")),
+    "datamachine/delete-agent-file": Shape(_build_page_deletion),
+    "datamachine/delete-agent-memory-section": Shape(_build_page_change),
+    "datamachine/delete-chat-session": Shape(_copy_result),
+    "datamachine/delete-flow-file": Shape(_copy_result),
+    "datamachine/execute-workflow": Shape(_copy_result),
+    "datamachine/generate-session-title": Shape(_copy_result),
+    "datamachine/get-agent-file": Shape(_build_file),
+    "datamachine/get-agent-memory": Shape(_build_page),
+    "datamachine/get-chat-session": Shape(_copy_result),
+    "datamachine/get-job": Shape(_copy_result),
+    "datamachine/get-jobs": Shape(_copy_result),
+    "datamachine/get-run-artifacts": Shape(_build_run_artifacts),
+    "datamachine/hydrate-job-artifact": Shape(_copy_result),
+    "datamachine/list-agent-files": Shape(_build_files),
+    "datamachine/list-agent-memory-sections": Shape(_build_sections),
+    "datamachine/list-chat-sessions": Shape(_copy_result),
+    "datamachine/list-flow-files": Shape(_build_flow_files),
+    "datamachine/list-injectable-memory-files": Shape(_build_injectable_files),
+    "datamachine/mark-session-read": Shape(_copy_result),
+    "datamachine/run-task": Shape(_build_task_run),
+    "datamachine/scaffold-memory-file": Shape(_build_scaffold),
+    "datamachine/search-agent-memory": Shape(_build_search),
+    "datamachine/search-daily-memory": Shape(_build_search),
+    "datamachine/send-message": Shape(_copy_result),
+    "datamachine/update-agent-memory": Shape(_build_section_update),
+    "datamachine/upload-agent-file": Shape(_build_page_upload),
+    "datamachine/upload-flow-file": Shape(_build_flow_upload),
+    "datamachine/write-agent-file": Shape(_build_page_write, ("filename", "layer", "warning")),
+    "memory_long_term_read": Shape(_copy_result),
+    "memory_short_term_read": Shape(_copy_result),
     **{
-        f"memory_{term}_term_{verb}": Shape(_page_change)
+        f"memory_{term}_term_{verb}": Shape(_build_page_change)
         for term in ("long", "short")
         for verb in ("add", "delete", "update")
     },

@@ -54,18 +54,18 @@ _ARGUMENT_FIELDS = {
 
 
 @contextmanager
-def plugin_errors(operation: str, arguments: Mapping[str, Any]) -> Iterator[None]:
+def add_error_fields(operation: str, arguments: Mapping[str, Any]) -> Iterator[None]:
     """Add the fields that the original plugin gives in `data` to the errors of a call."""
     try:
         yield
     except LooseleafError as error:
-        for name, field in plugin_fields(operation, arguments, error).items():
+        for name, field in build_error_fields(operation, arguments, error).items():
             # The response of an error has all attributes of the error as `data`.
             error.__dict__.setdefault(name, field)
         raise
 
 
-def plugin_fields(
+def build_error_fields(
     operation: str, arguments: Mapping[str, Any], error: LooseleafError
 ) -> dict[str, object]:
     """Return the fields of `data` that the original has for an error of an operation."""

@@ -10,7 +10,7 @@ from looseleaf.access.principals import ROLES, has_role
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.memory.page_text import PageText
 from looseleaf.times import format_time
-from looseleaf.web.http.preconditions import check_read, etag, is_unchanged
+from looseleaf.web.http.preconditions import check_read, format_etag, is_unchanged
 from looseleaf.web.http.responses import JSON, encode_json
 
 if TYPE_CHECKING:
@@ -29,23 +29,23 @@ _KEEP, _KEEP_BYTES = 256, 65_536
 RAW = ("text/markdown", "text/plain")
 
 
-def raw_type(accept: str) -> str:
+def choose_raw_type(accept: str) -> str:
     """Choose text over JSON where the client prefers it; "" means JSON."""
     if accept in RAW:
         return accept
     if accept == "*/*" or "text/" not in accept:
         return ""
-    best_weight, selection = _weight(accept, JSON), ""
+    best_weight, selection = _parse_weight(accept, JSON), ""
     for kind in RAW:
-        weight = _weight(accept, kind)
+        weight = _parse_weight(accept, kind)
         if weight > best_weight or (
-            weight == best_weight > 0 and not selection and _first(accept) == kind
+            weight == best_weight > 0 and not selection and _parse_first_type(accept) == kind
         ):
             best_weight, selection = weight, kind
     return selection
 
 
-def _weight(accept: str, kind: str) -> float:
+def _parse_weight(accept: str, kind: str) -> float:
     """Return the weight of a media type in the Accept header; wildcards have none."""
     for part in accept.lower().split(","):
         name, *parameters = (word.strip() for word in part.split(";"))
@@ -61,7 +61,7 @@ def _weight(accept: str, kind: str) -> float:
     return 0.0
 
 
-def _first(accept: str) -> str:
+def _parse_first_type(accept: str) -> str:
     return accept.lower().partition(",")[0].partition(";")[0].strip()
 
 
@@ -69,17 +69,17 @@ def represent_page(
     request: Request, version: str, raw: Callable[[], bytes], document: Callable[[], Document]
 ) -> Response:
     """Return a page in the preferred type, or answer that it has not changed."""
-    headers = {"etag": etag(version), "vary": "accept"}
+    headers = {"etag": format_etag(version), "vary": "accept"}
     check_read(request.headers, version)
     if is_unchanged(request.headers, version):
         return Response(None, 304, headers)
-    kind = raw_type(request.headers.get("accept", "*/*"))
+    kind = choose_raw_type(request.headers.get("accept", "*/*"))
     if kind:
         return Response(raw(), 200, headers, kind)
     return Response(encode_json({"success": True, "data": document()}), 200, headers, JSON)
 
 
-def json_body(scope: Scope, page: Found) -> bytes:
+def encode_page(scope: Scope, page: Found) -> bytes:
     """Encode a whole page as JSON; the result is cached for the next request."""
     key = (scope.filename, scope.layer, page.hash, page.updated)
     body = _BODIES.get(key)
@@ -101,7 +101,7 @@ def with_old_names(info: dict[str, Any]) -> dict[str, Any]:
         **info,
         "filename": info["file"],
         "size": info["bytes"],
-        "modified": wordpress_time(info.get("updated") or 0.0),
+        "modified": format_wordpress_time(info.get("updated") or 0.0),
     }
 
 
@@ -112,6 +112,6 @@ def can_edit(principal: Principal, requirement: str) -> bool:
     return not requirement or principal.can(requirement)
 
 
-def wordpress_time(seconds: float) -> str:
+def format_wordpress_time(seconds: float) -> str:
     """Write a time as the original plugin does; "" where it is not known."""
     return format_time(seconds, "+00:00") if seconds else ""

@@ -34,13 +34,15 @@ ENVELOPE: dict[str, Any] = {
 }
 
 
-def success(description: str = "Done.", schema: dict[str, Any] | None = None) -> dict[str, Any]:
+def describe_success(
+    description: str = "Done.", schema: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Describe a successful response: our envelope, or another schema."""
     content = {"application/json": {"schema": ENVELOPE if schema is None else schema}}
     return {"description": description, "content": content}
 
 
-def failures(method: str, *extra_statuses: int) -> dict[str, Any]:
+def describe_failures(method: str, *extra_statuses: int) -> dict[str, Any]:
     """Describe every way in which a request can fail."""
     is_reading = method in ("GET", "HEAD")
     return {

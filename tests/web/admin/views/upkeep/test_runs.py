@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from looseleaf.web.admin.views.upkeep.runs import diff_rows
+from looseleaf.web.admin.views.upkeep.runs import split_diff_lines
 from tests.web.admin.conftest import OpenTab
 from tests.web.conftest import Site
 
@@ -78,5 +78,5 @@ def test_upkeep_takes_the_right_to_settings(house: Site) -> None:
 
 def test_a_diff_is_taken_apart() -> None:
     """Without its head."""
-    rows = diff_rows("--- a\n+++ b\n@@ -1 +1 @@\n same\n-old\n+new")
+    rows = split_diff_lines("--- a\n+++ b\n@@ -1 +1 @@\n same\n-old\n+new")
     assert rows == [("gap", "@ -1 +1 @@"), ("same", "same"), ("removed", "old"), ("added", "new")]

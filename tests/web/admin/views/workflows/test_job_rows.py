@@ -16,16 +16,16 @@ JOB = JobInfo(
 def test_a_running_job_counts_until_now() -> None:
     """And one that has ended says what it took."""
     row = build_job_row(JOB, NOW)
-    assert (row.label, row.status, row.elapsed, row.tokens) == ("Job 7", "running", 5.0, 7)
+    assert (row.label, row.status, row.duration, row.tokens) == ("Job 7", "running", 5.0, 7)
     ended = replace(JOB, status="failed", completed_at=START, seconds=1.25, reason="No model.")
     row = build_job_row(ended, NOW)
-    assert (row.status, row.elapsed, row.reason, row.tone) == (
+    assert (row.status, row.duration, row.reason, row.tone) == (
         "failed",
         1.25,
         "No model.",
         "attention",
     )
-    assert build_job_row(replace(JOB, started_at="", status="pending"), NOW).elapsed is None
+    assert build_job_row(replace(JOB, started_at="", status="pending"), NOW).duration is None
 
 
 def test_a_job_that_waits_says_for_what() -> None:
@@ -43,7 +43,7 @@ def test_a_step_shows_its_progress_and_then_its_reason() -> None:
     fields = ("write", "ai", "", "processing", "late", START, "", 0.0, 1, "asks the model", 1, 2)
     step = StepInfo(*fields, 0, (), ())
     (row,) = build_step_rows(replace(JOB, steps=(step,)), NOW)
-    assert (row.label, row.detail, row.elapsed, row.is_running) == (
+    assert (row.label, row.detail, row.duration, row.is_running) == (
         "ai",
         "asks the model",
         5.0,
@@ -51,9 +51,9 @@ def test_a_step_shows_its_progress_and_then_its_reason() -> None:
     )
     failed = replace(step, status="failed", ended_at=START, seconds=0.5)
     (row,) = build_step_rows(replace(JOB, steps=(failed,)), NOW)
-    assert (row.detail, row.elapsed) == ("late", 0.5)
+    assert (row.detail, row.duration) == ("late", 0.5)
     (row,) = build_step_rows(replace(JOB, steps=(replace(step, status="pending"),)), NOW)
-    assert row.elapsed is None
+    assert row.duration is None
 
 
 def test_a_write_leads_to_its_revision() -> None:

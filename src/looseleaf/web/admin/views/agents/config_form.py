@@ -81,27 +81,27 @@ def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str
         int(days) if (days := form.get("recent-days", "")).isdecimal() and len(days) < 5 else 3,
         form.get("memory-mode", ALL),
         tuple(Choice(name, PAGE + name in form) for name in dict.fromkeys(pages)),
-        tuple(_lines(form, "other-pages")),
+        tuple(_split_lines(form, "other-pages")),
         "binds" in form,
         form.get("tool-mode", ALL),
         tuple(Choice(name, TOOL + name in form) for name in MODEL_TOOLS),
         tuple(Choice(name, CATEGORY + name in form) for name in categories),
-        tuple(_lines(form, "other-tools")),
-        tuple(_lines(form, "outside-tools")),
+        tuple(_split_lines(form, "other-tools")),
+        tuple(_split_lines(form, "outside-tools")),
     )
 
 
 def build_config(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any]:
     """Give the keys of a configuration that a form sets; None takes a key out."""
     return {
-        "models": _models(form, config),
-        "daily_memory": _daily(form),
-        "memory_policy": _memory_policy(form),
-        "tool_policy": _tool_policy(form),
+        "models": _build_models(form, config),
+        "daily_memory": _build_daily(form),
+        "memory_policy": _build_memory_policy(form),
+        "tool_policy": _build_tool_policy(form),
     }
 
 
-def _models(form: Mapping[str, str], config: AgentConfig) -> dict[str, str] | None:
+def _build_models(form: Mapping[str, str], config: AgentConfig) -> dict[str, str] | None:
     models = dict(config.models)
     for name, text in form.items():
         if name.startswith(MODEL):
@@ -109,37 +109,41 @@ def _models(form: Mapping[str, str], config: AgentConfig) -> dict[str, str] | No
     return {mode: model for mode, model in models.items() if model} or None
 
 
-def _daily(form: Mapping[str, str]) -> dict[str, Any]:
+def _build_daily(form: Mapping[str, str]) -> dict[str, Any]:
     days = form.get("recent-days", "").strip() or "3"
     if not days.isdecimal() or len(days) > 4:
         raise Invalid(f"The number of days is a whole number, not {days!r}.")
     return {"enabled": "daily" in form, "recent_days": int(days)}
 
 
-def _memory_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
+def _build_memory_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
     mode = form.get("memory-mode", ALL)
     binds = {"binds": "access"} if "binds" in form else {}
     if mode == ALL:
         return {"mode": ALL, **binds} if binds else None
-    return {"mode": mode, mode: [*_checked(form, PAGE), *_lines(form, "other-pages")], **binds}
+    return {
+        "mode": mode,
+        mode: [*_list_checked(form, PAGE), *_split_lines(form, "other-pages")],
+        **binds,
+    }
 
 
-def _tool_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
+def _build_tool_policy(form: Mapping[str, str]) -> dict[str, Any] | None:
     mode = form.get("tool-mode", ALL)
     if mode == ALL:
         return None
-    outside = _lines(form, "outside-tools")
+    outside = _split_lines(form, "outside-tools")
     return {
         "mode": mode,
-        "tools": [*_checked(form, TOOL), *_lines(form, "other-tools")],
-        "categories": _checked(form, CATEGORY),
+        "tools": [*_list_checked(form, TOOL), *_split_lines(form, "other-tools")],
+        "categories": _list_checked(form, CATEGORY),
         **({"outside_tools": outside} if outside else {}),
     }
 
 
-def _checked(form: Mapping[str, str], prefix: str) -> list[str]:
+def _list_checked(form: Mapping[str, str], prefix: str) -> list[str]:
     return [name.removeprefix(prefix) for name in form if name.startswith(prefix)]
 
 
-def _lines(form: Mapping[str, str], name: str) -> list[str]:
+def _split_lines(form: Mapping[str, str], name: str) -> list[str]:
     return [line.strip() for line in form.get(name, "").splitlines() if line.strip()]

@@ -42,7 +42,7 @@ def list_agents(visit: Visit) -> Document | Redirect:
         "counts": counts,
         "next": rest[MOST - 1].slug if len(rest) > MOST else "",
         "may_create": may_create(visit),
-        "today": _today(visit),
+        "today": _compute_day_start(visit),
         "is_fresh": len(agents) == 1 and _is_fresh(visit, agents[0].slug),
     }
     return Document("agents/overview.html", "Agents", data)
@@ -77,7 +77,7 @@ def _choose(visit: Visit, agents: list[AgentRecord], show: str) -> list[AgentRec
         return [agent for agent in agents if agent.status != "active"]
     if show not in (OVER, TODAY):
         return agents
-    today = _today(visit)
+    today = _compute_day_start(visit)
     slugs = {
         agent.slug
         for agent in _summarize(visit, agents)
@@ -87,7 +87,7 @@ def _choose(visit: Visit, agents: list[AgentRecord], show: str) -> list[AgentRec
 
 
 def _count(visit: Visit, agents: list[AgentRecord]) -> dict[str, int]:
-    today = _today(visit)
+    today = _compute_day_start(visit)
     summaries = _summarize(visit, agents)
     return {
         "": len(agents),
@@ -97,7 +97,7 @@ def _count(visit: Visit, agents: list[AgentRecord]) -> dict[str, int]:
     }
 
 
-def _today(visit: Visit) -> float:
+def _compute_day_start(visit: Visit) -> float:
     """Give the first second of the day, in UTC as everywhere."""
     now = visit.context.clock()
     return now - now % DAY_SECONDS

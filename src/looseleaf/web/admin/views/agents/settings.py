@@ -30,11 +30,11 @@ def show_settings(visit: Visit) -> Document | Redirect:
     """Show the forms; after a refusal, with what was typed."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     if visit.problem is not None and MODE_FIELD in visit.form:
-        return _document(visit, agent, None)
-    return _document(visit, agent, _preview(visit, agent, {}))
+        return _build_document(visit, agent, None)
+    return _build_document(visit, agent, _preview(visit, agent, {}))
 
 
-def _document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | None) -> Document:
+def _build_document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | None) -> Document:
     paths = visit.run("datamachine/list-injectable-memory-files", agent=agent.slug)
     pages = [page.file for page in paths]
     if MODE_FIELD in visit.form:
@@ -47,7 +47,7 @@ def _document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | None) -
         "preview": preview,
         "describe_rule": describe_rule,
         "statuses": {name: words for name, words in STATUSES.items() if name != agent.status},
-        "reason": _why_not(visit, agent),
+        "reason": _explain_refusal(visit, agent),
         "typed": visit.form,
     }
     return Document("agents/settings.html", "Settings", data)
@@ -64,7 +64,7 @@ def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> Con
     return preview
 
 
-def _why_not(visit: Visit, agent: AgentRecord) -> str:
+def _explain_refusal(visit: Visit, agent: AgentRecord) -> str:
     """Say why the one who is signed in cannot change the settings; "" where they can."""
     principal = visit.context.principal
     if principal.role_on(agent.id, agent.owner) == "admin":
@@ -78,21 +78,21 @@ def change_settings(visit: Visit) -> Document | Redirect:
     action = visit.form.get("action", "")
     if action == "preview":
         config = build_config(visit.form, agent.configuration)
-        return _document(visit, agent, _preview(visit, agent, config))
+        return _build_document(visit, agent, _preview(visit, agent, config))
     if action == "rename":
         return _rename(visit, agent)
     if action == "delete":
         return _delete(visit, agent)
     if action in STATUSES:
         visit.run("looseleaf/set-agent-status", agent=agent.slug, status=action)
-        return Redirect(_address(agent.slug), f"{agent.name} is {action} now.")
+        return Redirect(_build_address(agent.slug), f"{agent.name} is {action} now.")
     visit.run(
         "looseleaf/configure-agent",
         agent=agent.slug,
         config=build_config(visit.form, agent.configuration),
     )
     notice = f"Saved. {agent.name} follows these settings from its next request on."
-    return Redirect(_address(agent.slug), notice)
+    return Redirect(_build_address(agent.slug), notice)
 
 
 def _rename(visit: Visit, agent: AgentRecord) -> Redirect:
@@ -103,7 +103,7 @@ def _rename(visit: Visit, agent: AgentRecord) -> Redirect:
         name=visit.form.get("name", "").strip(),
     )
     notice = f"Renamed. Its pages, its history and its tokens came along to {agent.slug}."
-    return Redirect(_address(agent.slug), notice)
+    return Redirect(_build_address(agent.slug), notice)
 
 
 def _delete(visit: Visit, agent: AgentRecord) -> Redirect:
@@ -114,5 +114,5 @@ def _delete(visit: Visit, agent: AgentRecord) -> Redirect:
     return Redirect("/admin", notice)
 
 
-def _address(slug: str) -> str:
+def _build_address(slug: str) -> str:
     return f"/admin/agents/{slug}/settings"

@@ -39,30 +39,30 @@ def list_conversations(visit: Visit) -> Document | Redirect:
     """List one's conversations with an agent, and offer a new one."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     offset = visit.query.get("offset", "")
-    sessions = _sessions(visit, agent, int(offset) if offset.isdecimal() else 0)
+    sessions = _list_sessions(visit, agent, int(offset) if offset.isdecimal() else 0)
     end = sessions.offset + len(sessions.sessions)
     data = {
         "agent": agent,
         "model": visit.run("looseleaf/show-status", agent=agent.slug).model,
-        "entries": _entries(sessions, agent.slug),
+        "entries": _build_entries(sessions, agent.slug),
         "total": sessions.total,
         "next": end if end < sessions.total else 0,
     }
     return Document("chat/conversations.html", "Conversations", data)
 
 
-def _sessions(visit: Visit, agent: AgentRecord, offset: int = 0) -> SessionList:
+def _list_sessions(visit: Visit, agent: AgentRecord, offset: int = 0) -> SessionList:
     sessions: SessionList = visit.run(
         "datamachine/list-chat-sessions", agent=agent.slug, limit=MOST_LISTED, offset=offset
     )
     return sessions
 
 
-def _entries(sessions: SessionList, agent: str, current: str = "") -> list[Entry]:
+def _build_entries(sessions: SessionList, agent: str, current: str = "") -> list[Entry]:
     return [
         Entry(
             session.title or "Without a title",
-            conversation_link(agent, session.session_id),
+            build_conversation_link(agent, session.session_id),
             parse_time(session.updated_at),
             session.message_count,
             session.unread_count,
@@ -73,7 +73,7 @@ def _entries(sessions: SessionList, agent: str, current: str = "") -> list[Entry
     ]
 
 
-def conversation_link(agent: str, session: str) -> str:
+def build_conversation_link(agent: str, session: str) -> str:
     """Give the address of a conversation."""
     return f"/admin/agents/{quote(agent)}/chat/{quote(session)}"
 
@@ -81,12 +81,14 @@ def conversation_link(agent: str, session: str) -> str:
 def start_conversation(visit: Visit) -> Document | Redirect:
     """Send the first message and wait for the answer."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
-    reply: Reply = visit.run("datamachine/send-message", message=_message(visit), agent=agent.slug)
-    address = conversation_link(agent.slug, reply.session_id)
+    reply: Reply = visit.run(
+        "datamachine/send-message", message=_message_of(visit), agent=agent.slug
+    )
+    address = build_conversation_link(agent.slug, reply.session_id)
     return Redirect(f"{address}#end", WARNINGS.get(reply.status, ""))
 
 
-def _message(visit: Visit) -> str:
+def _message_of(visit: Visit) -> str:
     return visit.form.get("message", "").replace("\r\n", "\n")
 
 
@@ -101,7 +103,9 @@ def show_conversation(visit: Visit) -> Document | Redirect:
     )
     session = text.session
     if session.agent_slug != agent.slug:
-        return Redirect(conversation_link(session.agent_slug or agent.slug, session.session_id))
+        return Redirect(
+            build_conversation_link(session.agent_slug or agent.slug, session.session_id)
+        )
     if session.unread_count and not session.running:
         visit.run("datamachine/mark-session-read", session=session.session_id)
     data = {
@@ -112,8 +116,8 @@ def show_conversation(visit: Visit) -> Document | Redirect:
         "earlier": session.message_count - len(text.messages),
         "can_continue": bool(text.turns) and text.turns[-1].status in UNFINISHED,
         "model": visit.run("looseleaf/show-status", agent=agent.slug).model,
-        "entries": _entries(_sessions(visit, agent), agent.slug, session.session_id),
-        "link": conversation_link(agent.slug, session.session_id),
+        "entries": _build_entries(_list_sessions(visit, agent), agent.slug, session.session_id),
+        "link": build_conversation_link(agent.slug, session.session_id),
     }
     return Document("chat/conversation.html", session.title or "Conversation", data)
 
@@ -121,7 +125,7 @@ def show_conversation(visit: Visit) -> Document | Redirect:
 def change_conversation(visit: Visit) -> Document | Redirect:
     """Send a message, go on, stop, rename or delete, as the button says."""
     agent, session = visit.parameters["agent"], visit.parameters["session"]
-    address = conversation_link(agent, session)
+    address = build_conversation_link(agent, session)
     action = visit.form.get("action", "send")
     if action == "stop":
         was_running = visit.run("looseleaf/cancel-chat", session=session).cancelled
@@ -139,7 +143,7 @@ def change_conversation(visit: Visit) -> Document | Redirect:
     if action == "continue":
         reply: Reply = visit.run("looseleaf/continue-chat", session=session)
     else:
-        reply = visit.run("datamachine/send-message", message=_message(visit), session=session)
+        reply = visit.run("datamachine/send-message", message=_message_of(visit), session=session)
     return Redirect(f"{address}#end", WARNINGS.get(reply.status, ""))
 
 
@@ -157,4 +161,4 @@ def find_conversation(visit: Visit) -> Document | Redirect:
     info = text.session
     if not info.agent_slug:
         return Redirect("/admin", "The agent of that conversation is deleted.")
-    return Redirect(conversation_link(info.agent_slug, info.session_id))
+    return Redirect(build_conversation_link(info.agent_slug, info.session_id))

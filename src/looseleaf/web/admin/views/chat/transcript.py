@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from looseleaf.times import parse_time
 from looseleaf.values import value
-from looseleaf.web.admin.views.memory.page_header import page_link
+from looseleaf.web.admin.views.memory.page_header import build_page_link
 from looseleaf.web.admin.views.memory.pages import render_page
 
 if TYPE_CHECKING:
@@ -72,18 +72,18 @@ def build_parts(text: SessionText, agent: str, registry: FileRegistry) -> list[P
     results = {
         message["tool_call_id"]: message for message in text.messages if message["role"] == "tool"
     }
-    writes = _writes(text.turns, agent, registry)
+    writes = _link_writes(text.turns, agent, registry)
     messages = [message for message in text.messages if message["role"] != "tool"]
     last = {message["turn"]: message["number"] for message in messages}
     endings = {last[turn.number]: turn for turn in text.turns if turn.number in last}
     return [
-        _part(message, results, writes, endings.get(message["number"]), agent)
+        _build_part(message, results, writes, endings.get(message["number"]), agent)
         for message in messages
         if message["content"] or message.get("tool_calls") or message["number"] in endings
     ]
 
 
-def _writes(
+def _link_writes(
     turns: tuple[Turn, ...], agent: str, registry: FileRegistry
 ) -> dict[tuple[int, str], tuple[PageWrite, ...]]:
     """Give the pages that each call wrote; an id of a call counts within its turn alone."""
@@ -91,18 +91,18 @@ def _writes(
     for turn in turns:
         for write in turn.written:
             key = (turn.number, write.call)
-            writes[key] = (*writes.get(key, ()), _page_write(write, agent, registry))
+            writes[key] = (*writes.get(key, ()), _build_page_write(write, agent, registry))
     return writes
 
 
-def _page_write(write: Written, agent: str, registry: FileRegistry) -> PageWrite:
+def _build_page_write(write: Written, agent: str, registry: FileRegistry) -> PageWrite:
     entry = registry.get(write.file)
     layer = entry.layer if entry else "agent"
-    link = f"{page_link(agent, layer, write.file, 'history')}?revision={write.revision}"
+    link = f"{build_page_link(agent, layer, write.file, 'history')}?revision={write.revision}"
     return PageWrite(write.file, write.revision, link)
 
 
-def _part(
+def _build_part(
     message: MessageInfo,
     results: Mapping[str, MessageInfo],
     writes: Mapping[tuple[int, str], tuple[PageWrite, ...]],
@@ -143,7 +143,7 @@ def describe_call(
     rows = build_rows(arguments)
     action = str(arguments.get("action", "")) if isinstance(arguments, dict) else ""
     answer = _parse(result["content"]) if result is not None else {}
-    error = _error(answer, result)
+    error = _find_error(answer, result)
     data = answer.get("data", {}) if isinstance(answer, dict) and "success" in answer else answer
     result_rows = (
         () if error else tuple(row for row in build_rows(data) if row[0] not in _UNSHOWN and row[1])
@@ -159,7 +159,7 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON can say, or the te
         return text
 
 
-def _error(answer: object, result: MessageInfo | None) -> str:
+def _find_error(answer: object, result: MessageInfo | None) -> str:
     if isinstance(answer, dict) and answer.get("success") is False:
         return str(answer.get("error", "It failed."))
     if result is not None and result.get("failed"):

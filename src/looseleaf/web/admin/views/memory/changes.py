@@ -42,7 +42,7 @@ async def show_changes(request: Request) -> Response:
     context = authenticator_of(request).context(request, SURFACE)
     place = {name: str(part) for name, part in request.path_params.items()}
     version = request.query_params.get("version", "")
-    await _version(request, context, place)  # what may not be read is refused here
+    await _read_version(request, context, place)  # what may not be read is refused here
     streams_of(request).take(context.principal.credential)
     return StreamingResponse(_watch(request, context, place, version), media_type=EVENTS)
 
@@ -56,8 +56,8 @@ async def _watch(
         for count in range(int(LONGEST_SECONDS / SECONDS)):
             if request.scope.get(STOPPING) or not context.is_current():
                 return
-            if await _version(request, context, place) != version:
-                revision = await _last_change(request, context, place)
+            if await _read_version(request, context, place) != version:
+                revision = await _find_last_change(request, context, place)
                 yield b"event: changed\ndata: %s\n\n" % encode_json(_describe(place, revision))
                 return
             if count % 15 == 14:
@@ -69,7 +69,7 @@ async def _watch(
         streams_of(request).leave(context.principal.credential)
 
 
-async def _version(request: Request, context: Context, place: dict[str, str]) -> str:
+async def _read_version(request: Request, context: Context, place: dict[str, str]) -> str:
     work = partial(dispatch.run_operation, context, "datamachine/get-agent-file", place)
     try:
         page = await workers_of(request).read(context.principal.credential, work)
@@ -78,7 +78,7 @@ async def _version(request: Request, context: Context, place: dict[str, str]) ->
     return str(page.hash)  # type: ignore[attr-defined]
 
 
-async def _last_change(
+async def _find_last_change(
     request: Request, context: Context, place: dict[str, str]
 ) -> Revision | None:
     work = partial(dispatch.run_operation, context, "looseleaf/page-history", place)

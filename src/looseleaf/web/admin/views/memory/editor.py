@@ -15,7 +15,7 @@ from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import replace
 from looseleaf.web.admin.views.memory.gauge import measure
 from looseleaf.web.admin.views.memory.page_header import PageHeader, read_header
-from looseleaf.web.admin.views.memory.pages import prompt_place, render_page
+from looseleaf.web.admin.views.memory.pages import find_prompt_place, render_page
 
 if TYPE_CHECKING:
     from looseleaf.memory.pages import Saved
@@ -27,12 +27,12 @@ PREVIEW, MERGE = "preview", "merge"
 def edit_page(visit: Visit) -> Document | Redirect:
     """Show the editor, with what was typed where a form came back."""
     header = read_header(visit, is_new_allowed=True)
-    text = form_text(visit, header) if "content" in visit.form else header.text
+    text = read_form_text(visit, header) if "content" in visit.form else header.text
     version = visit.form.get("version", header.hash or ABSENT)
-    return _editor(visit, header, text, version)
+    return _show_editor(visit, header, text, version)
 
 
-def _editor(visit: Visit, header: PageHeader, text: str, version: str) -> Document:
+def _show_editor(visit: Visit, header: PageHeader, text: str, version: str) -> Document:
     data = {
         "page": replace(header, gauge=measure(visit.context, header.file, text)),
         "text": text,
@@ -40,13 +40,13 @@ def _editor(visit: Visit, header: PageHeader, text: str, version: str) -> Docume
         "html": render_page(text, header.agent, header.layer),
         "sections": list_sections(text)[:200],
         "hidden": describe_hidden(text),
-        "place": prompt_place(visit, header.file),
+        "place": find_prompt_place(visit, header.file),
         "asks_shrink": isinstance(visit.problem, LossRefused),
     }
     return Document("memory/edit.html", f"Edit {header.file}", data)
 
 
-def form_text(visit: Visit, header: PageHeader) -> str:
+def read_form_text(visit: Visit, header: PageHeader) -> str:
     """Give the typed text with the line ends of the page; browsers send every one as CR LF."""
     text = visit.form.get("content", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\n", "\r\n") if "\r\n" in header.text else text
@@ -55,11 +55,11 @@ def form_text(visit: Visit, header: PageHeader) -> str:
 def save_page(visit: Visit) -> Document | Redirect:
     """Save, show a preview, or save what was merged."""
     header = read_header(visit, is_new_allowed=True)
-    text = form_text(visit, header)
+    text = read_form_text(visit, header)
     version = visit.form.get("version", "")
     action = visit.form.get("action", "")
     if action == PREVIEW:
-        return _editor(visit, header, text, version)
+        return _show_editor(visit, header, text, version)
     if action == MERGE:
         text, version = _merge(visit, header, text)
     try:
@@ -92,7 +92,7 @@ def show_conflict(visit: Visit, own_text: str) -> Document:
     """Show both versions side by side, section by section, and what saving will keep."""
     header = read_header(visit, is_new_allowed=True)
     base_version = visit.form.get("base") or visit.form.get("version", "")
-    parts = compare_sections(_base(visit, header, base_version), own_text, header.text)
+    parts = compare_sections(_read_base(visit, header, base_version), own_text, header.text)
     rows = [
         (place, part, diff_words(part.base or "", part.theirs or "").lines,
          diff_words(part.base or "", part.mine or "").lines)
@@ -108,7 +108,7 @@ def _merge(visit: Visit, header: PageHeader, own_text: str) -> tuple[str, str]:
     if page_version != (header.hash or ABSENT):
         return own_text, page_version  # the page has moved on again: saving will show both anew
     parts = compare_sections(
-        _base(visit, header, visit.form.get("base", "")), own_text, header.text
+        _read_base(visit, header, visit.form.get("base", "")), own_text, header.text
     )
     choices = {
         place: visit.form[f"part-{place}"]
@@ -118,7 +118,7 @@ def _merge(visit: Visit, header: PageHeader, own_text: str) -> tuple[str, str]:
     return merge_sections(parts, choices), page_version
 
 
-def _base(visit: Visit, header: PageHeader, version: str) -> str | None:
+def _read_base(visit: Visit, header: PageHeader, version: str) -> str | None:
     """Read the version that the edit began with; None where it is no longer kept."""
     if version == ABSENT:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from looseleaf.values import value
-from looseleaf.web.admin.templating import plural
+from looseleaf.web.admin.templating import format_count
 
 if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
@@ -28,10 +28,11 @@ class Gauge:
     @property
     def sentence(self) -> str:
         """The size in words."""
-        size = plural(self.bytes, "byte")
+        size = format_count(self.bytes, "byte")
         if self.budget:
             size = f"{self.bytes:,} of {self.budget:,} bytes"
-        return f"{size} · {plural(self.words, 'word')} · about {plural(self.tokens, 'token')}"
+        words, tokens = format_count(self.words, "word"), format_count(self.tokens, "token")
+        return f"{size} · {words} · about {tokens}"
 
     @property
     def is_over(self) -> bool:

@@ -78,22 +78,25 @@ def build_heat_map(year: int, sizes: Mapping[str, int], day: str) -> HeatMap:
     dates = [date for date in dates if date.startswith(f"{year:04}-")]
     largest = max(sizes.get(date, 0) for date in dates)
     squares = tuple(
-        _square(date, offset + number, sizes.get(date), largest, is_chosen=date == day)
+        _build_square(date, offset + number, sizes.get(date), largest, is_chosen=date == day)
         for number, date in enumerate(dates)
     )
     months = tuple(
-        _month(squares, f"{year:04}-{number:02}", name) for number, name in enumerate(MONTHS, 1)
+        _build_month(squares, f"{year:04}-{number:02}", name)
+        for number, name in enumerate(MONTHS, 1)
     )
     count = sum(1 for square in squares if square.level)
     return HeatMap(year, squares, months, squares[-1].x + STEP, TOP + 7 * STEP, count)
 
 
-def _month(squares: tuple[Square, ...], month: str, name: str) -> Month:
+def _build_month(squares: tuple[Square, ...], month: str, name: str) -> Month:
     days = [square for square in squares if square.date.startswith(month)]
     return Month(name[:3], days[0].x, tuple(square for square in days if square.level))
 
 
-def _square(text: str, place: int, size: int | None, largest: int, *, is_chosen: bool) -> Square:
+def _build_square(
+    text: str, place: int, size: int | None, largest: int, *, is_chosen: bool
+) -> Square:
     """Draw a day; `place` counts the days from the Monday of the first week."""
     level = 0 if size is None else 1 + min(LEVELS - 1, LEVELS * size // (largest + 1))
     x, y = LEFT + STEP * (place // 7), TOP + STEP * (place % 7)

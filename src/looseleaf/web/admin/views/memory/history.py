@@ -28,7 +28,7 @@ def show_history(visit: Visit) -> Document | Redirect:
     against = PRESENT if visit.query.get("against") == PRESENT else PREVIOUS
     revision = _find_revision(header, visit.query.get("revision", ""))
     counterpart = _find_counterpart(header, revision, against)
-    text, other_text = _text(visit, header, revision), _text(visit, header, counterpart)
+    text, other_text = _read_text(visit, header, revision), _read_text(visit, header, counterpart)
     old, new = (text, other_text) if against == PRESENT else (other_text, text)
     data = {
         "page": header,
@@ -59,7 +59,7 @@ def _find_counterpart(header: PageHeader, revision: Revision, against: str) -> R
     return header.revisions[place - 1] if place else None
 
 
-def _text(visit: Visit, header: PageHeader, revision: Revision | None) -> str | None:
+def _read_text(visit: Visit, header: PageHeader, revision: Revision | None) -> str | None:
     """Read one revision; "" where there was no page, None where its text is no longer kept."""
     if revision is None or not revision.hash:
         return ""

@@ -12,7 +12,7 @@ from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import format_date
 from looseleaf.values import value
 from looseleaf.web.admin.views.memory.heat_map import build_heat_map, name_day
-from looseleaf.web.admin.views.memory.page_header import page_link
+from looseleaf.web.admin.views.memory.page_header import build_page_link
 from looseleaf.web.admin.views.memory.pages import render_page
 
 if TYPE_CHECKING:
@@ -39,9 +39,13 @@ def show_journal(visit: Visit) -> Document | Redirect:
     """Show the journal of an agent: a year, one day of it, and what a search finds."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     status = visit.run("looseleaf/show-status", agent=agent.slug)
-    sizes = _sizes(visit, agent.slug)
+    sizes = _list_sizes(visit, agent.slug)
     today = format_date(visit.context.clock())
-    date = visit.query.get("day", "").strip() or _newest(sizes, visit.query.get("year")) or today
+    date = (
+        visit.query.get("day", "").strip()
+        or _find_newest_day(sizes, visit.query.get("year"))
+        or today
+    )
     day: DayText = visit.run("datamachine/daily-memory-read", agent=agent.slug, date=date)
     data = {
         "agent": agent,
@@ -58,14 +62,14 @@ def show_journal(visit: Visit) -> Document | Redirect:
     return Document("memory/journal.html", "Journal", data)
 
 
-def _sizes(visit: Visit, agent: str) -> dict[str, int]:
+def _list_sizes(visit: Visit, agent: str) -> dict[str, int]:
     """Give the bytes of every day's page by its date, oldest first."""
     files = visit.run("datamachine/list-agent-files", agent=agent, layer="agent", daily=True)
     days = {str(day): file.bytes for file in files if (day := day_of(file.file)) is not None}
     return dict(sorted(days.items()))
 
 
-def _newest(sizes: dict[str, int], year: str | None) -> str:
+def _find_newest_day(sizes: dict[str, int], year: str | None) -> str:
     """Give the newest day with a page, of a year where one is named."""
     days = [date for date in sizes if not year or date.startswith(f"{year}-")]
     if not days and year and parse_date(f"{year}-01-01"):
@@ -90,8 +94,8 @@ def _describe_day(day: DayText, agent: str, sizes: dict[str, int]) -> dict[str, 
         "day_title": name_day(day.date),
         "html": render_page(day.content, agent, "agent") if day.exists else "",
         "hidden": describe_hidden(day.content),
-        "edit_link": page_link(agent, "agent", day.file, "edit"),
-        "history_link": page_link(agent, "agent", day.file, "history"),
+        "edit_link": build_page_link(agent, "agent", day.file, "edit"),
+        "history_link": build_page_link(agent, "agent", day.file, "history"),
         "before": before[-1] if before else "",
         "after": after[0] if after else "",
     }

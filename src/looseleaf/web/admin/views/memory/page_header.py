@@ -52,10 +52,10 @@ class PageHeader:
 
     def link(self, kind: str) -> str:
         """Give the address of one of its views: pages, edit or history."""
-        return page_link(self.agent, self.layer, self.file, kind)
+        return build_page_link(self.agent, self.layer, self.file, kind)
 
 
-def page_link(agent: str, layer: str, file: str, kind: str = "pages") -> str:
+def build_page_link(agent: str, layer: str, file: str, kind: str = "pages") -> str:
     """Give the address of a page."""
     return f"/admin/agents/{quote(agent)}/{kind}/{layer}/{quote(file)}"
 
@@ -80,25 +80,25 @@ def read_header(visit: Visit, *, is_new_allowed: bool = False) -> PageHeader:
         file,
         entry.label if entry else file,
         LAYER_NAMES.get(layer, layer),
-        _modes(entry),
+        _describe_modes(entry),
         text,
         page.hash if page is not None else "",
         measure(visit.context, file, text),
-        _revisions(visit, place),
-        _why_not(visit, entry, place),
+        _list_revisions(visit, place),
+        _explain_refusal(visit, entry, place),
         entry is not None and entry.protected,
         entry is not None and entry.composable,
     )
 
 
-def _revisions(visit: Visit, place: dict[str, str]) -> tuple[Revision, ...]:
+def _list_revisions(visit: Visit, place: dict[str, str]) -> tuple[Revision, ...]:
     try:
         return tuple(visit.run("looseleaf/page-history", **place))
     except LooseleafError:
         return ()  # a new page, a store without a history, or one that may not be read
 
 
-def _modes(entry: RegisteredFile | None) -> str:
+def _describe_modes(entry: RegisteredFile | None) -> str:
     if entry is None:
         return "not injected by itself"
     if EVERY_MODE in entry.modes:
@@ -106,7 +106,7 @@ def _modes(entry: RegisteredFile | None) -> str:
     return f"injected in {', '.join(entry.modes)}" if entry.modes else "never injected"
 
 
-def _why_not(visit: Visit, entry: RegisteredFile | None, place: dict[str, str]) -> str:
+def _explain_refusal(visit: Visit, entry: RegisteredFile | None, place: dict[str, str]) -> str:
     """Say why the one who is signed in cannot edit the page."""
     if entry is not None and entry.editable is False:
         return (

@@ -11,8 +11,8 @@ from looseleaf.memory.text.hidden_characters import describe_hidden
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
 from looseleaf.web.admin.markdown import MOST_CHARACTERS, render
-from looseleaf.web.admin.prompt_rules import INJECTED, candidate_name, describe_rule
-from looseleaf.web.admin.views.memory.page_header import LAYER_NAMES, page_link, read_header
+from looseleaf.web.admin.prompt_rules import INJECTED, describe_rule, name_candidate
+from looseleaf.web.admin.views.memory.page_header import LAYER_NAMES, build_page_link, read_header
 
 if TYPE_CHECKING:
     from looseleaf.operations.files import PageInfo, PagePath
@@ -37,15 +37,15 @@ def list_pages(visit: Visit) -> Document | Redirect:
     """List the pages of an agent, layer by layer."""
     if name := visit.query.get("new", "").strip():
         file = name if "." in name else f"{name}.md"
-        return Redirect(page_link(visit.parameters["agent"], "agent", file, "edit"))
+        return Redirect(build_page_link(visit.parameters["agent"], "agent", file, "edit"))
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     files = visit.run("datamachine/list-agent-files", agent=agent.slug)
     paths = visit.run("datamachine/list-injectable-memory-files", agent=agent.slug)
-    layers = [_layer_pages(layer, files, paths) for layer in ("agent", "user", "shared", "network")]
+    layers = [_build_layer(layer, files, paths) for layer in ("agent", "user", "shared", "network")]
     data = {
         "agent": agent,
         "layers": [group for group in layers if group.count or group.missing],
-        "shares": _prompt_shares(visit),
+        "shares": _compute_shares(visit),
     }
     return Document("memory/pages.html", f"Pages of {agent.name}", data)
 
@@ -59,7 +59,7 @@ class PromptShare:
     by: str  # who changed the page last; "" where that is not known
 
 
-def _prompt_shares(visit: Visit) -> dict[tuple[str, str], PromptShare]:
+def _compute_shares(visit: Visit) -> dict[tuple[str, str], PromptShare]:
     """Give the share of each page in a chat prompt, by layer and file."""
     explanation = _explain(visit)
     if explanation is None:
@@ -87,7 +87,7 @@ def _explain(visit: Visit) -> Explanation | None:
     return explanation
 
 
-def _layer_pages(layer: str, files: list[PageInfo], paths: list[PagePath]) -> LayerPages:
+def _build_layer(layer: str, files: list[PageInfo], paths: list[PagePath]) -> LayerPages:
     pages = [page for page in files if page.layer == layer]
     missing = [page for page in paths if page.layer == layer and not page.exists]
     order = {page.file: page.priority for page in paths}
@@ -105,7 +105,7 @@ def read_page(visit: Visit) -> Document | Redirect:
         "html": render_page(header.text, header.agent, header.layer),
         "sections": list_sections(header.text)[:200],
         "hidden": describe_hidden(header.text),
-        "place": prompt_place(visit, header.file),
+        "place": find_prompt_place(visit, header.file),
         "layers": LAYERS,
     }
     return Document("memory/page.html", header.file, data)
@@ -115,7 +115,7 @@ def render_page(text: str, agent: str, layer: str) -> str:
     """Give a page as HTML that is safe to show; "" for one that is too long to render."""
     if len(text) > MOST_CHARACTERS:
         return ""
-    return render(text, lambda file: page_link(agent, layer, file))
+    return render(text, lambda file: build_page_link(agent, layer, file))
 
 
 @value
@@ -128,14 +128,14 @@ class PromptPlace:
     reason: str  # why the page is left out; "" where it is given
 
 
-def prompt_place(visit: Visit, file: str) -> PromptPlace | None:
+def find_prompt_place(visit: Visit, file: str) -> PromptPlace | None:
     """Give the share that a page has in the agent's prompt in chat; None where there is none."""
     explanation = _explain(visit)
     if explanation is None:
         return None
     total = max(1, explanation.bytes)
     blocks = [
-        (candidate_name(candidate), round(100 * candidate.bytes / total, 1), candidate.tokens)
+        (name_candidate(candidate), round(100 * candidate.bytes / total, 1), candidate.tokens)
         for candidate in explanation.candidates
         if candidate.bytes
     ]

@@ -9,7 +9,7 @@ from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.web.admin.views.operation.bundles import (
     ADDRESS,
     REASON_WORDS,
-    chosen_keys,
+    list_chosen_keys,
     split_diff,
 )
 
@@ -32,9 +32,9 @@ def show_approval(visit: Visit) -> Document | Redirect:
 def decide_approval(visit: Visit) -> Redirect:
     """Apply or reject the parts that the form names."""
     agent, action = visit.parameters["agent"], visit.form.get("action", "")
-    keys = {"keys": chosen_keys(visit, CHOOSE)}
+    keys = {"keys": list_chosen_keys(visit, CHOOSE)}
     if action == "approve":
-        merge = chosen_keys(visit, MERGE)
+        merge = list_chosen_keys(visit, MERGE)
         keys["keys"] = [key for key in keys["keys"] if key not in merge]
         decision: UpgradeDecision = visit.run(
             "looseleaf/approve-upgrade", agent=agent, merge=merge, **keys

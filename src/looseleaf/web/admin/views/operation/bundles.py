@@ -103,7 +103,7 @@ def split_diff(diff: str) -> list[tuple[str, str]]:
 def _apply_plan(visit: Visit) -> Redirect:
     form = visit.form
     data, agent = form.get("data", ""), form.get("agent", "")
-    keys = {prefix: chosen_keys(visit, prefix) for prefix in (APPROVE, MERGE)}
+    keys = {prefix: list_chosen_keys(visit, prefix) for prefix in (APPROVE, MERGE)}
     if form.get("act") == "install":
         result: BundlePlan = visit.run(
             "looseleaf/install-bundle", data=data, slug=agent, approve=keys[APPROVE]
@@ -115,7 +115,7 @@ def _apply_plan(visit: Visit) -> Redirect:
             agent=agent,
             approve=keys[APPROVE],
             merge=keys[MERGE],
-            planned_hashes={key: form[SHOWN + key] for key in chosen_keys(visit, SHOWN)},
+            planned_hashes={key: form[SHOWN + key] for key in list_chosen_keys(visit, SHOWN)},
         )
     verb = "Installed" if result.act == "install" else "Upgraded"
     approval_notice = f" Waits for approval: {', '.join(result.waiting)}." if result.waiting else ""
@@ -123,6 +123,6 @@ def _apply_plan(visit: Visit) -> Redirect:
     return Redirect(ADDRESS, notice)
 
 
-def chosen_keys(visit: Visit, prefix: str) -> list[str]:
+def list_chosen_keys(visit: Visit, prefix: str) -> list[str]:
     """Give the keys whose checkboxes are set; the names of the fields begin with the prefix."""
     return [name.removeprefix(prefix) for name in visit.form if name.startswith(prefix)]

@@ -29,7 +29,7 @@ def list_people(visit: Visit) -> Document | Redirect:
     after = visit.query.get("after", "")
     rest = [user for user in matches if user.id > int(after)] if after.isdecimal() else matches
     data = {
-        "rows": [(user, describe_user(user, _grants(visit, user))) for user in rest[:MOST]],
+        "rows": [(user, describe_user(user, _list_grants(visit, user))) for user in rest[:MOST]],
         "count": len(users),
         "words": words,
         "next": rest[MOST - 1].id if len(rest) > MOST else 0,
@@ -45,23 +45,23 @@ def create_person(visit: Visit) -> Document | Redirect:
         login=visit.form.get("login", "").strip(),
         name=visit.form.get("name", "").strip(),
         email=visit.form.get("email", "").strip(),
-        capabilities=_capabilities(visit.form),
+        capabilities=_list_capabilities(visit.form),
     )
     notice = f"{user.login} is there. Make a login link below, and send it to them."
-    return Redirect(_address(user.login), notice)
+    return Redirect(_build_address(user.login), notice)
 
 
 def show_person(visit: Visit) -> Document | Redirect:
     """Show one user: what they may do, how they sign in, and what they have signed in with."""
     user: UserInfo = visit.run("looseleaf/show-user", user=visit.parameters["user"])
-    grants = _grants(visit, user)
+    grants = _list_grants(visit, user)
     data = {
         "user": user,
         "sentence": describe_user(user, grants),
         "grants": grants[:MOST],
         "grant_count": len(grants),
         "capabilities": [(name, CAPABILITY_WORDS[name]) for name in CAPABILITIES],
-        "credentials": _credentials(visit, user),
+        "credentials": _list_credentials(visit, user),
         "kinds": KIND_WORDS,
         "describe_token": describe_token,
         "is_self": user.id == visit.context.principal.user_id,
@@ -69,7 +69,7 @@ def show_person(visit: Visit) -> Document | Redirect:
     return Document("operation/person.html", user.name or user.login, data)
 
 
-def _grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
+def _list_grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
     """List the roles of a user on agents; of those whose roles one may not list, none."""
     try:
         grants: list[GrantInfo] = visit.run("looseleaf/list-grants", user=user.id)
@@ -78,7 +78,7 @@ def _grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
     return grants
 
 
-def _credentials(visit: Visit, user: UserInfo) -> list[TokenInfo]:
+def _list_credentials(visit: Visit, user: UserInfo) -> list[TokenInfo]:
     """List what a user can sign in or act with now."""
     tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", user=user.id)
     now = visit.context.clock()
@@ -94,18 +94,18 @@ def change_person(visit: Visit) -> Document | Redirect:
         return _create_link(visit, login)
     if action == "revoke":
         visit.run("looseleaf/revoke-token", id=form.get("id", ""))
-        return Redirect(_address(login), "Ended. What used it is refused at once.")
-    changes, notice = _changes(action, form)
+        return Redirect(_build_address(login), "Ended. What used it is refused at once.")
+    changes, notice = _build_changes(action, form)
     user = visit.run("looseleaf/update-user", user=login, **changes)
-    return Redirect(_address(user.login), notice.format(user=user.name or user.login))
+    return Redirect(_build_address(user.login), notice.format(user=user.name or user.login))
 
 
-def _changes(action: str, form: Mapping[str, str]) -> tuple[dict[str, object], str]:
+def _build_changes(action: str, form: Mapping[str, str]) -> tuple[dict[str, object], str]:
     if action == "save":
         changes: dict[str, object] = {
             "name": form.get("name", "").strip(),
             "email": form.get("email", "").strip(),
-            "capabilities": _capabilities(form),
+            "capabilities": _list_capabilities(form),
         }
         return changes, "Saved. It holds from the next request of {user} on."
     if action == "disable":
@@ -133,9 +133,9 @@ def _create_link(visit: Visit, login: str) -> Document:
     )
 
 
-def _capabilities(form: Mapping[str, str]) -> list[str]:
+def _list_capabilities(form: Mapping[str, str]) -> list[str]:
     return [name for name in CAPABILITIES if f"can-{name}" in form]
 
 
-def _address(login: str) -> str:
+def _build_address(login: str) -> str:
     return f"/admin/people/{quote(login)}"

@@ -12,12 +12,12 @@ from looseleaf.values import value
 from looseleaf.web.admin.prompt_rules import (
     INJECTED,
     ORDINARY,
-    candidate_name,
     describe_rule,
     describe_source,
     describe_tool_rule,
+    name_candidate,
 )
-from looseleaf.web.admin.views.memory.page_header import LAYER_NAMES, page_link
+from looseleaf.web.admin.views.memory.page_header import LAYER_NAMES, build_page_link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class LeftOut:
 def show_prompt(visit: Visit) -> Document | Redirect:
     """Show the prompt of a mode, now or at a time, block by block."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
-    mode = prompt_mode(visit.query.get("own_mode", "").strip() or visit.query.get("mode", ""))
+    mode = choose_mode(visit.query.get("own_mode", "").strip() or visit.query.get("mode", ""))
     as_of = visit.query.get("as_of", "").strip()
     workflow = visit.query.get("workflow", "").strip() if mode == PIPELINE else ""
     data: dict[str, object] = {
@@ -76,7 +76,7 @@ def show_prompt(visit: Visit) -> Document | Redirect:
         "workflows": list_workflows(visit, agent.slug) if mode == PIPELINE else [],
         "modes": MODES,
         "as_of": as_of,
-        "links": {mode_name: _link(agent.slug, mode_name, as_of) for mode_name in MODES},
+        "links": {mode_name: _build_link(agent.slug, mode_name, as_of) for mode_name in MODES},
         "refusal": "",
     }
     try:
@@ -86,12 +86,12 @@ def show_prompt(visit: Visit) -> Document | Redirect:
     return Document("prompt/blocks.html", "What it sees", data)
 
 
-def prompt_mode(mode: str) -> str:
+def choose_mode(mode: str) -> str:
     """Give the mode that is asked for; without one, chat."""
     return mode.strip() or MODES[0]
 
 
-def _link(agent: str, mode: str, as_of: str) -> str:
+def _build_link(agent: str, mode: str, as_of: str) -> str:
     query = {"mode": mode, **({"as_of": as_of} if as_of else {})}
     return f"/admin/agents/{agent}/prompt?{urlencode(query)}"
 
@@ -135,12 +135,16 @@ def _describe(
         "explanation": explanation,
         "blocks": build_blocks(explanation, messages, agent),
         "left_out": [
-            _left_out(candidate, agent) for candidate in left_out if candidate.rule not in ORDINARY
+            _build_left_out(candidate, agent)
+            for candidate in left_out
+            if candidate.rule not in ORDINARY
         ],
         "unused": [
-            _left_out(candidate, agent) for candidate in left_out if candidate.rule in ORDINARY
+            _build_left_out(candidate, agent)
+            for candidate in left_out
+            if candidate.rule in ORDINARY
         ],
-        "tools": _tools(explanation),
+        "tools": _list_tools(explanation),
     }
 
 
@@ -156,13 +160,13 @@ def build_blocks(
         share = round(100 * candidate.bytes / total, 2)
         is_stable = number < explanation.stable.messages
         blocks.append(
-            _block(candidate, message["content"], agent, (start, share), is_stable=is_stable)
+            _build_block(candidate, message["content"], agent, (start, share), is_stable=is_stable)
         )
         start += share
     return blocks
 
 
-def _block(
+def _build_block(
     candidate: Candidate, text: str, agent: str, place: tuple[float, float], *, is_stable: bool
 ) -> Block:
     is_page = candidate.kind == "page"
@@ -171,10 +175,10 @@ def _block(
     if is_page and candidate.layer in LAYER_NAMES:
         reason = f"{LAYER_NAMES[candidate.layer]}: {reason}"
     return Block(
-        candidate_name(candidate),
+        name_candidate(candidate),
         f"left out: {describe_rule(candidate.rule)}" if is_notice else reason,
-        _provenance(candidate),
-        _page_link(candidate, agent),
+        _format_provenance(candidate),
+        _link_candidate(candidate, agent),
         candidate.bytes,
         candidate.tokens,
         round(place[0], 2),
@@ -187,7 +191,7 @@ def _block(
     )
 
 
-def _provenance(candidate: Candidate) -> str:
+def _format_provenance(candidate: Candidate) -> str:
     change = (
         f"changed {candidate.changed}{f' by {candidate.by}' if candidate.by else ''}"
         if candidate.changed
@@ -197,21 +201,23 @@ def _provenance(candidate: Candidate) -> str:
     return " · ".join(part for part in (candidate.detail, change, comments) if part)
 
 
-def _page_link(candidate: Candidate, agent: str) -> str:
+def _link_candidate(candidate: Candidate, agent: str) -> str:
     return (
-        page_link(agent, candidate.layer, candidate.name) if candidate.layer in LAYER_NAMES else ""
+        build_page_link(agent, candidate.layer, candidate.name)
+        if candidate.layer in LAYER_NAMES
+        else ""
     )
 
 
-def _left_out(candidate: Candidate, agent: str) -> LeftOut:
+def _build_left_out(candidate: Candidate, agent: str) -> LeftOut:
     reason, detail = describe_rule(candidate.rule), candidate.detail
     if candidate.rule == "off" and detail:
         reason, detail = detail, ""  # it says the same, and how to switch it on
-    link = "" if candidate.rule == "missing" else _page_link(candidate, agent)
-    return LeftOut(candidate_name(candidate), reason, detail, link, candidate.size)
+    link = "" if candidate.rule == "missing" else _link_candidate(candidate, agent)
+    return LeftOut(name_candidate(candidate), reason, detail, link, candidate.size)
 
 
-def _tools(explanation: Explanation) -> list[tuple[str, str, str]]:
+def _list_tools(explanation: Explanation) -> list[tuple[str, str, str]]:
     """List each tool that a conversation could get: its name, its actions and why it is denied."""
     return [
         (tool.name, ", ".join(tool.actions), describe_tool_rule(tool.rule))

@@ -14,9 +14,9 @@ from looseleaf.web.admin.prompt_rules import INJECTED, NAMES, ORDINARY, describe
 from looseleaf.web.admin.views.prompt.blocks import (
     MODES,
     PIPELINE,
+    choose_mode,
     list_workflows,
     parse_workflow,
-    prompt_mode,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Row:
 def compare_prompts(visit: Visit) -> Document | Redirect:
     """Compare two prompts; without a choice, now and yesterday."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
-    first, second = _sides(visit, agent.slug)
+    first, second = _read_sides(visit, agent.slug)
     agents = visit.run("looseleaf/list-agents")[:MOST_AGENTS]
     workflows = _list_workflows(visit, first, second)
     first, second = (
@@ -94,9 +94,9 @@ def compare_prompts(visit: Visit) -> Document | Redirect:
     return Document("prompt/comparison.html", "Compare prompts", data)
 
 
-def _sides(visit: Visit, agent: str) -> tuple[Side, Side]:
+def _read_sides(visit: Visit, agent: str) -> tuple[Side, Side]:
     query = visit.query
-    mode = prompt_mode(query.get("mode", ""))
+    mode = choose_mode(query.get("mode", ""))
     yesterday = format_date(visit.context.clock() - DAY_SECONDS)
     other_fields = {"other_mode", "other_agent", "other_as_of", "other_workflow"}
     is_fresh = not {"as_of", *other_fields} & set(query)
@@ -133,8 +133,8 @@ def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
     comparison: Comparison = visit.run(
         "looseleaf/diff-prompts", **first.place(), other=second.other_place()
     )
-    texts = tuple(_texts(visit, side) for side in (first, second))
-    rows = [_row(side, texts) for side in comparison.differences if _is_worth_a_row(side)]
+    texts = tuple(_read_texts(visit, side) for side in (first, second))
+    rows = [_build_row(side, texts) for side in comparison.differences if _is_worth_a_row(side)]
     largest = max(*comparison.bytes, 1)
     return {
         "comparison": comparison,
@@ -142,11 +142,11 @@ def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
         "widths": tuple(round(100 * size / largest, 2) for size in comparison.bytes),
         "common_width": round(100 * comparison.common.bytes / largest, 2),
         "percent": round(100 * comparison.common.bytes / max(1, comparison.bytes[1])),
-        "where": NAMES.get(_directive_at(comparison), comparison.name),
+        "where": NAMES.get(_find_directive(comparison), comparison.name),
     }
 
 
-def _texts(visit: Visit, side: Side) -> dict[tuple[str, str], str]:
+def _read_texts(visit: Visit, side: Side) -> dict[tuple[str, str], str]:
     document: PromptDocument = visit.run("looseleaf/compose-prompt", **side.place())
     return {
         (message["directive"], message["name"]): message["content"]
@@ -160,21 +160,23 @@ def _is_worth_a_row(difference: CandidateDifference) -> bool:
     )
 
 
-def _row(difference: CandidateDifference, texts: tuple[dict[tuple[str, str], str], ...]) -> Row:
+def _build_row(
+    difference: CandidateDifference, texts: tuple[dict[tuple[str, str], str], ...]
+) -> Row:
     key = (difference.directive, difference.name)
     diff = None
     if difference.kind == "changed" and key in texts[0] and key in texts[1]:
         diff = diff_words(texts[0][key], texts[1][key], context=1)
     name = difference.name if difference.layer else NAMES.get(difference.directive, difference.name)
-    before, after = (_reason(rule) for rule in difference.rule)
+    before, after = (_describe_reason(rule) for rule in difference.rule)
     return Row(name, KINDS[difference.kind], difference.bytes, (before, after), diff)
 
 
-def _reason(rule: str) -> str:
+def _describe_reason(rule: str) -> str:
     return "" if rule in ("", INJECTED) else describe_rule(rule)
 
 
-def _directive_at(comparison: Comparison) -> str:
+def _find_directive(comparison: Comparison) -> str:
     return next(
         (
             difference.directive

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.upkeep.lint.problem import RULES
-from looseleaf.web.admin.views.upkeep.runs import diff_rows
+from looseleaf.web.admin.views.upkeep.runs import split_diff_lines
 
 if TYPE_CHECKING:
     from looseleaf.operations.lint import LintFinding, LintFix
@@ -22,7 +22,9 @@ def show_findings(visit: Visit) -> Document | Redirect:
     findings: list[LintFinding] = visit.run("looseleaf/lint-memory", agent=agent)
     data = {
         "agent": agent,
-        "findings": [(finding, diff_rows(finding.diff)) for finding in findings[:MOST_SHOWN]],
+        "findings": [
+            (finding, split_diff_lines(finding.diff)) for finding in findings[:MOST_SHOWN]
+        ],
         "count": len(findings),
         "fixable": sum(finding.fixable for finding in findings),
         "rules": RULES,

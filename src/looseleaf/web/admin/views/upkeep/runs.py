@@ -85,9 +85,9 @@ def show_runs(visit: Visit) -> Document | Redirect:
         "agent": agent,
         "runs": runs,
         "chosen": selection,
-        "changes": diff_rows(selection.diff) if selection else [],
+        "changes": split_diff_lines(selection.diff) if selection else [],
         "preview": preview,
-        "preview_changes": diff_rows(preview.diff) if preview else [],
+        "preview_changes": split_diff_lines(preview.diff) if preview else [],
         "words": WORDS,
         "good": GOOD,
     }
@@ -105,7 +105,7 @@ def change_runs(visit: Visit) -> Document | Redirect:
     return Redirect(address, f"{WORDS.get(run.status, run.status)}: {run.reason}.")
 
 
-def diff_rows(diff: str) -> list[tuple[str, str]]:
+def split_diff_lines(diff: str) -> list[tuple[str, str]]:
     """Give the lines of a unified diff with their kinds: added, removed, same or gap."""
     kinds = {"+": "added", "-": "removed", " ": "same", "@": "gap"}
     lines = diff.split("\n")[2:] if diff.startswith("---") else diff.split("\n")

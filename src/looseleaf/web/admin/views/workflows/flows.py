@@ -8,14 +8,14 @@ from urllib.parse import quote
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.web.admin.views.workflows.files import build_file_form, store_file
-from looseleaf.web.admin.views.workflows.job_rows import job_address
+from looseleaf.web.admin.views.workflows.job_rows import build_job_address
 from looseleaf.web.admin.views.workflows.jobs import list_recent_jobs
 from looseleaf.web.admin.views.workflows.pipelines import (
+    build_pipeline_address,
     describe_slice,
     format_json,
+    list_memory_choices,
     may_change,
-    memory_choices,
-    pipeline_address,
     read_choices,
     read_json,
 )
@@ -54,7 +54,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
         "settings": {
             step.id: format_json(flow.step_settings.get(step.id, {})) for step in pipeline.steps
         },
-        "choices": memory_choices(visit, agent.slug, flow.memory_files),
+        "choices": list_memory_choices(visit, agent.slug, flow.memory_files),
         "files": build_file_form(visit, "flow", flow.id, command),
         "slice": describe_slice(visit, flow=flow.id),
         "may_change": may_change(visit, agent),
@@ -71,7 +71,7 @@ def change_flow(visit: Visit) -> Document | Redirect:
     update = {"flow": flow.id, "if_match": form.get("version") or None}
     if action == "run":
         job = visit.run("datamachine/execute-workflow", flow=flow.id)
-        return Redirect(job_address(job), f"Job {job.job_id} is started.")
+        return Redirect(build_job_address(job), f"Job {job.job_id} is started.")
     if action == "schedule":
         fields = {"name": form.get("name", "").strip(), "schedule": read_schedule(form)}
         visit.run("looseleaf/update-flow", **update, **fields)
@@ -98,7 +98,9 @@ def change_flow(visit: Visit) -> Document | Redirect:
         return Redirect(address, f"{name} is deleted.")
     if action == "delete":
         visit.run("looseleaf/delete-flow", **update)
-        return Redirect(pipeline_address(agent.slug, flow.pipeline_id), f"{flow.name} is deleted.")
+        return Redirect(
+            build_pipeline_address(agent.slug, flow.pipeline_id), f"{flow.name} is deleted."
+        )
     raise Invalid("The form does not say what to do. Press one of its buttons.")
 
 

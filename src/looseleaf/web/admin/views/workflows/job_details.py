@@ -12,7 +12,7 @@ from looseleaf.plugins.admin_pages import Document, Download
 from looseleaf.times import parse_time
 from looseleaf.values import value
 from looseleaf.web.admin.views.chat.transcript import build_rows, describe_value
-from looseleaf.web.admin.views.workflows.job_rows import job_address
+from looseleaf.web.admin.views.workflows.job_rows import build_job_address
 
 if TYPE_CHECKING:
     from typing import Any
@@ -129,7 +129,7 @@ def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
 def list_artifacts(visit: Visit, job: JobInfo) -> list[ArtifactView]:
     """Describe what a job left for people and other programs."""
     artifacts: RunArtifacts = visit.run("datamachine/get-run-artifacts", job=job.job_id)
-    address = job_address(job)
+    address = build_job_address(job)
     views = []
     for file in artifacts.artifact_files:
         step = file.ref.rpartition("/")[2]
@@ -172,11 +172,11 @@ def show_transcript(visit: Visit) -> Document | Redirect | Download:
     data = {
         "agent": visit.run("looseleaf/show-agent", agent=job.agent),
         "job": job,
-        "address": job_address(job),
+        "address": build_job_address(job),
         "messages": messages,
         "total": total,
         "step": label,
-        "download": f"{job_address(job)}/artifact?{urlencode({'ref': artifact.ref})}",
+        "download": f"{build_job_address(job)}/artifact?{urlencode({'ref': artifact.ref})}",
     }
     return Document("workflows/transcript.html", f"Transcript of {label}", data)
 

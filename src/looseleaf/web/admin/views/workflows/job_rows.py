@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from looseleaf.times import parse_time
 from looseleaf.values import value
-from looseleaf.web.admin.views.memory.page_header import page_link
+from looseleaf.web.admin.views.memory.page_header import build_page_link
 from looseleaf.workflows.job import FINAL
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class JobRow:
     tone: str
     reason: str
     created: float
-    elapsed: float | None  # None before its first step
+    duration: float | None  # None before its first step
     is_running: bool
     tokens: int
     writes: tuple[WriteLink, ...]
@@ -78,14 +78,14 @@ class StepRow:
     state: str  # the status as a class of styles
     detail: str
     attempts: int
-    elapsed: float | None
+    duration: float | None
     is_running: bool
     tokens: int
     packets: int
     writes: tuple[WriteLink, ...]
 
 
-def job_address(job: JobInfo) -> str:
+def build_job_address(job: JobInfo) -> str:
     """Give the address of the page of a job."""
     place = f"agents/{quote(job.agent)}/jobs" if job.agent else "jobs"
     return f"/admin/{place}/{job.job_id}"
@@ -99,12 +99,12 @@ def build_job_row(job: JobInfo, now: float) -> JobRow:
         job.job_id,
         job.label or f"Job {job.job_id}",
         job.agent,
-        job_address(job),
+        build_job_address(job),
         _describe_status(job),
         _TONES.get(job.status, ""),
         job.reason if job.status != "waiting" else "",
         parse_time(job.created_at),
-        _elapsed(job.started_at, job.seconds if is_final else None, now),
+        _measure_duration(job.started_at, job.seconds if is_final else None, now),
         is_running,
         job.input_tokens + job.output_tokens,
         link_writes(job.writes, job.agent),
@@ -130,7 +130,7 @@ def _build_step_row(step: StepInfo, agent: str, now: float) -> StepRow:
         step.status,
         step.progress if is_running and step.progress else reason,
         step.attempts,
-        _elapsed(started_at, step.seconds if step.ended_at else None, now),
+        _measure_duration(started_at, step.seconds if step.ended_at else None, now),
         is_running,
         step.input_tokens + step.output_tokens,
         step.packets,
@@ -145,7 +145,7 @@ def link_writes(writes: tuple[WriteInfo, ...], agent: str) -> tuple[WriteLink, .
             write.file,
             write.revision,
             write.operation,
-            f"{page_link(write.agent or agent, write.layer, write.file, 'history')}"
+            f"{build_page_link(write.agent or agent, write.layer, write.file, 'history')}"
             f"?revision={write.revision}"
             if write.agent or agent
             else "",
@@ -162,7 +162,7 @@ def _describe_status(job: JobInfo) -> str:
     return words
 
 
-def _elapsed(start: str, seconds: float | None, now: float) -> float | None:
+def _measure_duration(start: str, seconds: float | None, now: float) -> float | None:
     """Give how long something took, or takes until now; None before its start."""
     if not start:
         return None

@@ -13,9 +13,9 @@ from looseleaf.values import value
 from looseleaf.web.admin.views.workflows import job_details
 from looseleaf.web.admin.views.workflows.job_rows import (
     JobRow,
+    build_job_address,
     build_job_row,
     build_step_rows,
-    job_address,
     link_writes,
 )
 from looseleaf.web.admin.views.workflows.pipelines import may_change
@@ -76,7 +76,7 @@ def list_jobs(visit: Visit) -> Document | Redirect:
         "rows": [build_job_row(job, visit.context.clock()) for job in page.jobs],
         "total": page.total,
         "address": address,
-        "events": _events_address(selection),
+        "events": _build_events_address(selection),
         "show": show,
         "choices": [choice[:2] for choice in CHOICES],
         "flow": visit.run("looseleaf/show-flow", flow=flow) if flow else None,
@@ -90,7 +90,7 @@ def list_jobs(visit: Visit) -> Document | Redirect:
     return Document("workflows/jobs.html", "Jobs", data)
 
 
-def _events_address(selection: Mapping[str, object]) -> str:
+def _build_events_address(selection: Mapping[str, object]) -> str:
     """Give the address at which the same list sends its changes."""
     query = {name: choice for name, choice in selection.items() if choice}
     return f"{EVENTS}?{urlencode(query)}"
@@ -100,7 +100,7 @@ def show_job(visit: Visit) -> Document | Redirect:
     """Show a job; one of an agent is shown below its agent."""
     job = _find(visit)
     if job.agent and not visit.parameters.get("agent"):
-        return Redirect(job_address(job))
+        return Redirect(build_job_address(job))
     agent = visit.run("looseleaf/show-agent", agent=job.agent) if job.agent else None
     row = build_job_row(job, visit.context.clock())
     is_changeable = _may_change(visit, job)
@@ -108,7 +108,7 @@ def show_job(visit: Visit) -> Document | Redirect:
         "agent": agent,
         "job": job,
         "row": row,
-        "address": job_address(job),
+        "address": build_job_address(job),
         "steps": build_step_rows(job, visit.context.clock()),
         "acts": list_acts(job) if is_changeable else (),
         "may_delete": is_changeable and job.status in FINAL,
@@ -136,18 +136,18 @@ def change_job(visit: Visit) -> Document | Redirect:
         )
     if action == "run-again":
         new_job = visit.run("datamachine/execute-workflow", flow=job.flow_id)
-        return Redirect(job_address(new_job), f"Job {new_job.job_id} is started.")
+        return Redirect(build_job_address(new_job), f"Job {new_job.job_id} is started.")
     if action == "open-gate":
         body = {"approved": True, "by": visit.context.principal.name}
         if note := visit.form.get("note", "").strip():
             body["note"] = note
         visit.run("looseleaf/open-gate", job=job.job_id, body=body)
-        return Redirect(job_address(job), "The gate is open; the job goes on.")
+        return Redirect(build_job_address(job), "The gate is open; the job goes on.")
     if action not in REQUESTS:
         raise Invalid("The form does not say what to do. Press one of its buttons.")
     operation, notice = REQUESTS[action]
     visit.run(operation, job=job.job_id)
-    return Redirect(job_address(job), notice)
+    return Redirect(build_job_address(job), notice)
 
 
 def list_acts(job: JobInfo) -> tuple[Act, ...]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from looseleaf.access.principals import find_requirement
 from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
-from looseleaf.web.admin.prompt_rules import INJECTED, candidate_name, describe_rule
+from looseleaf.web.admin.prompt_rules import INJECTED, describe_rule, name_candidate
 from looseleaf.web.admin.views.workflows.files import build_file_form, store_file
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def create_pipeline(visit: Visit) -> Document | Redirect:
     name = visit.form.get("name", "").strip()
     pipeline = visit.run("looseleaf/create-pipeline", name=name, agent=agent.slug)
     notice = f"{pipeline.name} is there. Add its first step."
-    return Redirect(pipeline_address(agent.slug, pipeline.id), notice)
+    return Redirect(build_pipeline_address(agent.slug, pipeline.id), notice)
 
 
 def show_pipeline(visit: Visit) -> Document | Redirect:
@@ -66,7 +66,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
         "pipeline": pipeline,
         "settings": {step.id: format_json(step.settings) for step in pipeline.steps},
         "types": visit.context.parts.step_types().all(),
-        "choices": memory_choices(visit, agent.slug, pipeline.memory_files),
+        "choices": list_memory_choices(visit, agent.slug, pipeline.memory_files),
         "flows": visit.run("looseleaf/list-flows", pipeline=pipeline.id)[:MOST],
         "files": build_file_form(visit, "pipeline", pipeline.id, command),
         "slice": describe_slice(visit, pipeline=pipeline.id),
@@ -81,7 +81,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
     pipeline: PipelineDocument = visit.run(
         "looseleaf/show-pipeline", pipeline=visit.parameters["pipeline"]
     )
-    form, address = visit.form, pipeline_address(agent.slug, pipeline.id)
+    form, address = visit.form, build_pipeline_address(agent.slug, pipeline.id)
     action, version = form.get("action", ""), form.get("version") or None
     update = {"pipeline": pipeline.id, "if_match": version}
     if action == "details":
@@ -112,7 +112,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
     raise Invalid("The form does not say what to do. Press one of its buttons.")
 
 
-def pipeline_address(agent: str, pipeline: int) -> str:
+def build_pipeline_address(agent: str, pipeline: int) -> str:
     """Give the address of the page of a pipeline."""
     return f"/admin/agents/{quote(agent)}/pipelines/{pipeline}"
 
@@ -126,7 +126,9 @@ def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
     return find_requirement(visit.context.principal, "flows", shelf, owner=owner) is None
 
 
-def memory_choices(visit: Visit, agent: str, selection: tuple[str, ...]) -> list[tuple[str, bool]]:
+def list_memory_choices(
+    visit: Visit, agent: str, selection: tuple[str, ...]
+) -> list[tuple[str, bool]]:
     """Give the pages that can be selected, each with whether it is; core files are no choice."""
     pages = visit.run("datamachine/list-agent-files", agent=agent)
     names = [page.file for page in pages if page.layer == "agent" and not page.registered]
@@ -184,7 +186,7 @@ def describe_slice(visit: Visit, **workflow: int) -> dict[str, Any]:
     explanation = visit.run("looseleaf/explain-prompt", mode="pipeline", **workflow)
     parts = [
         {
-            "name": candidate_name(candidate),
+            "name": name_candidate(candidate),
             "is_given": candidate.rule == INJECTED,
             "reason": "" if candidate.rule == INJECTED else describe_rule(candidate.rule),
             "bytes": candidate.bytes,

@@ -9,7 +9,7 @@ from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.times import parse_time
 from looseleaf.values import value
-from looseleaf.web.admin.views.workflows.job_rows import job_address
+from looseleaf.web.admin.views.workflows.job_rows import build_job_address
 from looseleaf.web.admin.views.workflows.pipelines import may_change
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class ScheduleRow:
     id: str
     label: str
     link: str  # the page of its flow; "" for a task
-    about: str
-    when: str
+    subject: str
+    timing: str
     status: str
     tone: str
     times: tuple[str, ...]
@@ -72,7 +72,7 @@ def change_schedule(visit: Visit) -> Document | Redirect:
     if action == "run":
         jobs = visit.run("looseleaf/run-schedule", schedule=schedule)
         if len(jobs) == 1:
-            return Redirect(job_address(jobs[0]), f"Job {jobs[0].job_id} is started.")
+            return Redirect(build_job_address(jobs[0]), f"Job {jobs[0].job_id} is started.")
         return Redirect("/admin/jobs", f"{len(jobs)} jobs are started.")
     if action == "pause":
         entry = visit.run("looseleaf/pause-schedule", schedule=schedule)
