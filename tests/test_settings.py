@@ -12,22 +12,22 @@ from hypothesis import strategies as st
 from looseleaf import settings
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.plain_toml import parse_plain_lines
-from looseleaf.stores.disk.create import settings_text
+from looseleaf.stores.disk.create import format_settings
 
 
 def test_the_starter_file_sets_nothing_but_the_name(tmp_path: Path) -> None:
     """Every line of it is the default."""
-    (tmp_path / "looseleaf.toml").write_text(settings_text(""))
+    (tmp_path / "looseleaf.toml").write_text(format_settings(""))
     assert settings.load(str(tmp_path), environ={}) == settings.Settings(
         root=str(tmp_path), actor="operator"
     )
-    (tmp_path / "looseleaf.toml").write_text(settings_text('A "quoted" \\ näme'))
+    (tmp_path / "looseleaf.toml").write_text(format_settings('A "quoted" \\ näme'))
     assert settings.load(str(tmp_path), environ={}).name == 'A "quoted" \\ näme'
 
 
 def test_the_starter_file_names_only_real_settings(tmp_path: Path) -> None:
     """Uncommented, every line of it is taken, and each is the default it says it is."""
-    lines = settings_text("").splitlines()[1:]
+    lines = format_settings("").splitlines()[1:]
     text = "\n".join(line.removeprefix("# ") for line in lines)
     (tmp_path / "looseleaf.toml").write_text(text)
     loaded = settings.load(str(tmp_path), environ={})

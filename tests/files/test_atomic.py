@@ -234,8 +234,8 @@ def test_names_are_given_moved_and_taken(folder: int, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"b")
     with pytest.raises(FileExistsError):
-        atomic.link(folder, "a", folder, "b")
-    atomic.link(folder, "a", folder, "c")
+        atomic.link_file(folder, "a", folder, "b")
+    atomic.link_file(folder, "a", folder, "c")
     assert (tmp_path / "a").stat().st_nlink == 2
     atomic.move(folder, "a", folder, "b")
     assert (tmp_path / "b").read_bytes() == b"a"

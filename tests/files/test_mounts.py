@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.files.mounts import MOUNTS, file_system_of, innermost_file_system
+from looseleaf.files.mounts import MOUNTS, file_system_of, find_file_system
 
 LINES = [
     "22 1 8:1 / / rw - ext4 /dev/sda1 rw",
@@ -36,10 +36,10 @@ def test_the_file_system_is_named() -> None:
 )
 def test_the_innermost_mount_decides(path: str, kind: str) -> None:
     """Blanks and backslashes of a mount point are escaped in the list, and nowhere else."""
-    assert innermost_file_system(path, LINES) == kind
+    assert find_file_system(path, LINES) == kind
 
 
 def test_a_later_mount_hides_an_earlier_one_at_the_same_place() -> None:
     """The list is in the order of mounting."""
     hidden = [*LINES, "40 31 0:50 / /mnt rw - ramfs ramfs rw"]
-    assert innermost_file_system("/mnt/other", hidden) == "ramfs"
+    assert find_file_system("/mnt/other", hidden) == "ramfs"

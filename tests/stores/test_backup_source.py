@@ -188,7 +188,7 @@ def test_a_history_that_is_replaced_meanwhile_is_read_again(
         workspace.pages.write(scope, f"{sign}\n" * 600_000, change=BY)
     version = Path(workspace.root, ".looseleaf/history/agent-1/large.md/1")
     for group in groups_of(workspace.root, tmp_path / "scratch"):
-        copies = group.read(False)
+        copies = group.read_copies(False)
         first = next(copies, None)
         if first is None or not first.path.endswith(b"ada/large.md"):
             continue
@@ -197,7 +197,7 @@ def test_a_history_that_is_replaced_meanwhile_is_read_again(
         with pytest.raises(CopyChanged):
             list(map(bytes_of, copies))
         version.write_bytes(content)
-        again = {copy.path: bytes_of(copy) for copy in group.read(True)}
+        again = {copy.path: bytes_of(copy) for copy in group.read_copies(True)}
         assert again[b".looseleaf/history/agent-1/large.md/1"] == content
         workspace.pages.write(scope, "short\n", change=BY)  # the lock is released by now
         return
@@ -211,7 +211,7 @@ def test_the_lock_of_a_page_is_held_for_small_files_alone(
     scope = workspace.agents.resolve("ada").shelf.page("large.md")
     workspace.pages.write(scope, "x\n" * 1_000_000, change=BY)
     for group in groups_of(workspace.root, tmp_path / "scratch"):
-        for copy in group.read(False):
+        for copy in group.read_copies(False):
             if copy.path.endswith(b"ada/large.md"):
                 workspace.pages.append(scope, "y\n", change=BY)
                 with pytest.raises(CopyChanged):

@@ -191,14 +191,14 @@ def overwrite(folder: int, name: str, content: bytes) -> None:
     try:
         fd = os.open(name, _NEW & ~(os.O_CREAT | os.O_EXCL), dir_fd=folder)
     except FileNotFoundError:
-        fd, _ = stage(folder, name, b"", mode=file_mode_below(folder))
+        fd, _ = stage(folder, name, b"", mode=derive_file_mode(folder))
     try:
         os.pwrite(fd, content, 0)
     finally:
         os.close(fd)
 
 
-def file_mode_below(folder: int) -> int:
+def derive_file_mode(folder: int) -> int:
     """Give the mode of a file that is to have the rights of the folder it lies in."""
     return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
 
@@ -239,7 +239,7 @@ def make_folder(
         sync(parent)
 
 
-def link(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
+def link_file(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
     """Give a file a second name; FileExistsError where that name is taken."""
     os.link(name, new_name, src_dir_fd=from_folder, dst_dir_fd=to_folder, follow_symlinks=False)
 

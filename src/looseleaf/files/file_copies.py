@@ -38,12 +38,12 @@ class FileCopy(NamedTuple):
 class FileGroup(NamedTuple):
     """Files that belong together, such as a page and its history.
 
-    `read` gives the copies; it raises `CopyChanged` where one changed on the way, and then the
-    whole group is read again. With True, it keeps writers out until the last copy is read.
-    `progress` is the number of steps that are done, and of all steps.
+    `read_copies` gives the copies, or raises `CopyChanged` where a file has changed meanwhile; then
+    the whole group is read again. With True, it locks writers out until the last copy is read.
+    `progress` is the number of steps that are done, and the number of all steps.
     """
 
-    read: Callable[[bool], Iterator[FileCopy]]
+    read_copies: Callable[[bool], Iterator[FileCopy]]
     progress: tuple[int, int]
 
 

@@ -16,10 +16,10 @@ def file_system_of(path: str) -> str:
             lines = mounts.read().splitlines()
     except FileNotFoundError:
         return ""
-    return innermost_file_system(path, lines)
+    return find_file_system(path, lines)
 
 
-def innermost_file_system(path: str, lines: list[str]) -> str:
+def find_file_system(path: str, lines: list[str]) -> str:
     """Choose, of the lines of a list of mounts, the one a path lies on; a later mount wins."""
     innermost, kind = "", ""
     for line in lines:

@@ -19,8 +19,8 @@ _CHUNK = 1 << 20
 class Mark(NamedTuple):
     """A position to which a file can be taken back, as long as no later one is marked."""
 
-    written: int
-    buffered: int
+    byte_count: int
+    buffer_size: int
 
 
 class OutputFile:
@@ -30,7 +30,7 @@ class OutputFile:
         self._fd, _ = atomic.create(folder, name, b"", mode=mode)
         self._buffer = bytearray()
         self._byte_count = 0
-        self._digest = sha256()  # of what is written
+        self._digest = sha256()  # of the bytes in the file
         self._marked_digest: Any = None  # as it was at the mark, once more is written
 
     def write(self, content: bytes) -> None:
@@ -56,13 +56,13 @@ class OutputFile:
 
     def rewind(self, mark: Mark) -> None:
         """Take back everything that was added since a mark."""
-        if mark.written != self._byte_count:
-            remainder = os.pread(self._fd, mark.buffered, mark.written)
-            atomic.truncate(self._fd, mark.written)
-            os.lseek(self._fd, mark.written, os.SEEK_SET)
+        if mark.byte_count != self._byte_count:
+            remainder = os.pread(self._fd, mark.buffer_size, mark.byte_count)
+            atomic.truncate(self._fd, mark.byte_count)
+            os.lseek(self._fd, mark.byte_count, os.SEEK_SET)
             self._buffer = bytearray(remainder)
-            self._byte_count, self._digest = mark.written, self._marked_digest.copy()
-        del self._buffer[mark.buffered :]
+            self._byte_count, self._digest = mark.byte_count, self._marked_digest.copy()
+        del self._buffer[mark.buffer_size :]
 
     def chunks(self) -> Iterator[bytes]:
         """Read back everything that was written."""

@@ -33,13 +33,13 @@ class RecordFolder:
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         """Write a record; on return it survives a power cut."""
         content = json.dumps(record, ensure_ascii=False, indent=1).encode()
-        with _RecordErrors(self._path(name)), self._open(create=True) as (folder, mode):
+        with _RecordErrors(self._format_path(name)), self._open(create=True) as (folder, mode):
             atomic.replace(folder, f"{name}{SUFFIX}", content, mode=mode)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """Read a record; None where there is none of that name."""
         try:
-            with _RecordErrors(self._path(name)), self._open() as (folder, _mode):
+            with _RecordErrors(self._format_path(name)), self._open() as (folder, _mode):
                 fd = os.open(f"{name}{SUFFIX}", READ, dir_fd=folder)
                 try:
                     content = read_all(fd)
@@ -50,7 +50,7 @@ class RecordFolder:
         try:
             record = json.loads(content)
         except ValueError as error:
-            raise Unavailable(self._path(name), f"it is not JSON ({error})") from error
+            raise Unavailable(self._format_path(name), f"it is not JSON ({error})") from error
         return record if isinstance(record, dict) else None
 
     def names(self) -> list[str]:
@@ -83,7 +83,7 @@ class RecordFolder:
     def remove(self, name: str) -> None:
         """Remove a record, if it is there."""
         try:
-            with _RecordErrors(self._path(name)), self._open() as (folder, _mode):
+            with _RecordErrors(self._format_path(name)), self._open() as (folder, _mode):
                 atomic.remove(folder, f"{name}{SUFFIX}")
         except FileNotFoundError:
             return
@@ -100,7 +100,7 @@ class RecordFolder:
             finally:
                 os.close(fd)
 
-    def _path(self, name: str) -> str:
+    def _format_path(self, name: str) -> str:
         return f"{self.label}/{name}{SUFFIX}"
 
     @contextmanager

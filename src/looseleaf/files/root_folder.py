@@ -83,7 +83,7 @@ class RootFolder:
             raise
         return fd
 
-    def give_identity(self, modes: tuple[int, int]) -> None:
+    def ensure_identity(self, modes: tuple[int, int]) -> None:
         """Give the workspace an id, unless it has one."""
         if self._identity:
             return

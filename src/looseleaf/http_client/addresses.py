@@ -33,7 +33,7 @@ def explain_forbidden(address: str) -> str:
         ip_address: Address = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return "it is no address of the Internet"
-    inner_address = _embedded_address(ip_address)
+    inner_address = _find_embedded_ipv4(ip_address)
     if inner_address is not None:
         return explain_forbidden(str(inner_address))
     if str(ip_address) in _METADATA:
@@ -50,7 +50,7 @@ def explain_forbidden(address: str) -> str:
     return ""
 
 
-def _embedded_address(address: Address) -> ipaddress.IPv4Address | None:
+def _find_embedded_ipv4(address: Address) -> ipaddress.IPv4Address | None:
     """Give the IPv4 address that an IPv6 address stands for, in any of the known ways."""
     if isinstance(address, ipaddress.IPv4Address):
         return None

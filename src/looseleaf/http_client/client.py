@@ -65,26 +65,26 @@ class HttpClient:
             if response.status not in _REDIRECTS or "location" not in response.headers:
                 return response
             next_url = _follow(url, response, request)
-            if _origin(next_url) != _origin(url):
+            if _origin_of(next_url) != _origin_of(url):
                 request = replace(request, authorization=None)
             url = next_url
-        raise RequestFailed(_host(url), f"it redirects more than {MOST_REDIRECTS} times")
+        raise RequestFailed(_host_of(url), f"it redirects more than {MOST_REDIRECTS} times")
 
     def _send_once(
         self, url: httpx2.URL, request: OutgoingRequest, deadline: Deadline
     ) -> IncomingResponse:
-        host = _host(url)
+        host = _host_of(url)
         addresses = self._judge(url, request, deadline)
         try:
             with (
                 httpcore2.ConnectionPool(
-                    ssl_context=self._context_for(url),
+                    ssl_context=self._choose_ssl_context(url),
                     network_backend=JudgedBackend(addresses, deadline),
                 ) as pool,
                 pool.stream(
                     request.method,
                     str(url.copy_with(fragment=None)),
-                    headers=list(_headers(url, request).items()),
+                    headers=list(_build_headers(url, request).items()),
                     content=request.body or None,
                 ) as answer,
             ):
@@ -119,7 +119,7 @@ class HttpClient:
         self, url: httpx2.URL, request: OutgoingRequest, deadline: Deadline
     ) -> tuple[str, ...]:
         """Give the addresses to connect to, or raise where a rule forbids one of them."""
-        host, port = _host(url), _port(url)
+        host, port = _host_of(url), _port_of(url)
         self._allow_list.require(host, port)
         is_private = self._allow_list.allows_private(host, port)
         if request.authorization is not None and url.scheme == "http" and not is_private:
@@ -135,7 +135,7 @@ class HttpClient:
                 )
         return addresses
 
-    def _context_for(self, url: httpx2.URL) -> ssl.SSLContext | None:
+    def _choose_ssl_context(self, url: httpx2.URL) -> ssl.SSLContext | None:
         if url.scheme == "https" and self._ssl_context is None:
             self._ssl_context = httpx2.create_ssl_context(trust_env=False)
         return self._ssl_context
@@ -145,7 +145,7 @@ def parse_url(text: str) -> httpx2.URL:
     """Read the address of a request, or raise `InvalidArgument`; it is never said again."""
     try:
         url = httpx2.URL(text.strip()) if len(text) <= LONGEST_URL else httpx2.URL("")
-        is_known = url.scheme in _PORTS and bool(url.host) and set(_host(url)) <= HOST_CHARACTERS
+        is_known = url.scheme in _PORTS and bool(url.host) and set(_host_of(url)) <= HOST_CHARACTERS
     except (httpx2.InvalidURL, ValueError, TypeError):
         is_known, url = False, httpx2.URL("")
     if not is_known:
@@ -170,7 +170,7 @@ def _check_headers(request: OutgoingRequest) -> None:
             raise InvalidArgument("authorization", "it is plain ASCII on one line")
 
 
-def _headers(url: httpx2.URL, request: OutgoingRequest) -> dict[str, str]:
+def _build_headers(url: httpx2.URL, request: OutgoingRequest) -> dict[str, str]:
     headers = {
         "Host": url.netloc.decode("ascii"),
         "User-Agent": f"looseleaf/{__version__}",
@@ -188,7 +188,7 @@ def _headers(url: httpx2.URL, request: OutgoingRequest) -> dict[str, str]:
 
 def _follow(url: httpx2.URL, response: IncomingResponse, request: OutgoingRequest) -> httpx2.URL:
     """Give the address that a server redirects to, if it may be followed at all."""
-    host = _host(url)
+    host = _host_of(url)
     try:
         target = url.join(response.headers["location"])
     except (httpx2.InvalidURL, ValueError):
@@ -198,24 +198,24 @@ def _follow(url: httpx2.URL, response: IncomingResponse, request: OutgoingReques
     if request.method not in ("GET", "HEAD"):
         raise RequestRefused(
             host,
-            f"it redirects to {target.scheme}://{_host(target)}, and a change is sent only to the "
-            "address that was meant; if that is the right one, use it",
+            f"it redirects to {target.scheme}://{_host_of(target)}, and a change is sent only to "
+            "the address that was meant; if that is the right one, use it",
         )
     if url.scheme == "https" and target.scheme == "http":
         raise RequestRefused(host, "it redirects from https to plain http")
     return target
 
 
-def _host(url: httpx2.URL) -> str:
+def _host_of(url: httpx2.URL) -> str:
     return url.raw_host.decode("ascii").lower().rstrip(".")
 
 
-def _port(url: httpx2.URL) -> int:
+def _port_of(url: httpx2.URL) -> int:
     return url.port or _PORTS[url.scheme]
 
 
-def _origin(url: httpx2.URL) -> tuple[str, str, int]:
-    return url.scheme, _host(url), _port(url)
+def _origin_of(url: httpx2.URL) -> tuple[str, str, int]:
+    return url.scheme, _host_of(url), _port_of(url)
 
 
 def _explain(error: Exception) -> str:

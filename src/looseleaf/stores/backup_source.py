@@ -63,29 +63,29 @@ class WorkspaceFiles:
             try:
                 home = open_folder(self._root, (HOME,))
                 try:
-                    yield from self._files_of_root(home)
+                    yield from self._group_first_files(home)
                     if self._database_url:
-                        yield from self._tables(scratch)
+                        yield from self._dump_tables(scratch)
                     elif self._has_sqlite:
-                        yield from self._databases(home, scratch)
-                    yield from self._shelves()
-                    yield from self._rest_of_home(home)
+                        yield from self._copy_databases(home, scratch)
+                    yield from self._group_shelves()
+                    yield from self._group_home_files(home)
                 finally:
                     os.close(home)
-                yield from self._pipelines()
+                yield from self._group_pipelines()
             finally:
                 os.close(self._root)
 
-    def _copies(self) -> FolderCopies:
+    def _build_copies(self) -> FolderCopies:
         return FolderCopies(self.left_out, (self._files_done, self._total))
 
-    def _files_of_root(self, home: int) -> Iterator[FileGroup]:
+    def _group_first_files(self, home: int) -> Iterator[FileGroup]:
         if SETTINGS not in os.listdir(self._root):
             raise WorkspaceUnavailable(f"{self._root_folder.path} has no {SETTINGS} any more")
-        yield self._copies().group_of(self._root, SETTINGS, SETTINGS.encode())
-        yield self._copies().group_of(home, AUDIT_END, f"{HOME}/{AUDIT_END}".encode())
+        yield self._build_copies().group_of(self._root, SETTINGS, SETTINGS.encode())
+        yield self._build_copies().group_of(home, AUDIT_END, f"{HOME}/{AUDIT_END}".encode())
 
-    def _databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
+    def _copy_databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
         folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             names = os.listdir(home)
@@ -96,22 +96,22 @@ class WorkspaceFiles:
                 fault = copy_database(file, folder, name, os.path.join(scratch, name))
                 if fault:
                     self.left_out.append(f"{HOME}/{name}: it is copied, and damaged: {fault}")
-                yield self._copies().group_of(folder, name, f"{HOME}/{name}".encode())
+                yield self._build_copies().group_of(folder, name, f"{HOME}/{name}".encode())
         finally:
             os.close(folder)
 
-    def _tables(self, scratch: str) -> Iterator[FileGroup]:
+    def _dump_tables(self, scratch: str) -> Iterator[FileGroup]:
         """Give the tables of a PostgreSQL database, all as of one moment."""
         from looseleaf.stores.database.copies.database_dump import dump_database
 
         folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in dump_database(self._database_url, self._root_folder.path, folder):
-                yield self._copies().group_of(folder, name, f"{TABLES}/{name}".encode())
+                yield self._build_copies().group_of(folder, name, f"{TABLES}/{name}".encode())
         finally:
             os.close(folder)
 
-    def _shelves(self) -> Iterator[FileGroup]:
+    def _group_shelves(self) -> Iterator[FileGroup]:
         agents = agent_places.list_agent_places(self._root)
         self.left_out += agents.left_out
         if not agents.places:
@@ -123,22 +123,24 @@ class WorkspaceFiles:
                 remaining = {name for name, is_folder, _ in list_folder(history) if is_folder}
                 for name, _is_folder, is_file in list_folder(history):
                     if is_file:
-                        yield self._copies().group_of(history, name, f"{HISTORY}/{name}".encode())
-            users = self._user_folders()
+                        yield self._build_copies().group_of(
+                            history, name, f"{HISTORY}/{name}".encode()
+                        )
+            users = self._list_user_folders()
             self._total = len(agents.places) + len(users) + len(_SHELF_FOLDERS) + 1
             if agents.register is not None:
-                yield _group_of_copy(agents.register, (self._files_done, self._total))
-            yield from self._files_between()
+                yield _build_group(agents.register, (self._files_done, self._total))
+            yield from self._group_loose_files()
             for path, shelf_name in (*((name, name) for name in _SHELF_FOLDERS), *users):
                 remaining.discard(shelf_name)
-                yield from self._shelf(self._open(path), path, history, shelf_name)
+                yield from self._group_shelf(self._open(path), path, history, shelf_name)
             for place in agents.places:
                 shelf_name = f"agent-{place.agent_id}"
                 is_own = shelf_name in remaining and place.agent_id > 0
                 remaining.discard(shelf_name)
-                yield from self._agent(place, history if is_own else -1, shelf_name)
+                yield from self._group_agent(place, history if is_own else -1, shelf_name)
             for shelf_name in sorted(remaining):  # of agents whose folder is gone
-                yield from self._shelf(-1, "", history, shelf_name)
+                yield from self._group_shelf(-1, "", history, shelf_name)
         finally:
             if history >= 0:
                 os.close(history)
@@ -158,16 +160,18 @@ class WorkspaceFiles:
         finally:
             os.close(hints)
 
-    def _agent(self, place: AgentPlace, history: int, shelf_name: str) -> Iterator[FileGroup]:
+    def _group_agent(self, place: AgentPlace, history: int, shelf_name: str) -> Iterator[FileGroup]:
         folder = agent_places.open_place(self._root, place)
         path = f"{place.parent}/{place.name}"
         if folder is not None and place.agent_id and not agent_places.has_record(folder):
             record = agent_places.find_moved_record(self._root, place)
             if record is not None:
-                yield _group_of_copy(record, (self._files_done, self._total))
-        yield from self._shelf(-1 if folder is None else folder, path, history, shelf_name)
+                yield _build_group(record, (self._files_done, self._total))
+        yield from self._group_shelf(-1 if folder is None else folder, path, history, shelf_name)
 
-    def _shelf(self, folder: int, path: str, history: int, shelf_name: str) -> Iterator[FileGroup]:
+    def _group_shelf(
+        self, folder: int, path: str, history: int, shelf_name: str
+    ) -> Iterator[FileGroup]:
         """Give the groups of a shelf, and close its folder."""
         self._files_done += 1
         own_history = -1
@@ -175,13 +179,15 @@ class WorkspaceFiles:
             if history >= 0:
                 own_history = _open_below(history, shelf_name)
             paths = os.fsencode(path)
-            yield from ShelfCopies(self._copies(), folder, paths, own_history, shelf_name).groups()
+            yield from ShelfCopies(
+                self._build_copies(), folder, paths, own_history, shelf_name
+            ).groups()
         finally:
             for fd in (folder, own_history):
                 if fd >= 0:
                     os.close(fd)
 
-    def _user_folders(self) -> list[tuple[str, str]]:
+    def _list_user_folders(self) -> list[tuple[str, str]]:
         users = self._open("users")
         if users < 0:
             return []
@@ -191,7 +197,7 @@ class WorkspaceFiles:
             os.close(users)
         return [(f"users/{name}", f"user-{name}") for name in names]
 
-    def _files_between(self) -> Iterator[FileGroup]:
+    def _group_loose_files(self) -> Iterator[FileGroup]:
         """Give the files that people put beside the folders of agents and users."""
         for parent in ("agents", "users"):
             folder = self._open(parent)
@@ -201,13 +207,13 @@ class WorkspaceFiles:
                 for name, _is_folder, is_file in list_folder(folder):
                     if is_file and name != REGISTER:
                         path = os.fsencode(f"{parent}/{name}")
-                        yield self._copies().group_of(folder, name, path)
+                        yield self._build_copies().group_of(folder, name, path)
             finally:
                 os.close(folder)
 
-    def _rest_of_home(self, home: int) -> Iterator[FileGroup]:
+    def _group_home_files(self, home: int) -> Iterator[FileGroup]:
         self._files_done = self._total
-        copies = self._copies()
+        copies = self._build_copies()
         for name, is_folder, _is_file in list_folder(home):
             path = f"{HOME}/{name}".encode()
             if name in (*_NOT_COPIED, *_COPIED_BEFORE) or name.endswith(_SQLITE_ENDINGS):
@@ -215,17 +221,17 @@ class WorkspaceFiles:
             if not is_folder:
                 yield copies.group_of(home, name, path)
             elif not name.startswith(_TRIAL):
-                yield from self._tree(home, name, path)
+                yield from self._group_tree(home, name, path)
 
-    def _pipelines(self) -> Iterator[FileGroup]:
+    def _group_pipelines(self) -> Iterator[FileGroup]:
         for name, is_folder, _is_file in list_folder(self._root):
             if is_folder and name.startswith(_PIPELINE):
-                yield from self._tree(self._root, name, os.fsencode(name))
+                yield from self._group_tree(self._root, name, os.fsencode(name))
 
-    def _tree(self, parent: int, name: str, path: bytes) -> Iterator[FileGroup]:
+    def _group_tree(self, parent: int, name: str, path: bytes) -> Iterator[FileGroup]:
         folder = open_folder(parent, (name,))
         try:
-            yield from self._copies().groups(folder, path)
+            yield from self._build_copies().groups(folder, path)
         finally:
             os.close(folder)
 
@@ -241,5 +247,5 @@ def _open_below(folder: int, path: str) -> int:
         return -1
 
 
-def _group_of_copy(copy: FileCopy, progress: tuple[int, int]) -> FileGroup:
+def _build_group(copy: FileCopy, progress: tuple[int, int]) -> FileGroup:
     return FileGroup(lambda _hold: iter((copy,)), progress)

@@ -70,7 +70,7 @@ def _try_writes_in(folder: int, kind: str) -> Iterator[Finding]:
         atomic.unlock(folder)
     finally:
         os.close(second_handle)
-    atomic.link(folder, "a", folder, "c")
+    atomic.link_file(folder, "a", folder, "c")
     swaps = atomic.exchange(folder, "a", folder, "b")
     abilities = f"{kind or 'this disk'} writes, syncs and links"
     if not is_exclusive:

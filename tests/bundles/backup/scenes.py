@@ -25,9 +25,9 @@ class TableFiles(WorkspaceFiles):
     def __init__(self, root: str) -> None:
         super().__init__(RootFolder(root), has_sqlite=True)
 
-    def _databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
+    def _copy_databases(self, home: int, scratch: str) -> Iterator[FileGroup]:
         assert home >= 0
-        return self._tables(scratch)
+        return self._dump_tables(scratch)
 
 
 def prepare(name: str, root: Path) -> None:

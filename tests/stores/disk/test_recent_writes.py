@@ -64,6 +64,6 @@ def test_few_writes_are_remembered_and_no_large_ones(
     for content in (b"small\n", b"too large to be kept\n", b"large as well, too\n"):
         for page in pages:
             put(store, page, content)
-            assert len(store.recent._writes) <= 3
-    assert not store.recent._writes
+            assert len(store.recent_writes._writes) <= 3
+    assert not store.recent_writes._writes
     assert len(DiskHistory(store).revisions(pages[0])) == 3

@@ -121,14 +121,14 @@ def test_a_sealed_file_is_read_once_until_someone_writes_it(
     """Its status says that nobody has; a writer who sets the time back is noticed, too."""
     assert index is not None
     file, compared = file_of(workspace), 0
-    really = index_seal._checksum
+    really = index_seal._compute_checksum
 
     def counting(path: str) -> bytes:
         nonlocal compared
         compared += 1
         return really(path)
 
-    monkeypatch.setattr(index_seal, "_checksum", counting)
+    monkeypatch.setattr(index_seal, "_compute_checksum", counting)
     wait_until_settled(file)
     assert [is_sealed(str(file)) for _ in range(3)] == [True, True, True]
     assert compared == (1 if Path(index_seal._BOOT).exists() else 3)
@@ -150,5 +150,5 @@ def test_a_seal_of_another_boot_is_compared(
     wait_until_settled(file)
     assert is_sealed(str(file)) is True
     boot.write_text("second\n")
-    monkeypatch.setattr(index_seal, "_checksum", lambda _path: b"another")
+    monkeypatch.setattr(index_seal, "_compute_checksum", lambda _path: b"another")
     assert is_sealed(str(file)) is False

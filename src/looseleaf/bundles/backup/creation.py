@@ -106,7 +106,7 @@ def _copy_group(writer: ArchiveWriter, group: FileGroup) -> None:
     mark = writer.mark()
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            writer.add(group.read(attempt == _ATTEMPTS))
+            writer.add(group.read_copies(attempt == _ATTEMPTS))
         except CopyChanged as error:
             writer.rewind(mark)
             if attempt == _ATTEMPTS:

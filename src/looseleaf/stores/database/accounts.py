@@ -103,10 +103,10 @@ class SqlAccounts:
                 created=self.audit.clock(),
             )
             with suppress(UserExists):  # another process was faster
-                self.users.add(first, first_start_event(login))
+                self.users.add(first, build_start_event(login))
 
 
-def first_start_event(login: str) -> Event:
+def build_start_event(login: str) -> Event:
     """Give the event of the first start, which creates the first user."""
     return Event("first start", target=f"login={login}", actor_kind=TASK, origin=FROM_SYSTEM)
 
@@ -136,7 +136,7 @@ class SqlUsers:
             last = connection.execute(sa.select(sa.func.max(tables.users.c.id))).scalar() or 0
             new_user = replace(user, id=user.id or last + 1)
             connection.execute(
-                tables.users.insert().values(**_row(new_user), folded=fold(user.login))
+                tables.users.insert().values(**_build_row(new_user), folded=fold(user.login))
             )
             seal_rows(connection, tables.users, tables.users.c.id == new_user.id)
             count_rows(connection, tables.users, 1)
@@ -152,7 +152,7 @@ class SqlUsers:
             same_id = tables.users.c.id == user.id
             before = connection.execute(sa.select(tables.users.c.password).where(same_id)).scalar()
             connection.execute(
-                tables.users.update().where(same_id).values(**_row(user), folded=folded_login)
+                tables.users.update().where(same_id).values(**_build_row(user), folded=folded_login)
             )
             seal_rows(connection, tables.users, same_id)
             if before != user.password:
@@ -163,18 +163,18 @@ class SqlUsers:
     def find(self, user: int | str) -> User | None:
         """Find a user by id or login."""
         by_id = isinstance(user, int)
-        if not by_id and not _storable(str(user)):
+        if not by_id and not _is_storable(str(user)):
             return None
         is_user = tables.users.c.id == user if by_id else tables.users.c.folded == fold(str(user))
         with self._accounts.database.reading() as connection:
             row = connection.execute(sa.select(tables.users).where(is_user)).first()
-        return _value(User, row) if row else None
+        return _build_value(User, row) if row else None
 
     def list(self) -> list[User]:
         """List every user, by id."""
         query = sa.select(tables.users).order_by(tables.users.c.id)
         with self._accounts.database.reading() as connection:
-            return [_value(User, row) for row in connection.execute(query)]
+            return [_build_value(User, row) for row in connection.execute(query)]
 
 
 class SqlGrants:
@@ -186,9 +186,9 @@ class SqlGrants:
     def put(self, grant: Grant, event: Event) -> None:
         """Give a user a role on an agent, or another one."""
         with self._accounts.changing(event) as connection:
-            is_grant = _grant_condition(grant.user_id, grant.agent_id)
+            is_grant = _build_condition(grant.user_id, grant.agent_id)
             before = connection.execute(tables.grants.delete().where(is_grant)).rowcount
-            connection.execute(tables.grants.insert().values(**_row(grant)))
+            connection.execute(tables.grants.insert().values(**_build_row(grant)))
             seal_rows(connection, tables.grants, is_grant)
             count_rows(connection, tables.grants, 1 - before)
 
@@ -196,7 +196,7 @@ class SqlGrants:
         """Take a role away; say whether there was one."""
         with self._accounts.database.writing() as connection:
             deletion = connection.execute(
-                tables.grants.delete().where(_grant_condition(user_id, agent_id))
+                tables.grants.delete().where(_build_condition(user_id, agent_id))
             )
             if deletion.rowcount:
                 self._accounts.note(connection, event)
@@ -210,7 +210,7 @@ class SqlGrants:
         query = query.where(columns.user_id == user_id) if user_id else query
         query = query.where(columns.agent_id == agent_id) if agent_id else query
         with self._accounts.database.reading() as connection:
-            return [_value(Grant, row) for row in connection.execute(query)]
+            return [_build_value(Grant, row) for row in connection.execute(query)]
 
 
 class SqlCredentials:
@@ -222,18 +222,18 @@ class SqlCredentials:
     def add(self, credential: Credential, event: Event) -> None:
         """Add a credential."""
         with self._accounts.changing(event) as connection:
-            connection.execute(tables.credentials.insert().values(**_row(credential)))
+            connection.execute(tables.credentials.insert().values(**_build_row(credential)))
             seal_rows(connection, tables.credentials, tables.credentials.c.id == credential.id)
             count_rows(connection, tables.credentials, 1)
 
     def find(self, identity: str) -> Credential | None:
         """Find a credential by its public id, ended or not."""
-        if not _storable(identity):
+        if not _is_storable(identity):
             return None
         query = sa.select(tables.credentials).where(tables.credentials.c.id == identity)
         with self._accounts.database.reading() as connection:
             row = connection.execute(query).first()
-        return _value(Credential, row) if row else None
+        return _build_value(Credential, row) if row else None
 
     def list(self, kind: str, *, user_id: int = 0, agent_id: int = 0) -> list[Credential]:
         """List credentials of a kind, of a user or bound to an agent, oldest first."""
@@ -243,7 +243,7 @@ class SqlCredentials:
         query = query.where(columns.agent_id == agent_id) if agent_id else query
         with self._accounts.database.reading() as connection:
             rows = connection.execute(query.order_by(columns.created, columns.id))
-            return [_value(Credential, row) for row in rows]
+            return [_build_value(Credential, row) for row in rows]
 
     def end(self, identity: str, time: float, event: Event) -> bool:
         """End a credential; False where it had ended before, so that one caller wins."""
@@ -288,16 +288,16 @@ class SqlSettings:
                 count_rows(connection, tables.settings, (setting is not None) - before)
 
 
-def _storable(text: str) -> bool:
+def _is_storable(text: str) -> bool:
     """Say whether a database can hold this text; otherwise no row can match it."""
     return text.isprintable()  # PostgreSQL stores neither lone surrogates nor NUL
 
 
-def _grant_condition(user_id: int, agent_id: int) -> sa.ColumnElement[bool]:
+def _build_condition(user_id: int, agent_id: int) -> sa.ColumnElement[bool]:
     return (tables.grants.c.user_id == user_id) & (tables.grants.c.agent_id == agent_id)
 
 
-def _row(record: User | Grant | Credential) -> dict[str, object]:
+def _build_row(record: User | Grant | Credential) -> dict[str, object]:
     fields: dict[str, Any] = as_dict(record)
     for name in fields.keys() & set(_TIMES):
         fields[name] = round(fields[name] * MICRO)
@@ -306,7 +306,7 @@ def _row(record: User | Grant | Credential) -> dict[str, object]:
     return fields
 
 
-def _value(kind: Any, row: Any) -> Any:  # noqa: ANN401 - the class of the value, and it
+def _build_value(kind: Any, row: Any) -> Any:  # noqa: ANN401 - the class of the value, and it
     fields = {name: getattr(row, name) for name in kind.__match_args__}
     for name in fields.keys() & set(_TIMES):
         fields[name] /= MICRO

@@ -52,9 +52,9 @@ class SqlAudit:
         query = sa.select(tables.audit).order_by(tables.audit.c.number.desc()).limit(limit)
         if before:
             query = query.where(tables.audit.c.number < before)
-        query = query.where(*_conditions(only))
+        query = query.where(*_build_conditions(only))
         with self._database.reading() as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            return [_build_entry(row) for row in connection.execute(query)]
 
     def verify(self) -> AuditVerdict:
         """Follow the chain from its beginning to its end."""
@@ -68,7 +68,7 @@ class SqlAudit:
         """
         anchor = self._database.anchor
         with self._database.reading() as connection:
-            end = _last_removable(connection, round(before * MICRO), anchor.read()[0])
+            end = _find_removable_end(connection, round(before * MICRO), anchor.read()[0])
         if end is None or dry_run:
             return 0 if end is None else end.count
         record = replace(
@@ -98,7 +98,7 @@ class _RemovableEnd:
         return self.number - self.first + 1
 
 
-def _last_removable(
+def _find_removable_end(
     connection: sa.Connection, before: int, noted_number: int
 ) -> _RemovableEnd | None:
     """Find the newest entry that may go with all before it; None where none may.
@@ -121,7 +121,7 @@ def _last_removable(
     return None if digest is None else _RemovableEnd(number, digest, first)
 
 
-def _conditions(only: AuditFilter) -> Iterator[sa.ColumnElement[bool]]:
+def _build_conditions(only: AuditFilter) -> Iterator[sa.ColumnElement[bool]]:
     columns = tables.audit.c
     if only.actor_kind:
         yield columns.actor_kind == only.actor_kind
@@ -135,7 +135,7 @@ def _conditions(only: AuditFilter) -> Iterator[sa.ColumnElement[bool]]:
         yield columns.time <= round(only.until * MICRO)
 
 
-def _entry(row: sa.Row[tuple[object, ...]]) -> AuditEntry:
+def _build_entry(row: sa.Row[tuple[object, ...]]) -> AuditEntry:
     cells: dict[str, Any] = {name: getattr(row, name) for name in FIELDS}
     older = dict.fromkeys(NEWER_FIELDS, "") if cells["actor_kind"] is None else {}
     event = Event(**{**cells, **older})

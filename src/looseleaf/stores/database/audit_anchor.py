@@ -72,7 +72,7 @@ class AuditAnchor:
         line = _format_line(number, digest)
 
         def replace_note(folder: int) -> None:
-            atomic.replace(folder, BEGINNING, line, mode=atomic.file_mode_below(folder))
+            atomic.replace(folder, BEGINNING, line, mode=atomic.derive_file_mode(folder))
 
         self._change_folder(replace_note)
 

@@ -40,13 +40,13 @@ def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") 
     ((last, previous),) = execute(_END + lock, ())
     fields = {name: _clean(field) for name, field in as_dict(event).items()}
     number, time = last + 1, round(now * MICRO)
-    digest = entry_hash(previous, number, time, fields)
+    digest = hash_entry(previous, number, time, fields)
     execute(_ADD, (number, time, previous, digest, *(fields[name] for name in FIELDS)))
     execute(_MOVE, (number, digest))
     return number, digest
 
 
-def entry_hash(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
+def hash_entry(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
     """Give the hash of an entry, which holds that of the entry before.
 
     An entry that has none of the newer fields is an old one; to take them out of a newer entry, or

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from looseleaf.access.audit import AuditVerdict
 from looseleaf.stores.database import tables
-from looseleaf.stores.database.audit_chain import FIELDS, entry_hash
+from looseleaf.stores.database.audit_chain import FIELDS, hash_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,12 +100,12 @@ class _Walk:
 
 def _list_rows(connection: sa.Connection) -> Iterator[sa.Row[Any]]:
     number = -1
-    while rows := connection.execute(_after(number)).all():
+    while rows := connection.execute(_select_after(number)).all():
         yield from rows
         number = rows[-1].number
 
 
-def _after(number: int) -> sa.Select[tuple[object, ...]]:
+def _select_after(number: int) -> sa.Select[tuple[object, ...]]:
     return (
         sa.select(tables.audit)
         .where(tables.audit.c.number > number)
@@ -118,6 +118,6 @@ def _find_fault(row: sa.Row[Any], number: int, previous: str) -> str:
     if row.number != number:
         return f"entry {number} is missing"
     fields = {name: getattr(row, name) for name in FIELDS}
-    if row.previous != previous or row.hash != entry_hash(previous, number, row.time, fields):
+    if row.previous != previous or row.hash != hash_entry(previous, number, row.time, fields):
         return f"entry {number} is not what was written"
     return ""

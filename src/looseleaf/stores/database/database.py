@@ -183,12 +183,12 @@ class DatabaseErrorContext:
 def open_engine(url: str, file: str, mode: int) -> sa.Engine:
     """Give connections to PostgreSQL by its address, or to an SQLite file, made if need be."""
     if url:
-        return _postgres(url)
-    _make_file(file, mode)
-    return _sqlite(file)
+        return _open_postgres(url)
+    _create_file(file, mode)
+    return _open_sqlite(file)
 
 
-def _make_file(file: str, mode: int) -> None:
+def _create_file(file: str, mode: int) -> None:
     """Make an empty database with the right permissions; SQLite's own would be the umask's."""
     check_plain(file, SUBJECT)
     if os.path.lexists(file):
@@ -203,7 +203,7 @@ def _make_file(file: str, mode: int) -> None:
             os.close(folder)
 
 
-def _sqlite(file: str) -> sa.Engine:
+def _open_sqlite(file: str) -> sa.Engine:
     address, _, mode = address_of(file).partition("?mode=")
     query = {"mode": mode, "uri": "true"}
     open_file = OpenFile(file, SUBJECT)
@@ -239,7 +239,7 @@ def _sqlite(file: str) -> sa.Engine:
     return engine
 
 
-def _postgres(url: str) -> sa.Engine:
+def _open_postgres(url: str) -> sa.Engine:
     scheme, colon, rest = url.partition("://")
     if scheme not in ("postgresql", "postgres", "postgresql+psycopg") or not colon:
         raise InvalidSetting("database_url", "it begins with postgresql://")

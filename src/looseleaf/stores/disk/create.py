@@ -30,7 +30,7 @@ _SETTINGS = """\
 """
 
 
-def settings_text(name: str, *, journal: bool = False) -> str:
+def format_settings(name: str, *, journal: bool = False) -> str:
     """Give the text of a new settings file, with the journal switched on or as by default."""
     set_name = f"name = {quote_toml(name)}" if name else '# name = ""'
     set_journal = f"{'' if journal else '# '}daily_memory_enabled = {str(journal).lower()}"
@@ -47,7 +47,7 @@ def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
         is_shared = not is_new and settings.load(folder).group_writable
         os.close(open_folder(root, (".looseleaf",), create=(GROUP if is_shared else PRIVATE)[1]))
         if is_new:
-            text = settings_text(name, journal=journal)
+            text = format_settings(name, journal=journal)
             atomic.create_durably(root, settings.FILE, text.encode())
     finally:
         os.close(root)

@@ -16,27 +16,27 @@ LOG = "log"
 PACK = "pack"
 
 
-def history_folder(scope: Scope) -> str:
+def history_path_of(scope: Scope) -> str:
     """Give the folder of a page's history, below the root."""
     return f"{HISTORY}/{scope.shelf_name}/{scope.filename.replace('/', ':')}"
 
 
-def staged_name(scope: Scope) -> str:
+def staged_name_of(scope: Scope) -> str:
     """Name the staged file of a page: `:` cannot be in a page's name, so it reads back."""
     return f"{scope.shelf_name}:{scope.filename.replace('/', ':')}"
 
 
-def scope_of_staged(name: str) -> Scope | None:
+def parse_staged_name(name: str) -> Scope | None:
     """Read back the page that a name in staging or in a shelf's history stands for."""
     shelf_name, _, rest = name.partition(":")
-    shelf = shelf_named(shelf_name)
+    shelf = parse_shelf_name(shelf_name)
     try:
         return shelf.page(rest.replace(":", "/")) if shelf is not None else None
     except LooseleafError:
         return None
 
 
-def shelf_named(name: str) -> Shelf | None:
+def parse_shelf_name(name: str) -> Shelf | None:
     """Read back the shelf that a name such as agent-3 stands for; None where it is no such name."""
     layer, _, identity = name.partition("-")
     number = int(identity) if identity.isascii() and identity.isdigit() else 0

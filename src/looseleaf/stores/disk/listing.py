@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def pages_below(folder: int, prefix: str, *, deep: bool) -> list[Entry]:
+def list_pages(folder: int, prefix: str, *, deep: bool) -> list[Entry]:
     """List the pages in an open directory by name, and close it; `deep` looks into its folders."""
-    return sorted(_entries(folder, prefix, deep=deep), key=_filename)
+    return sorted(_walk_pages(folder, prefix, deep=deep), key=_filename_of)
 
 
-def _filename(entry: Entry) -> str:
+def _filename_of(entry: Entry) -> str:
     return entry.filename
 
 
-def _entries(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
+def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
     """Walk an open directory, and close it: files that can be pages, links left aside."""
     try:
         with os.scandir(folder) as entries:
@@ -34,7 +34,7 @@ def _entries(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
                 name = prefix + entry.name
                 if entry.is_dir(follow_symlinks=False):
                     if deep and name.count("/") < MAX_DEPTH - 1:
-                        yield from _inner(folder, entry.name, prefix)
+                        yield from _walk_subfolder(folder, entry.name, prefix)
                 elif entry.is_file(follow_symlinks=False) and _is_page(name):
                     try:
                         status = entry.stat(follow_symlinks=False)
@@ -45,14 +45,14 @@ def _entries(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
         os.close(folder)
 
 
-def _inner(folder: int, name: str, prefix: str) -> Iterator[Entry]:
+def _walk_subfolder(folder: int, name: str, prefix: str) -> Iterator[Entry]:
     try:
         inner = open_folder(folder, (name,))
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             return  # deleted, or turned into a link, while we were listing
         raise
-    yield from _entries(inner, f"{prefix}{name}/", deep=True)
+    yield from _walk_pages(inner, f"{prefix}{name}/", deep=True)
 
 
 def _is_page(filename: str) -> bool:

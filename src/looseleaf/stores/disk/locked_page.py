@@ -18,13 +18,13 @@ from looseleaf.files.folders import (
 )
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found
-from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields
+from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, encode_provenance
 from looseleaf.stores.disk.history.revisions import PageLog
 from looseleaf.stores.disk.history_names import (
     MAKING,
     STAGING,
-    history_folder,
-    staged_name,
+    history_path_of,
+    staged_name_of,
 )
 from looseleaf.stores.disk.splice import splice
 from looseleaf.times import format_microseconds
@@ -45,7 +45,7 @@ def is_staged(store: StoreFolder, scope: Scope, inode: int) -> bool:
     if staging is None:
         return False
     try:
-        staged_file = staged_name(scope)
+        staged_file = staged_name_of(scope)
         return inode in (inode_of(staging, staged_file + MAKING), inode_of(staging, staged_file))
     finally:
         os.close(staging)
@@ -62,7 +62,7 @@ class LockedPage:
         self.scope = scope
         self.file_mode, self.folder_mode = store.modes
         self.patience = patience
-        self.staged_name = staged_name(scope)
+        self.staged_name = staged_name_of(scope)
         self.unfinished_name = (
             self.staged_name + MAKING
         )  # a file under this name is not finished yet
@@ -71,7 +71,7 @@ class LockedPage:
         self.states: list[Found] = []  # every state of the page that was read, in order
         self._noted_count = 0
         self._mark = (0, 0, 0, 0)  # of the page's file, when it was read
-        self.log = PageLog(self._open_own(history_folder(scope)), scope.filename)
+        self.log = PageLog(self._open_own(history_path_of(scope)), scope.filename)
 
     def __enter__(self) -> LockedPage:
         try:
@@ -80,7 +80,7 @@ class LockedPage:
             self.device = self.log.open(
                 mode=self.file_mode,
                 staging=(self.staging, self.unfinished_name),
-                recent=self.store.recent.of(self.staged_name),
+                recent=self.store.recent_writes.find(self.staged_name),
             ).st_dev
             self.open_folder(create=False)
         except BaseException:
@@ -146,8 +146,8 @@ class LockedPage:
         if self._file < 0:
             return None
         status, content = self._read(self._file, refuse_links=True)
-        self._mark = _mark(status)
-        recent_write = self.store.recent.of(self.staged_name)
+        self._mark = _mark_of(status)
+        recent_write = self.store.recent_writes.find(self.staged_name)
         known_hash = (
             recent_write.line["hash"] if recent_write and recent_write.content == content else ""
         )
@@ -155,13 +155,13 @@ class LockedPage:
         self.states.append(state)
         return state
 
-    def is_still(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Say whether the page is the file that was read, untouched as far as its status tells."""
         try:
             status = os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
             return False
-        return _mark(status) == self._mark
+        return _mark_of(status) == self._mark
 
     def was_swapped_out(self, current: Found) -> bool:
         """Say whether the staged file is the one that was read, and has the same bytes."""
@@ -206,11 +206,11 @@ class LockedPage:
 
     def remember(self, line: Line, content: bytes) -> None:
         """Remember this write, so that the next one of this process need not read it."""
-        self.store.recent.remember(self.staged_name, line, self.log.status(), content)
+        self.store.recent_writes.remember(self.staged_name, line, self.log.status(), content)
 
     def _drop_own_link(self, status: os.stat_result) -> None:
         """Remove a second name that a failed write of ours left; refuse any other one."""
-        history_name = self.log.holds(status.st_ino)
+        history_name = self.log.find_file(status.st_ino)
         if history_name is None or status.st_nlink > 2:
             raise Unsafe(
                 self.scope.filename, "it is a hard link to a file elsewhere; copy it instead"
@@ -260,11 +260,11 @@ class LockedPage:
             "revision": number,
             "time": format_microseconds(self.store.clock()),
             "operation": change.operation,
-            **provenance_fields(change.provenance),
+            **encode_provenance(change.provenance),
             "hash": state.hash if state else "",
             "bytes": len(state.content) if state else 0,
         }
 
 
-def _mark(status: os.stat_result) -> tuple[int, int, int, int]:
+def _mark_of(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_ino, status.st_dev, status.st_mtime_ns, status.st_size

@@ -138,10 +138,10 @@ def _install(page: LockedPage, current: Found | None) -> None:
     """Give the new file the page's name; `Retry` where someone took or removed it."""
     try:
         if current is None:
-            atomic.link(page.staging, page.unfinished_name, page.folder, page.name)
+            atomic.link_file(page.staging, page.unfinished_name, page.folder, page.name)
             return
         # Most outside edits are noticed here, before anyone has seen our bytes.
-        if not page.is_still():
+        if not page.is_unchanged():
             _compare(page, current, page.read(page.folder, page.name))
         atomic.move(page.staging, page.unfinished_name, page.staging, page.staged_name)
         if not atomic.exchange(page.staging, page.staged_name, page.folder, page.name):
@@ -196,7 +196,7 @@ def _undo_install(page: LockedPage, current: Found | None, number: int, new_inod
             ):  # someone saved just now: it is newer
                 atomic.exchange(page.staging, page.staged_name, page.folder, page.name)
         else:
-            atomic.link(page.log.folder, str(number), page.staging, page.staged_name)
+            atomic.link_file(page.log.folder, str(number), page.staging, page.staged_name)
             atomic.move(page.staging, page.staged_name, page.folder, page.name)
     except FileNotFoundError:
         return  # someone deleted the page meanwhile; `tidy` keeps its version
@@ -205,7 +205,7 @@ def _undo_install(page: LockedPage, current: Found | None, number: int, new_inod
 def _give_back(page: LockedPage) -> None:
     """Undo a delete, if it was done: give the page its name again."""
     try:
-        atomic.link(page.staging, page.staged_name, page.folder, page.name)
+        atomic.link_file(page.staging, page.staged_name, page.folder, page.name)
     except (FileNotFoundError, FileExistsError):
         return  # not moved yet, or someone saved another page: `tidy` handles both
 

@@ -36,7 +36,7 @@ class RecentWrites:
     def __init__(self) -> None:
         self._writes: dict[str, Write] = {}
 
-    def of(self, page: str) -> Write | None:
+    def find(self, page: str) -> Write | None:
         """Give the newest write of a page, if it is remembered."""
         return self._writes.get(page)
 

@@ -37,7 +37,7 @@ def set_database_url(root: int, path: str, url: str, *, only_changed: bool = Fal
     top = _LINE.sub("", top)
     if url:
         top = end_line(f"{end_line(top) if top else ''}database_url = {quote_toml(url)}")
-    mode = atomic.file_mode_below(root)
+    mode = atomic.derive_file_mode(root)
     atomic.replace(root, settings.FILE, (top + rest).encode("utf-8", "surrogateescape"), mode=mode)
     if settings.load(path, environ={}).database_url != url:
         raise InvalidSetting("database_url", f"it cannot be changed in {settings.FILE}")

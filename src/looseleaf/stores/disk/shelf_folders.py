@@ -64,7 +64,7 @@ class OpenShelves:
 
     def open(self, shelf: ShelfKey, scope: Scope, folder: str) -> int:
         """Open a page by the path of its shelf below the root, which was looked at just now."""
-        openers, now = _get_openers(), time.monotonic()
+        openers, now = _find_openers(), time.monotonic()
         if openers is not None and self._is_second_look(shelf, now):
             fd = self._take(openers, shelf, folder, scope)
             if fd >= 0:
@@ -114,7 +114,7 @@ _reads = 0
 _openers: _Openers | None = None
 
 
-def _get_openers() -> _Openers | None:
+def _find_openers() -> _Openers | None:
     """Give the openers, once this process has read many pages."""
     global _reads, _openers  # noqa: PLW0603 - what a process can do is the same for all its stores
     if _reads < _MANY_READS:

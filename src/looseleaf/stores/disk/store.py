@@ -29,8 +29,8 @@ from looseleaf.memory.store import (
     require_condition,
 )
 from looseleaf.stores.disk.cache import PageCache
-from looseleaf.stores.disk.history_names import MAKING, STAGING, history_folder, scope_of_staged
-from looseleaf.stores.disk.listing import pages_below
+from looseleaf.stores.disk.history_names import MAKING, STAGING, history_path_of, parse_staged_name
+from looseleaf.stores.disk.listing import list_pages
 from looseleaf.stores.disk.recent_writes import RecentWrites
 from looseleaf.stores.disk.shelf_folders import OpenShelves
 
@@ -75,18 +75,18 @@ class DiskStore:
         self._device = -1
         self._cache = PageCache()
         self._shelves = OpenShelves(self.root, is_folder_of)
-        self.recent = RecentWrites()
+        self.recent_writes = RecentWrites()
 
     def folder(self, shelf: Shelf) -> str:
         """Give the absolute path of the folder a shelf stands for, to be looked at from outside."""
         self.release()
-        return f"{self.root}/{self._relative(shelf)}"
+        return f"{self.root}/{self._folder_of(shelf)}"
 
     def path(self, scope: Scope) -> str:
         """Give the absolute path of the file a page is."""
         return f"{self.folder(scope.shelf)}/{scope.filename}"
 
-    def _relative(self, place: Shelf | Scope) -> str:
+    def _folder_of(self, place: Shelf | Scope) -> str:
         if place.layer == "agent":
             return f"agents/{self._agent_folder(place.agent_id)}"
         return f"users/{place.user_id}" if place.layer == "user" else place.layer
@@ -101,7 +101,7 @@ class DiskStore:
         key = (shelf, scope.filename)
         entry = self._cache.pages.get(key)
         if entry is not None:
-            path = f"{self.root}/{self._relative(scope)}/{scope.filename}"
+            path = f"{self.root}/{self._folder_of(scope)}/{scope.filename}"
             if entry.is_unchanged(path):
                 return entry.page
         fd = self._shelves.open_cached(shelf, scope.filename)
@@ -129,7 +129,7 @@ class DiskStore:
 
     def _open(self, shelf: int | str, scope: Scope) -> int:
         """Open a page in the folder its shelf has now; `NO_FILE` where there is none."""
-        folder = self._relative(scope)
+        folder = self._folder_of(scope)
         try:
             return self._shelves.open(shelf, scope, folder)
         except LooseleafError:
@@ -152,7 +152,7 @@ class DiskStore:
             log = self.log(scope)
             if log is not None:
                 try:
-                    if log.holds(status.st_ino) is not None:
+                    if log.find_file(status.st_ino) is not None:
                         return
                 finally:
                     os.close(log.folder)
@@ -162,7 +162,7 @@ class DiskStore:
         """Open the history of a page for reading; the caller closes its folder."""
         from looseleaf.stores.disk.history.revisions import PageLog
 
-        folder = self.open_own(*history_folder(scope).split("/"))
+        folder = self.open_own(*history_path_of(scope).split("/"))
         return None if folder is None else PageLog(folder, scope.filename)
 
     def open_own(self, *segments: str) -> int | None:
@@ -203,7 +203,7 @@ class DiskStore:
 
         if if_match in (None, ABSENT):
             return self.run_locked(scope, attempt)
-        return self.run_locked(scope, attempt, absent=lambda: Conflict(if_match or "", ""))
+        return self.run_locked(scope, attempt, on_absent=lambda: Conflict(if_match or "", ""))
 
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
@@ -223,11 +223,11 @@ class DiskStore:
             content = edit(current.content if current else None)
             return put(self, page, current, content, change)
 
-        def absent() -> Written:
+        def refuse_absent() -> Written:
             raise Conflicted(scope.filename, guard.expected if guard else "", "")
 
         must_exist = guard is not None and not guard.holds("")
-        return self.run_locked(scope, attempt, absent=absent if must_exist else None)
+        return self.run_locked(scope, attempt, on_absent=refuse_absent if must_exist else None)
 
     def delete(
         self, scope: Scope, *, if_match: str | None = None, change: Change
@@ -240,10 +240,10 @@ class DiskStore:
                 return Conflict(if_match, current.hash if current else "")
             return delete(page, current, change) if current else Missing()
 
-        def absent() -> Deleted | Missing | Conflict:
+        def answer_absent() -> Deleted | Missing | Conflict:
             return Missing() if if_match is None else Conflict(if_match, "")
 
-        return self.run_locked(scope, attempt, absent=absent)
+        return self.run_locked(scope, attempt, on_absent=answer_absent)
 
     def discard_agent(self, agent_id: int, slug: str) -> None:
         """Remove the files of an agent that was never finished."""
@@ -256,20 +256,20 @@ class DiskStore:
         scope: Scope,
         attempt: Callable[[LockedPage, Found | None], Outcome],
         *,
-        absent: Callable[[], Outcome] | None = None,
+        on_absent: Callable[[], Outcome] | None = None,
         patience: float = LOCK_SECONDS,
     ) -> Outcome:
         """Hold the page's lock and try until no outside edit comes in between.
 
-        `absent` gives the answer where there is no page, and nothing is made then.
+        `on_absent` gives the answer where there is no page; then no file is created.
         """
         from looseleaf.stores.disk.locked_page import LockedPage
         from looseleaf.stores.disk.page_changes import Retry, tidy
 
         self.root_folder.require()  # before anything is made in a folder that is not the workspace
-        path = f"{self._relative(scope)}/{scope.filename}"
-        if absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
-            return absent()
+        path = f"{self._folder_of(scope)}/{scope.filename}"
+        if on_absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
+            return on_absent()
         with OsErrorContext(scope.filename), LockedPage(self, path, scope, patience) as page:
             if not patience or page.is_left_over():  # a caller that does not wait comes to clear up
                 tidy(page)
@@ -290,14 +290,14 @@ class DiskStore:
 
     def _list_pages(self, shelf: Shelf, prefix: str, *, deep: bool) -> list[Entry]:
         self.release()
-        relative = self._relative(shelf)
+        relative = self._folder_of(shelf)
         if prefix:
             relative = f"{relative}/{check_folder(prefix)}"
         with OsErrorContext(relative):
             folder = self.open_own(*relative.split("/"))
             if folder is None:
                 return []
-            return pages_below(folder, f"{prefix}/" if prefix else "", deep=deep)
+            return list_pages(folder, f"{prefix}/" if prefix else "", deep=deep)
 
     def recover(self) -> int:
         """Clear up after processes that died in the middle of a write; count the pages."""
@@ -307,7 +307,7 @@ class DiskStore:
             return 0
         count = 0
         for name in staged_names:
-            scope = scope_of_staged(name.removesuffix(MAKING))
+            scope = parse_staged_name(name.removesuffix(MAKING))
             if scope is not None:
                 try:
                     self.run_locked(scope, lambda _page, _current: None, patience=0)

@@ -21,7 +21,7 @@ class StoreFolder(Protocol):
     root_folder: RootFolder
     modes: tuple[int, int]
     clock: Callable[[], float]
-    recent: RecentWrites
+    recent_writes: RecentWrites
     retention: Retention
 
     def open_own(self, *segments: str) -> int | None:

@@ -87,7 +87,7 @@ class DbosEngine:
             self._database = open_engine_database(database_url, root, file_mode=file_mode)
             _silence_logger(self._report)
             GlobalParams.dbos_cloud = False  # an environment variable of a machine decides nothing
-            DBOS(config=self._config(self._database))
+            DBOS(config=self._build_config(self._database))
             DBOS.launch()
         except BaseException as error:
             self.close()
@@ -95,7 +95,7 @@ class DbosEngine:
                 raise Unavailable("The engine of jobs", str(error).partition("\n")[0]) from error
             raise
 
-    def _config(self, database: sa.Engine) -> DBOSConfig:
+    def _build_config(self, database: sa.Engine) -> DBOSConfig:
         return {
             "name": "looseleaf",
             "system_database_url": database.url.render_as_string(hide_password=False),

@@ -45,13 +45,13 @@ def _open_sqlite(file: str, file_mode: int) -> sa.Engine:
         for pragma in (*_PRAGMAS, "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
         if sqlite3.sqlite_version_info < _SUBSECOND_SQLITE:
-            connection.create_function("unixepoch", -1, _unixepoch)
+            connection.create_function("unixepoch", -1, _compute_unixepoch)
 
     event.listen(engine, "connect", prepare)
     return engine
 
 
-def _unixepoch(*modifiers: object) -> float | int:
+def _compute_unixepoch(*modifiers: object) -> float | int:
     """Stand in for SQLite's function of this name, which older versions have without fractions."""
     now = time.time_ns() / 1_000_000_000
     return now if "subsec" in modifiers or "subsecond" in modifiers else int(now)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Signature = tuple[int, int, int, int]
 
 
-def identity(folder: str) -> tuple[int, int] | None:
+def identify_folder(folder: str) -> tuple[int, int] | None:
     """Return device and inode of a folder; None where a link leads there."""
     if os.path.realpath(folder) != folder:
         return None
@@ -49,7 +49,7 @@ class Tree:
 
     def __init__(self, folder: str, *, may_watch: bool = True) -> None:
         self.folder = folder
-        self.identity = identity(folder)
+        self.identity = identify_folder(folder)
         self.pages: dict[str, Signature] = {}
         self._watch: Watch | None = None
         self._may_watch = may_watch and is_local(folder)
@@ -66,7 +66,7 @@ class Tree:
     def is_same(self) -> bool:
         """Say whether the path still leads to the same folder."""
         try:
-            return self.identity is not None and identity(self.folder) == self.identity
+            return self.identity is not None and identify_folder(self.folder) == self.identity
         except OSError:
             return False
 
@@ -97,7 +97,7 @@ class Tree:
             if self._watch is not None:
                 self._watch.drop(name)
             return None
-        self.pages[name] = _signature(status)
+        self.pages[name] = _signature_of(status)
         return self.pages[name]
 
     def close(self) -> None:
@@ -140,7 +140,7 @@ class Tree:
                     if name in self.pages or is_page(name):
                         status = self._status_of(entry, folder, name)
                         if status is not None and stat.S_ISREG(status.st_mode):
-                            pages[name] = _signature(status)
+                            pages[name] = _signature_of(status)
                             continue
                     if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
                         subfolders.append(entry.name)
@@ -178,7 +178,7 @@ def is_page(name: str) -> bool:
     return True
 
 
-def _signature(status: os.stat_result) -> Signature:
+def _signature_of(status: os.stat_result) -> Signature:
     # SQLite's integers are signed, inode numbers are not.
     inode = status.st_ino & 0x7FFF_FFFF_FFFF_FFFF
     return inode, status.st_ctime_ns, status.st_mtime_ns, status.st_size

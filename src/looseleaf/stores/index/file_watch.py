@@ -110,7 +110,7 @@ class Watch:
         if any(descriptor == self._mounts for descriptor, _ in ready):
             return None
         names: set[str] = set()
-        for number, mask, name in self._events() if ready else ():
+        for number, mask, name in self._read_events() if ready else ():
             if mask & (_UNMOUNTED | _OVERFLOWN):
                 return None
             if number in self._folders:
@@ -144,7 +144,7 @@ class Watch:
             del self._numbers[name]
         self._free_watches += 1
 
-    def _events(self) -> Iterator[tuple[int, int, str]]:
+    def _read_events(self) -> Iterator[tuple[int, int, str]]:
         while True:
             try:
                 events = os.read(self._queue, 65_536)

@@ -80,7 +80,7 @@ class IndexFile:
         self._is_sound = False  # whether the file matched its seal, or is new
         if path != IN_MEMORY:
             for folder in (os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
-                _make_folder(folder, modes[1])
+                _create_folder(folder, modes[1])
             is_as_sealed = is_sealed(path)
             if is_as_sealed is False:
                 raise sqlite3.DatabaseError("the index is not what was written")
@@ -96,11 +96,11 @@ class IndexFile:
         except BaseException:
             self._sql.close()
             raise
-        self._files = self._identities()
+        self._files = self._identify_files()
 
     def close(self) -> None:
         """Seal and close the file."""
-        identities = self._identities()
+        identities = self._identify_files()
         if identities[:1] == self._files[:1] and identities != self._files:
             # Its log was deleted: SQLite would still write the log's content into the file.
             remove(self.path)
@@ -111,7 +111,7 @@ class IndexFile:
 
     def is_same(self) -> bool:
         """Say whether the file is still the one that was opened."""
-        return self._files == self._identities()
+        return self._files == self._identify_files()
 
     def begin(self, *, write: bool = False) -> None:
         """Begin a transaction: one state of the index, until `end`."""
@@ -150,13 +150,13 @@ class IndexFile:
         assert number is not None  # noqa: S101 - only a failed insert has no row
         self._sql.execute("INSERT INTO texts (id, folded) VALUES (?, ?)", (number, text))
         self._sql.execute(
-            "INSERT INTO trigrams (rowid, folded) VALUES (?, ?)", (number, _indexable_text(text))
+            "INSERT INTO trigrams (rowid, folded) VALUES (?, ?)", (number, _prepare_text(text))
         )
         return number
 
     def delete(self, number: int) -> None:
         """Remove a page."""
-        indexed_text = _indexable_text(self.text(number))
+        indexed_text = _prepare_text(self.text(number))
         name, has_words = self._sql.execute(
             "SELECT filename, worded FROM pages WHERE id = ?", (number,)
         ).fetchone()
@@ -165,7 +165,7 @@ class IndexFile:
             (number, indexed_text),
         )
         if has_words:
-            terms = _numbered_terms(count_words(name, self.stems(number)))
+            terms = _number_terms(count_words(name, self.stems(number)))
             self._sql.execute(
                 "INSERT INTO words (words, rowid, terms) VALUES ('delete', ?, ?)", (number, terms)
             )
@@ -182,16 +182,17 @@ class IndexFile:
 
     def candidates(self, folded_text: str) -> list[int]:
         """Give the pages that hold trigrams of a text: all that hold the text, and some more."""
-        text = _indexable_text(folded_text.encode())
+        text = _prepare_text(folded_text.encode())
         trigrams = list(dict.fromkeys(text[i : i + 3] for i in range(len(text) - 2)))
         # A few trigrams from all over the text select hardly more pages than all of them.
         sample = trigrams[:: -(-len(trigrams) // _MAX_TRIGRAMS)]
         rows = self._sql.execute(
-            "SELECT rowid FROM trigrams WHERE trigrams MATCH ?", (_expression(sample, " AND "),)
+            "SELECT rowid FROM trigrams WHERE trigrams MATCH ?",
+            (_build_expression(sample, " AND "),),
         )
         return [row[0] for row in rows]
 
-    def wordless(self, limit: int) -> list[tuple[int, str]]:
+    def list_wordless(self, limit: int) -> list[tuple[int, str]]:
         """List pages whose words are not indexed yet; a substring search needs no words."""
         rows = self._sql.execute(
             "SELECT id, filename FROM pages WHERE worded = 0 LIMIT ?", (limit,)
@@ -204,7 +205,7 @@ class IndexFile:
         counts, length = count_words(name, stems), len(stems.split())
         self._sql.execute("INSERT INTO stems VALUES (?, ?, ?)", (number, stems, length))
         self._sql.execute(
-            "INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, _numbered_terms(counts))
+            "INSERT INTO words (rowid, terms) VALUES (?, ?)", (number, _number_terms(counts))
         )
         self._sql.execute("UPDATE pages SET worded = 1 WHERE id = ?", (number,))
         return counts, length
@@ -236,7 +237,7 @@ class IndexFile:
         """Give the pages that hold a term at least so many times."""
         rows = self._sql.execute(
             "SELECT rowid FROM words WHERE words MATCH ?",
-            (_expression([_numbered_term(term, count)], ""),),
+            (_build_expression([_number_term(term, count)], ""),),
         )
         return [row[0] for row in rows]
 
@@ -249,28 +250,28 @@ class IndexFile:
             f"journal_size_limit = {_LOG_BYTES}",
         ):
             self._sql.execute(f"PRAGMA {setting}").fetchall()
-        if self._version() == 0:
+        if self._read_version() == 0:
             self.begin(write=True)
-            if self._version() == 0:  # no other process was faster
+            if self._read_version() == 0:  # no other process was faster
                 for statement in _TABLES.split(";\n"):
                     self._sql.execute(statement)
                 self._sql.execute(f"PRAGMA user_version = {_VERSION}")
             self.end(keep=True)
-        if self._version() != _VERSION:
+        if self._read_version() != _VERSION:
             raise sqlite3.DatabaseError("the index has another layout")
         self.change()
 
-    def _version(self) -> int:
+    def _read_version(self) -> int:
         return int(self._sql.execute("PRAGMA user_version").fetchone()[0])
 
-    def _identities(self) -> tuple[tuple[int, int], ...]:
+    def _identify_files(self) -> tuple[tuple[int, int], ...]:
         """Identify the file and its log (WAL), which is a part of it while it is open."""
         if self.path == IN_MEMORY:
             return ()
-        return tuple(_identity(self.path + suffix) for suffix in SUFFIXES[:2])
+        return tuple(_identify_file(self.path + suffix) for suffix in SUFFIXES[:2])
 
 
-def _identity(path: str) -> tuple[int, int]:
+def _identify_file(path: str) -> tuple[int, int]:
     try:
         status = os.stat(path)
     except OSError:
@@ -278,12 +279,12 @@ def _identity(path: str) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _indexable_text(folded_text: bytes) -> str:
+def _prepare_text(folded_text: bytes) -> str:
     # SQLite's tokenizers stop at a NUL; candidates are compared with the true text anyway.
     return folded_text.decode().replace("\0", "\x01")
 
 
-def _numbered_terms(counts: dict[str, int]) -> str:
+def _number_terms(counts: dict[str, int]) -> str:
     """Write a term once for each time that it occurs, each time as another term.
 
     So the index can count the occurrences of a term on a page without their positions.
@@ -291,19 +292,19 @@ def _numbered_terms(counts: dict[str, int]) -> str:
     terms = list(counts)
     for term, maximum in counts.items():
         if maximum > 1:
-            terms += [_numbered_term(term, count) for count in range(2, maximum + 1)]
+            terms += [_number_term(term, count) for count in range(2, maximum + 1)]
     return " ".join(terms)
 
 
-def _numbered_term(term: str, count: int) -> str:
+def _number_term(term: str, count: int) -> str:
     return f"{term}{MARK}{count}" if count > 1 else term
 
 
-def _expression(terms: list[str], joint: str) -> str:
+def _build_expression(terms: list[str], joint: str) -> str:
     return joint.join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
-def _make_folder(path: str, mode: int) -> None:
+def _create_folder(path: str, mode: int) -> None:
     try:
         os.mkdir(path, mode)
     except FileExistsError:

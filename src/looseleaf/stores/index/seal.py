@@ -43,11 +43,11 @@ def is_sealed(path: str) -> bool | None:
         return None
     checksum, _, known_status = seal_bytes.partition(b"\n")
     checked_at = time.time_ns()
-    if known_status.strip() and known_status == _file_status(status, checked_at):
+    if known_status.strip() and known_status == _format_status(status, checked_at):
         return True
-    if checksum != _checksum(path):
+    if checksum != _compute_checksum(path):
         return False
-    _write(path, checksum + b"\n" + _file_status(os.stat(path), checked_at))
+    _write(path, checksum + b"\n" + _format_status(os.stat(path), checked_at))
     return True
 
 
@@ -61,7 +61,7 @@ def seal(path: str, sql: sqlite3.Connection) -> None:
     is_busy, log_frames, moved_frames = sql.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if is_busy or log_frames != moved_frames:
         return  # another process has the file open, and seals it
-    _write(path, _checksum(path) + b"\n" + b" " * _STATUS_BYTES)
+    _write(path, _compute_checksum(path) + b"\n" + b" " * _STATUS_BYTES)
 
 
 def _write(path: str, seal_bytes: bytes) -> None:
@@ -72,7 +72,7 @@ def _write(path: str, seal_bytes: bytes) -> None:
         os.close(folder)
 
 
-def _file_status(status: os.stat_result, checked_at: int) -> bytes:
+def _format_status(status: os.stat_result, checked_at: int) -> bytes:
     """Format the parts of a status that every write changes; blanks where they are not reliable.
 
     A file that has just changed may change again without a new time.
@@ -88,7 +88,7 @@ def _file_status(status: os.stat_result, checked_at: int) -> bytes:
     return (b"%d %d %d %d " % numbers + boot).ljust(_STATUS_BYTES)
 
 
-def _checksum(path: str) -> bytes:
+def _compute_checksum(path: str) -> bytes:
     total, size = 0, 0
     buffer = bytearray(_CHUNK)
     view = memoryview(buffer)

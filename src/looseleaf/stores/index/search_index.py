@@ -92,7 +92,7 @@ class SearchIndex:
         with self._lock:
             index = self._open.pop(shelf.name, None)
         self._retire(index)
-        remove(self._path(shelf))
+        remove(self._path_of(shelf))
 
     def close(self) -> None:
         """Close every file and watch."""
@@ -130,7 +130,7 @@ class SearchIndex:
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF in _TEMPORARY_FAULTS:
                     return None
                 try:
-                    remove(self._path(shelf))
+                    remove(self._path_of(shelf))
                 except OSError:
                     return None
             except (OSError, LooseleafError, Unsure):
@@ -140,7 +140,7 @@ class SearchIndex:
     def _query_once(
         self, shelf: Shelf, query: Callable[[ShelfIndex], Answer], *, accept_small: bool
     ) -> Answer | None:
-        while (index := self._get_index(shelf, accept_small=accept_small)) is not None:
+        while (index := self._find_index(shelf, accept_small=accept_small)) is not None:
             with index.lock:
                 if index.is_closed:
                     continue  # another thread found a fault and closed it
@@ -151,7 +151,7 @@ class SearchIndex:
                     raise
         return None
 
-    def _get_index(self, shelf: Shelf, *, accept_small: bool) -> ShelfIndex | None:
+    def _find_index(self, shelf: Shelf, *, accept_small: bool) -> ShelfIndex | None:
         """Return the index of a shelf, opened if needed; None where a scan is better."""
         self._notice_fork()
         retired_indexes = []
@@ -181,13 +181,13 @@ class SearchIndex:
         # Other machines do not see SQLite's locks: a network file system gets no index file.
         is_on_disk = holds_at_least(folder, self._fewest_files) and is_local(folder)
         if not is_on_disk:
-            remove(self._path(shelf))  # left from a time with more pages
+            remove(self._path_of(shelf))  # left from a time with more pages
         if not (is_on_disk or accept_small):
             return None
         tree = Tree(folder, may_watch=self._may_watch)
         if tree.identity is None:
             return None
-        file = IndexFile(self._path(shelf) if is_on_disk else IN_MEMORY, modes=self._modes)
+        file = IndexFile(self._path_of(shelf) if is_on_disk else IN_MEMORY, modes=self._modes)
         return ShelfIndex(
             self._store,
             shelf,
@@ -200,10 +200,10 @@ class SearchIndex:
 
     def verify(self, shelf: Shelf) -> list[str]:
         """List the differences between the file of an index and its pages."""
-        path = self._path(shelf)
+        path = self._path_of(shelf)
         return verify_index(self._store, shelf, path) if os.path.exists(path) else []
 
-    def _path(self, shelf: Shelf) -> str:
+    def _path_of(self, shelf: Shelf) -> str:
         return os.path.join(self.folder, f"{shelf.name}.sqlite")
 
     @staticmethod

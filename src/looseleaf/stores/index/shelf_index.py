@@ -125,7 +125,8 @@ class ShelfIndex:
         return [
             (name, count)
             for name in names
-            if name.startswith(folder_prefix) and (count := count_lines(self._text(name), needle))
+            if name.startswith(folder_prefix)
+            and (count := count_lines(self._read_text(name), needle))
         ]
 
     def rank_pages(
@@ -151,7 +152,7 @@ class ShelfIndex:
         """Update the index and its words, and stay in a transaction that sees exactly that."""
         for _ in range(_ATTEMPTS):
             self.refresh()
-            if not self.file.wordless(1):
+            if not self.file.list_wordless(1):
                 self.words.load(self._names)
                 return
             self.file.end()
@@ -234,12 +235,12 @@ class ShelfIndex:
         signature = self.tree.check_page(name)
         if signature is not None and self._signatures.get(name) == signature:
             return False  # another process was faster
-        content = self._content(name) if signature is not None else None
+        content = self._read_content(name) if signature is not None else None
         if signature is None or content is None:
             return self._delete(name)
         text = fold(content)
         number = self._numbers.get(name)
-        is_changed = number is None or self._text(name) != text
+        is_changed = number is None or self._read_text(name) != text
         if number is None or is_changed:
             self._delete(name)
             number = self.file.add(name, text)
@@ -263,7 +264,7 @@ class ShelfIndex:
         self._drop_text(name)
         return True
 
-    def _content(self, name: str) -> bytes | None:
+    def _read_content(self, name: str) -> bytes | None:
         # A text older than its signature, from a folder that has been moved since, would stay.
         self._store.release()
         try:
@@ -277,7 +278,7 @@ class ShelfIndex:
         has_more = True
         while has_more:
             self.file.begin(write=True)
-            for number, name in (batch := self.file.wordless(_BATCH)):
+            for number, name in (batch := self.file.list_wordless(_BATCH)):
                 self.words.add(number, name, *self.file.add_words(number, name))
             self.file.end(keep=True)
             has_more = len(batch) == _BATCH
@@ -288,7 +289,7 @@ class ShelfIndex:
         except KeyError:
             raise sqlite3.DatabaseError("the index names pages that it does not list") from None
 
-    def _text(self, name: str) -> bytes:
+    def _read_text(self, name: str) -> bytes:
         text = self._texts.get(name)
         if text is None:
             text = self.file.text(self._numbers[name])

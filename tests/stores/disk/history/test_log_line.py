@@ -9,8 +9,8 @@ import pytest
 from looseleaf.memory.provenance import Activity, Provenance
 from looseleaf.stores.disk.history.log_line import (
     encode_line,
+    encode_provenance,
     is_intact,
-    provenance_fields,
     read_provenance,
 )
 
@@ -29,7 +29,7 @@ WHOLE = Provenance("ada", "agent", "chat", Activity("session", "s1"), "tool", "b
 
 def test_a_line_holds_a_whole_provenance() -> None:
     """As flat fields, beside those that lines always had."""
-    fields = provenance_fields(WHOLE)
+    fields = encode_provenance(WHOLE)
     assert fields == {
         "actor": "ada",
         "surface": "chat",
@@ -46,7 +46,7 @@ def test_a_line_holds_a_whole_provenance() -> None:
 
 def test_what_is_empty_takes_no_room() -> None:
     """A line without it reads as the same."""
-    assert provenance_fields(Provenance()) == {"actor": "", "surface": "library", "reason": ""}
+    assert encode_provenance(Provenance()) == {"actor": "", "surface": "library", "reason": ""}
     assert read_provenance(OLD) == ("", "", "", "")
 
 
@@ -58,6 +58,6 @@ def test_an_old_outside_edit_is_known_by_its_operation() -> None:
 @pytest.mark.parametrize("word", [b'"agent"', b'"session"', b'"tool"', b"s1"])
 def test_the_checksum_covers_the_provenance(word: bytes) -> None:
     """A forged word is noticed."""
-    line = encode_line({**OLD, **provenance_fields(WHOLE)}).rstrip(b"\n")
+    line = encode_line({**OLD, **encode_provenance(WHOLE)}).rstrip(b"\n")
     assert word in line
     assert not is_intact(line.replace(word, word.swapcase()))

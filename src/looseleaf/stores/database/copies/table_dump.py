@@ -119,7 +119,7 @@ def parse_schema(content: bytes) -> Dump:
         raise InvalidBackup("the description of its database is damaged") from None
 
 
-def serial_name(connection: sa.Connection, table: sa.Table) -> str:
+def find_sequence(connection: sa.Connection, table: sa.Table) -> str:
     """Return the name of the sequence that PostgreSQL takes the ids of a table from, or ""."""
     (key, *other_keys) = list(table.primary_key)
     if other_keys or connection.dialect.name != _POSTGRESQL:
@@ -134,7 +134,7 @@ def _read_last_id(connection: sa.Connection, table: sa.Table) -> int:
         return 0
     highest = connection.execute(sa.select(sa.func.max(table.autoincrement_column))).scalar() or 0
     last = 0
-    if sequence := serial_name(connection, table):
+    if sequence := find_sequence(connection, table):
         # The name is PostgreSQL's own, quoted where that is needed.
         query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {sequence}"  # noqa: S608
         last = connection.exec_driver_sql(query).scalar_one()

@@ -11,8 +11,8 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.copies.table_dump import (
     RESTORE_MARK,
     RowSummary,
+    find_sequence,
     read_lines,
-    serial_name,
 )
 from looseleaf.stores.database.schema_revision import is_revision, upgrade_tables
 from looseleaf.stores.database.settings_and_audit import HEAD
@@ -141,7 +141,7 @@ def _fill(
 
 
 def _set_last_id(connection: sa.Connection, table: sa.Table, last_id: int) -> None:
-    if sequence := serial_name(connection, table):
+    if sequence := find_sequence(connection, table):
         connection.execute(sa.select(sa.func.setval(sequence, last_id)))
     elif (
         connection.dialect.name == "sqlite"

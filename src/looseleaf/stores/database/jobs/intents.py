@@ -25,7 +25,9 @@ class SqlIntents:
 
     def find(self, key: str, page: str) -> Intent | None:
         """Return the newest intent; None where none was noted."""
-        query = sa.select(_EFFECTS.c.content_hash, _EFFECTS.c.number).where(_this(key, page))
+        query = sa.select(_EFFECTS.c.content_hash, _EFFECTS.c.number).where(
+            _build_condition(key, page)
+        )
         with self._database.reading() as connection:
             row = connection.execute(query).first()
         return Intent(row.content_hash, row.number) if row else None
@@ -34,11 +36,11 @@ class SqlIntents:
         """Note an intent durably, in the place of an earlier one, under the next number."""
         values = {"content_hash": content_hash, "time": to_micros(self._clock())}
         with self._database.writing() as connection:
-            newer = _EFFECTS.update().where(_this(key, page))
+            newer = _EFFECTS.update().where(_build_condition(key, page))
             newer = newer.values(**values, number=_EFFECTS.c.number + 1)
             if not connection.execute(newer).rowcount:
                 connection.execute(_EFFECTS.insert().values(key=key, page=page, number=1, **values))
 
 
-def _this(key: str, page: str) -> sa.ColumnElement[bool]:
+def _build_condition(key: str, page: str) -> sa.ColumnElement[bool]:
     return (_EFFECTS.c.key == key) & (_EFFECTS.c.page == page)

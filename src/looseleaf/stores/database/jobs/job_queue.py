@@ -98,7 +98,7 @@ class SqlJobQueue:
             if connection.dialect.name == "postgresql":
                 # Two workers that count at once would both find a place free.
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CLAIM_LOCK)))
-            due_and_allowed = due & _within(connection, limits)
+            due_and_allowed = due & _build_limit_condition(connection, limits)
             query = sa.select(_JOBS.c.id, _JOBS.c.run, _JOBS.c.started_at).where(due_and_allowed)
             row = connection.execute(query.order_by(_JOBS.c.id).limit(1)).first()
             if row is None:
@@ -106,7 +106,7 @@ class SqlJobQueue:
             values = {"status": "processing", "worker": worker, "run": row.run + 1, "reason": ""}
             values["started_at"] = row.started_at or now
             connection.execute(_JOBS.update().where(_JOBS.c.id == row.id).values(**values))
-            return Hold(row.id, worker, row.run + 1, _first_open_step(connection, row.id))
+            return Hold(row.id, worker, row.run + 1, _find_open_step(connection, row.id))
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
         """Begin or continue a job that was claimed or taken over, and return what it needs."""
@@ -118,7 +118,7 @@ class SqlJobQueue:
                 raise JobLost(job_id)
             if row.worker != worker:
                 connection.execute(_JOBS.update().where(condition).values(worker=worker))
-            hold = Hold(job_id, worker, row.run, _first_open_step(connection, job_id))
+            hold = Hold(job_id, worker, row.run, _find_open_step(connection, job_id))
             return hold, read_state(connection, job_id)
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
@@ -135,7 +135,7 @@ class SqlJobQueue:
     def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome once; return the one that was recorded first."""
         place = {"job": hold.job_id, "step": step_id}
-        state = {"new_status": outcome.status, "why": _short(outcome.reason)}
+        state = {"new_status": outcome.status, "why": _shorten(outcome.reason)}
         with self._database.writing() as connection:
             _require_hold(connection, hold)
             outcome_text = connection.execute(_SELECT_OUTCOME, place).scalar_one()
@@ -147,7 +147,7 @@ class SqlJobQueue:
                 connection.execute(_END_STEP, {**place, **state, "result": result, "end": end})
                 _add_usage(connection, hold.job_id, outcome.usage)
             else:
-                update = _STEPS.update().where(_step(hold.job_id, step_id))
+                update = _STEPS.update().where(_build_step_condition(hold.job_id, step_id))
                 values = {"status": outcome.status, "reason": state["why"], "gate": outcome.gate}
                 connection.execute(update.values(**values))
             return outcome
@@ -162,7 +162,7 @@ class SqlJobQueue:
         """Leave a job in a state that needs no worker, and return it."""
         values: dict[str, object] = {
             "status": release.status,
-            "reason": _short(release.reason),
+            "reason": _shorten(release.reason),
             "not_before": to_micros(release.not_before),
             "worker": "",
             "wish": "",
@@ -176,7 +176,7 @@ class SqlJobQueue:
             condition = _JOBS.c.id == hold.job_id
             connection.execute(_JOBS.update().where(condition).values(**values))
             begun_steps = (_STEPS.c.job_id == hold.job_id) & (_STEPS.c.status == "processing")
-            step_values = {"status": "pending", "reason": _short(release.reason), "progress": ""}
+            step_values = {"status": "pending", "reason": _shorten(release.reason), "progress": ""}
             connection.execute(_STEPS.update().where(begun_steps).values(**step_values))
             return select_job(connection, hold.job_id)
 
@@ -222,7 +222,7 @@ class SqlJobQueue:
             return {row.id: row.wish for row in rows}
 
 
-def _within(connection: sa.Connection, limits: Limits) -> sa.ColumnElement[bool]:
+def _build_limit_condition(connection: sa.Connection, limits: Limits) -> sa.ColumnElement[bool]:
     """Return the condition that leaves out agents and models which run enough jobs already."""
     condition: sa.ColumnElement[bool] = sa.true()
     for column, limit, empty_value in (
@@ -243,7 +243,7 @@ def _within(connection: sa.Connection, limits: Limits) -> sa.ColumnElement[bool]
     return condition
 
 
-def _first_open_step(connection: sa.Connection, job_id: int) -> int:
+def _find_open_step(connection: sa.Connection, job_id: int) -> int:
     """Return the position of the first step without an outcome; the number of steps at the end."""
     of_job = _STEPS.c.job_id == job_id
     first = sa.select(sa.func.min(_STEPS.c.position)).where(of_job & _STEPS.c.outcome.is_(None))
@@ -261,7 +261,7 @@ def _require_hold(connection: sa.Connection, hold: Hold) -> None:
         raise JobLost(hold.job_id)
 
 
-def _step(job_id: int, step_id: str) -> sa.ColumnElement[bool]:
+def _build_step_condition(job_id: int, step_id: str) -> sa.ColumnElement[bool]:
     return (_STEPS.c.job_id == job_id) & (_STEPS.c.step_id == step_id)
 
 
@@ -276,5 +276,5 @@ def _add_usage(connection: sa.Connection, job_id: int, usage: Usage) -> None:
     connection.execute(_JOBS.update().where(condition).values(usage=total))
 
 
-def _short(reason: str) -> str:
+def _shorten(reason: str) -> str:
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 1]}…"

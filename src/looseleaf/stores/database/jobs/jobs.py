@@ -51,7 +51,7 @@ class SqlJobs:
         """Call a function whenever this process gives workers something to do."""
         self._listeners.append(listener)
 
-    def _tell(self) -> None:
+    def _notify_listeners(self) -> None:
         for listener in self._listeners:
             listener()
 
@@ -86,7 +86,7 @@ class SqlJobs:
                 connection.execute(tables.job_steps.insert(), rows)
             new_job = select_job(connection, job_id)
         if is_new:
-            self._tell()
+            self._notify_listeners()
         return new_job, is_new
 
     def find(self, job_id: int) -> Job:
@@ -101,7 +101,7 @@ class SqlJobs:
 
     def list(self, jobs: JobFilter, *, limit: int = 50, offset: int = 0) -> tuple[list[Job], int]:
         """Return some jobs, newest first, and the number of all that fit."""
-        conditions = list(_conditions(jobs))
+        conditions = list(_build_conditions(jobs))
         query = sa.select(*JOB_COLUMNS).where(*conditions).order_by(tables.jobs.c.id.desc())
         query = query.limit(min(limit, _LONGEST_LIST)).offset(offset)
         count = sa.select(sa.func.count()).select_from(tables.jobs).where(*conditions)
@@ -116,7 +116,7 @@ class SqlJobs:
         with self._database.writing() as connection:
             job = select_job(connection, job_id, for_update=True)
             waits = act == "resume" and _waits(connection, job_id)
-            change = _requested_change(job, act, to_micros(self._clock()), waits=waits)
+            change = _build_change(job, act, to_micros(self._clock()), waits=waits)
             if change is None:
                 raise Refused(f"The job {job_id} is {job.status}; it cannot {act}.")
             condition = tables.jobs.c.id == job_id
@@ -124,7 +124,7 @@ class SqlJobs:
             if act == "retry":
                 _reset_steps(connection, job_id)
             job = select_job(connection, job_id)
-        self._tell()
+        self._notify_listeners()
         return job
 
     def has_gate(self, job_id: int, step_id: str, gate: str) -> bool:
@@ -154,7 +154,7 @@ class SqlJobs:
                     tables.jobs.update().where(tables.jobs.c.id == job_id).values(**pending_values)
                 )
             job = select_job(connection, job_id)
-        self._tell()
+        self._notify_listeners()
         return job
 
     def delete(self, jobs: Collection[int]) -> int:
@@ -206,7 +206,7 @@ def read_state(connection: sa.Connection, job_id: int) -> JobState:
     )
 
 
-def _conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
+def _build_conditions(jobs: JobFilter) -> Iterator[sa.ColumnElement[bool]]:
     columns = tables.jobs.c
     if jobs.statuses:
         yield columns.status.in_(jobs.statuses)
@@ -234,7 +234,7 @@ def _waits(connection: sa.Connection, job_id: int) -> bool:
     return connection.execute(sa.select(steps.position).where(condition)).first() is not None
 
 
-def _requested_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> dict[str, Any] | None:
+def _build_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> dict[str, Any] | None:
     """Return the columns that a request changes; None where the status forbids it."""
     status = job.status
     if act == CANCEL and not job.is_final:

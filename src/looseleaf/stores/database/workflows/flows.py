@@ -12,9 +12,9 @@ from looseleaf.stores.database.row_digests import count_rows
 from looseleaf.stores.database.tables import flow_prompts, flows, pipelines
 from looseleaf.stores.database.workflows.rows import (
     MICRO,
+    build_flow_row,
     choose_slug,
     flow_of,
-    flow_row,
     insert_row,
     update_row,
 )
@@ -83,7 +83,7 @@ class SqlFlows:
                         raise PipelineMissing(flow.pipeline_id)
                     new = choose_slug(connection, flows, siblings, flow)
                     new = replace(new, created=now, updated=now)
-                    return replace(new, id=insert_row(connection, flows, flow_row(new)))
+                    return replace(new, id=insert_row(connection, flows, build_flow_row(new)))
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
         raise Unavailable("The list of flows", "too many are added at once; try again")
@@ -95,7 +95,7 @@ class SqlFlows:
             if flow is None:
                 return None
             new_flow = replace(edit(flow), updated=self._clock())
-            update_row(connection, flows, flow_id, flow_row(new_flow))
+            update_row(connection, flows, flow_id, build_flow_row(new_flow))
         return new_flow
 
     def delete(self, flow_id: int, check: Callable[[Flow], None]) -> bool:
@@ -122,7 +122,9 @@ class SqlFlows:
             head, *rest = flow.prompt_queue or (None,)
             if head is not None and flow.queue_mode != "static":
                 queue = (*rest, head) if flow.queue_mode == "loop" else tuple(rest)
-                update_row(connection, flows, flow_id, flow_row(replace(flow, prompt_queue=queue)))
+                update_row(
+                    connection, flows, flow_id, build_flow_row(replace(flow, prompt_queue=queue))
+                )
             prompt = head.prompt if head is not None else None
             now = round(self._clock() * MICRO)
             row = {"flow_id": flow_id, "key": key, "prompt": prompt, "time": now}

@@ -10,12 +10,12 @@ from looseleaf.errors import Unavailable
 from looseleaf.stores.database.row_digests import count_rows
 from looseleaf.stores.database.tables import flows, pipelines
 from looseleaf.stores.database.workflows.rows import (
+    build_flow_row,
+    build_pipeline_row,
     choose_slug,
     flow_of,
-    flow_row,
     insert_row,
     pipeline_of,
-    pipeline_row,
     update_row,
 )
 from looseleaf.values import replace
@@ -85,7 +85,7 @@ class SqlPipelines:
                         of_pipeline = flows.c.pipeline_id == identity
                         new_flow = replace(flow, pipeline_id=identity, created=now, updated=now)
                         new_flow = choose_slug(connection, flows, of_pipeline, new_flow)
-                        insert_row(connection, flows, flow_row(new_flow))
+                        insert_row(connection, flows, build_flow_row(new_flow))
                     return replace(new, id=identity)
             except sa.exc.IntegrityError:
                 continue  # another one has taken the slug at the same time
@@ -94,7 +94,7 @@ class SqlPipelines:
     def _insert(self, connection: sa.Connection, pipeline: Pipeline) -> int:
         """Insert a pipeline and give its id, which has no files of another one."""
         while True:
-            identity = insert_row(connection, pipelines, pipeline_row(pipeline))
+            identity = insert_row(connection, pipelines, build_pipeline_row(pipeline))
             if not self._has_files(identity):
                 return identity
             connection.execute(pipelines.delete().where(pipelines.c.id == identity))
@@ -108,7 +108,7 @@ class SqlPipelines:
             if row is None:
                 return None
             new_pipeline = replace(edit(pipeline_of(row)), updated=self._clock())
-            update_row(connection, pipelines, pipeline_id, pipeline_row(new_pipeline))
+            update_row(connection, pipelines, pipeline_id, build_pipeline_row(new_pipeline))
             _drop_step_settings(connection, new_pipeline)
         return new_pipeline
 
@@ -142,4 +142,4 @@ def _drop_step_settings(connection: sa.Connection, pipeline: Pipeline) -> None:
         }
         if len(settings) < len(flow.step_settings):
             smaller = replace(flow, step_settings=settings, updated=pipeline.updated)
-            update_row(connection, flows, flow.id, flow_row(smaller))
+            update_row(connection, flows, flow.id, build_flow_row(smaller))

@@ -24,7 +24,7 @@ MICRO = 1_000_000
 _TIMES = ("created", "updated")
 
 
-def pipeline_row(pipeline: Pipeline) -> dict[str, Any]:
+def build_pipeline_row(pipeline: Pipeline) -> dict[str, Any]:
     """Build the row of a pipeline, but for its id and digest."""
     steps = [as_dict(step) for step in pipeline.steps]
     return _build_row(as_dict(pipeline) | {"steps": steps})
@@ -37,7 +37,7 @@ def pipeline_of(row: Any) -> Pipeline:  # noqa: ANN401 - a row of the table
     return Pipeline(**fields)
 
 
-def flow_row(flow: Flow) -> dict[str, Any]:
+def build_flow_row(flow: Flow) -> dict[str, Any]:
     """Build the row of a flow, but for its id and digest."""
     queue = [as_dict(prompt) for prompt in flow.prompt_queue]
     return _build_row(as_dict(flow) | {"prompt_queue": queue, "schedule": as_dict(flow.schedule)})

@@ -43,9 +43,9 @@ def create(
         locked_agents.folder.unfinished_folders[record.id] = slug if taken_over else NEW
         start(record)
         if taken_over:
-            _step((new, RECORD), (locked_agents.open_agent(slug), RECORD))
+            _move_durably((new, RECORD), (locked_agents.open_agent(slug), RECORD))
         else:
-            _step((locked_agents.agents_fd, NEW), (locked_agents.agents_fd, slug))
+            _move_durably((locked_agents.agents_fd, NEW), (locked_agents.agents_fd, slug))
     except BaseException:
         with suppress(OSError, LooseleafError):
             locked_agents.abandon(RegisterEntry(record.id, slug))
@@ -68,7 +68,9 @@ def rename(locked_agents: LockedAgents, record: AgentRecord, new_record: AgentRe
         refuse_twin(locked_agents.agents_fd, new_record.slug)
     locked_agents.write_record(record.slug, format_record(record, new_record=new_record))
     try:
-        _step((locked_agents.agents_fd, record.slug), (locked_agents.agents_fd, new_record.slug))
+        _move_durably(
+            (locked_agents.agents_fd, record.slug), (locked_agents.agents_fd, new_record.slug)
+        )
     except BaseException:
         with suppress(OSError):
             locked_agents.write_record(record.slug, format_record(record))
@@ -82,12 +84,12 @@ def delete(locked_agents: LockedAgents, record: AgentRecord, time: str, *, files
     """Move an agent's folder, or its record alone, to where deleted agents are kept."""
     deleted, name = locked_agents.open_deleted(), f"{record.id}-{record.slug}"
     if files:
-        _step((locked_agents.agents_fd, record.slug), (deleted, name))
+        _move_durably((locked_agents.agents_fd, record.slug), (deleted, name))
     else:
         atomic.make_folder(deleted, name, mode=locked_agents.folder_mode)
         deleted_folder = open_folder(deleted, (name,))
         try:
-            _step((locked_agents.open_agent(record.slug), RECORD), (deleted_folder, RECORD))
+            _move_durably((locked_agents.open_agent(record.slug), RECORD), (deleted_folder, RECORD))
         except BaseException:
             with suppress(OSError):
                 atomic.remove_folder(deleted, name)
@@ -106,14 +108,14 @@ def restore(locked_agents: LockedAgents, name: str, record: AgentRecord) -> None
         raise AgentExists(record.slug)
     if record.slug not in os.listdir(locked_agents.agents_fd):
         refuse_twin(locked_agents.agents_fd, record.slug)
-        _step((deleted, name), (locked_agents.agents_fd, record.slug))
+        _move_durably((deleted, name), (locked_agents.agents_fd, record.slug))
     else:
         deleted_folder = open_folder(deleted, (name,))
         try:
             if os.listdir(deleted_folder) != [RECORD]:
                 reason = f"agents/{record.slug} holds pages of no agent; restore it as another slug"
                 raise InvalidAgent(record.slug, reason)
-            _step((deleted_folder, RECORD), (locked_agents.open_agent(record.slug), RECORD))
+            _move_durably((deleted_folder, RECORD), (locked_agents.open_agent(record.slug), RECORD))
         finally:
             os.close(deleted_folder)
         with suppress(OSError):
@@ -121,7 +123,7 @@ def restore(locked_agents: LockedAgents, name: str, record: AgentRecord) -> None
     locked_agents.note(record)
 
 
-def _step(source: tuple[int, str], target: tuple[int, str]) -> None:
+def _move_durably(source: tuple[int, str], target: tuple[int, str]) -> None:
     """Move a name from one open folder to another, durably, or leave it where it was."""
     atomic.move(*source, *target)
     try:
@@ -138,7 +140,7 @@ def remove_empty(parent: int, name: str) -> bool:
     """Remove a folder and the folders in it, unless a file is left somewhere."""
     folder = open_folder(parent, (name,))
     try:
-        for inner in _folders(folder):
+        for inner in _list_folders(folder):
             remove_empty(folder, inner)
         empty = not os.listdir(folder)
     finally:
@@ -148,6 +150,6 @@ def remove_empty(parent: int, name: str) -> bool:
     return empty
 
 
-def _folders(folder: int) -> list[str]:
+def _list_folders(folder: int) -> list[str]:
     with os.scandir(folder) as entries:
         return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]

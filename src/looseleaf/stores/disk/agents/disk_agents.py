@@ -78,20 +78,20 @@ class DiskAgents:
     def resolve(self, reference: str | int | None = None) -> AgentRecord:
         """Find an agent by id or slug; without either, the default one or the only one."""
         if reference is None or reference == "":
-            return self._default()
+            return self._resolve_default()
         text = str(reference)
         if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
-            record = self._by_id(int(text))
+            record = self._find_by_id(int(text))
         else:
             record = self.files.read(text) if find_slug_problem(text) is None else None
         if record is not None:
             self._require_own_id(record)
             self._slugs[record.id] = record.slug
         else:
-            raise self._missing(reference)
+            raise self._explain_missing(reference)
         return record
 
-    def _missing(self, reference: str | int) -> AgentMissing:
+    def _explain_missing(self, reference: str | int) -> AgentMissing:
         """Say that there is no such agent, once it is certain that the workspace is there."""
         self.files.require_agents()
         records = self.records()
@@ -105,7 +105,7 @@ class DiskAgents:
             hint if str(reference) in deleted else "",
         )
 
-    def _default(self) -> AgentRecord:
+    def _resolve_default(self) -> AgentRecord:
         if self.default:
             return self.resolve(self.default)
         slugs = self.slugs()
@@ -118,7 +118,7 @@ class DiskAgents:
             return slug
         slug = self._folder.unfinished_folders.get(agent_id) or self._search_folder(agent_id)
         if slug is None:
-            raise self._missing(agent_id)
+            raise self._explain_missing(agent_id)
         return slug
 
     def is_folder_of(self, folder: int, agent_id: int) -> bool:
@@ -129,11 +129,11 @@ class DiskAgents:
         """Tell someone whenever this process has renamed or removed an agent."""
         self._listeners.append(listener)
 
-    def _tell_of_move(self) -> None:
+    def _notify_listeners(self) -> None:
         for listener in self._listeners:
             listener()
 
-    def _by_id(self, agent_id: int) -> AgentRecord | None:
+    def _find_by_id(self, agent_id: int) -> AgentRecord | None:
         last_slug = self._slugs.get(agent_id)
         record = self.files.read(last_slug) if last_slug is not None else None
         if record is not None and record.id == agent_id:
@@ -217,7 +217,7 @@ class DiskAgents:
             new_record = replace(record, slug=slug, name=check_name(slug, name or record.name))
             changes.rename(locked_agents, record, new_record)
         if slug != record.slug:
-            self._tell_of_move()
+            self._notify_listeners()
         return new_record
 
     def configure(self, reference: str | int, config: Mapping[str, Any]) -> AgentRecord:
@@ -248,7 +248,7 @@ class DiskAgents:
             record = self.resolve(reference)
             changes.delete(locked_agents, record, format_time(self._folder.clock()), files=files)
         self._slugs.pop(record.id, None)
-        self._tell_of_move()
+        self._notify_listeners()
         return record
 
     def deleted_records(self) -> list[AgentRecord]:
@@ -260,10 +260,10 @@ class DiskAgents:
 
         A folder whose record cannot be read is not lost.
         """
-        from looseleaf.stores.disk.agents.register import present_agents
+        from looseleaf.stores.disk.agents.register import list_present_agents
 
         with OsErrorContext("The register of agents"):
-            entries = present_agents(f"{self.root}/agents")
+            entries = list_present_agents(f"{self.root}/agents")
         slugs = self.slugs()
         return [entry.slug for entry in entries if entry.id not in ids and entry.slug not in slugs]
 

@@ -49,10 +49,10 @@ class LockedAgents:
                 self.agents_fd = self._open_below(root, "agents")
                 self.hints_fd = self._open_below(root, HINTS)
                 atomic.lock(self.agents_fd, SUBJECT, seconds=self.seconds)
-                self.folder.root_folder.give_identity((self.file_mode, self.folder_mode))
+                self.folder.root_folder.ensure_identity((self.file_mode, self.folder_mode))
                 self.register = read_register(self.agents_fd) or Register()
-                self.register.next_id = max(self.register.next_id, self._least_id(root))
-                self.register.compare(self._records())
+                self.register.next_id = max(self.register.next_id, self._find_least_id(root))
+                self.register.enter_records(self._read_records())
                 self._recover()
         except BaseException:
             self._close()
@@ -84,7 +84,7 @@ class LockedAgents:
         self._open.append(open_folder(self.agents_fd, (slug,)))
         return self._open[-1]
 
-    def _records(self) -> list[AgentRecord]:
+    def _read_records(self) -> list[AgentRecord]:
         """Read the records that can be read; one that is damaged keeps its entry."""
         records = []
         for slug in self.folder.files.slugs():
@@ -93,15 +93,15 @@ class LockedAgents:
                 records += [record] if record is not None else []
         return records
 
-    def _least_id(self, root: int) -> int:
+    def _find_least_id(self, root: int) -> int:
         """Give the least id that no hint, no history and no deleted agent has."""
         ids = [0]
-        for name in _names(root, HINTS):
+        for name in _list_names(root, HINTS):
             ids += [int(name)] if name.isdigit() else []
-        for name in _names(root, _HISTORY):
+        for name in _list_names(root, _HISTORY):
             layer, _, number = name.partition("-")
             ids += [int(number)] if layer == "agent" and number.isdigit() else []
-        for name in _names(root, DELETED):
+        for name in _list_names(root, DELETED):
             number = name.partition("-")[0]
             ids += [int(number)] if number.isdigit() else []
         legacy = self.folder.files.hint(_LEGACY_NEXT)
@@ -175,7 +175,7 @@ class LockedAgents:
         atomic.replace(folder, name, content, mode=self.file_mode, staging=staging)
 
 
-def _names(root: int, path: str) -> list[str]:
+def _list_names(root: int, path: str) -> list[str]:
     """List the names in a folder below the root; none where there is no such folder."""
     try:
         folder = open_folder(root, path.split("/"))

@@ -32,7 +32,7 @@ class RecordFiles:
 
     def slugs(self) -> list[str]:
         """Name the folders that can be agents', with or without a record."""
-        names = self._names("agents")
+        names = self._list_names("agents")
         if not names:
             self.require_agents()
         return sorted(name for name in names if find_slug_problem(name) is None)
@@ -43,13 +43,13 @@ class RecordFiles:
         An empty folder is none of a workspace that has had agents: theirs has a register.
         """
         self._folder.require()
-        if self._names(HINTS) and not self._names("agents"):
+        if self._list_names(HINTS) and not self._list_names("agents"):
             raise WorkspaceUnavailable(
                 "agents were created here, and the folder agents/ is missing or empty; bring it "
                 f"back, or delete {HINTS} to begin anew"
             )
 
-    def _names(self, path: str) -> list[str]:
+    def _list_names(self, path: str) -> list[str]:
         try:
             return os.listdir(f"{self.root}/{path}")
         except FileNotFoundError:
@@ -64,7 +64,7 @@ class RecordFiles:
 
     def deleted_names(self) -> list[str]:
         """Name the folders of deleted agents."""
-        return self._names(DELETED)
+        return self._list_names(DELETED)
 
     def hint(self, name: str) -> str:
         """Read where an agent was last seen; "" where nothing is noted."""

@@ -48,7 +48,7 @@ class Register:
         self.agents[entry.id] = entry
         self.next_id = max(self.next_id, entry.id + 1)
 
-    def compare(self, records: Iterable[AgentRecord]) -> None:
+    def enter_records(self, records: Iterable[AgentRecord]) -> None:
         """Enter the agents whose records are there: made by hand, renamed, or brought back."""
         for record in records:
             entry = self.agents.get(record.id, RegisterEntry(record.id, ""))
@@ -105,7 +105,7 @@ def write_register(agents: int, register: Register, *, mode: int, staging: tuple
     atomic.replace(agents, REGISTER, content, mode=mode, staging=staging)
 
 
-def present_agents(folder: str) -> list[RegisterEntry]:
+def list_present_agents(folder: str) -> list[RegisterEntry]:
     """List the agents that the register in a folder has as present, by id."""
     try:
         agents = os.open(folder, atomic.FOLDER)

@@ -59,11 +59,11 @@ class ShelfCopies:
                     continue
                 key = os.fsdecode(path[len(self._path) + 1 :]).replace("/", ":")
                 seen_keys.add(key)
-                yield self._page_group(folder, name, path, key)
+                yield self._group_page(folder, name, path, key)
         if self._history >= 0:
-            yield from self._remaining_groups(seen_keys)
+            yield from self._group_remaining(seen_keys)
 
-    def _remaining_groups(self, seen_keys: set[str]) -> Iterator[FileGroup]:
+    def _group_remaining(self, seen_keys: set[str]) -> Iterator[FileGroup]:
         """Give the histories of pages that were not there, or were written since."""
         for key, is_folder, _is_file in list_folder(self._history):
             if not is_folder or key in seen_keys:
@@ -72,7 +72,7 @@ class ShelfCopies:
             folder = self._open_inner(folders)
             try:
                 path = b"/".join((self._path, *map(os.fsencode, folders), os.fsencode(name)))
-                yield self._page_group(folder, name, path, key)
+                yield self._group_page(folder, name, path, key)
             finally:
                 if folder >= 0:
                     os.close(folder)
@@ -91,12 +91,12 @@ class ShelfCopies:
             return _NO_FOLDER
         return folder
 
-    def _page_group(self, folder: int, name: str, path: bytes, key: str) -> FileGroup:
+    def _group_page(self, folder: int, name: str, path: bytes, key: str) -> FileGroup:
         def read(hold: bool) -> Iterator[FileCopy]:  # noqa: FBT001 - as a group has it
             page_history = self._open_history(key)
             if page_history < 0:
                 if folder >= 0:
-                    yield from self._copies.group_of(folder, name, path).read(hold)
+                    yield from self._copies.group_of(folder, name, path).read_copies(hold)
                 return
             try:
                 atomic.lock(page_history, os.fsdecode(path))

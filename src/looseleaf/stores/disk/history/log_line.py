@@ -38,7 +38,7 @@ _encode: Callable[[Line], str] | None = None
 _crc32: Callable[[bytes], int] | None = None
 
 
-def provenance_fields(provenance: Provenance) -> dict[str, str]:
+def encode_provenance(provenance: Provenance) -> dict[str, str]:
     """Give the fields of a line that tell a provenance; of the newer ones, those that say anything.
 
     Lines of before there were kinds, origins and activities have only the first three.
@@ -87,10 +87,10 @@ def is_intact(line: bytes) -> bool:
     content, separator, end = line.rpartition(_SEPARATOR)
     if not separator:
         return not _ends_with_checksum(line)
-    return end == _checksum(content) + b'"}'
+    return end == _compute_checksum(content) + b'"}'
 
 
-def _checksum(content: bytes) -> bytes:
+def _compute_checksum(content: bytes) -> bytes:
     from binascii import crc32
 
     return b"%08x" % crc32(content)

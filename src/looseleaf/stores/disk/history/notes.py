@@ -28,12 +28,12 @@ def note_page(history_folder: int, name: str) -> None:
     line = name.replace("/", ":").encode() + b"\n"
     shelf = os.open("..", atomic.FOLDER, dir_fd=history_folder)
     try:
-        atomic.add_line(shelf, NAME, line, mode=atomic.file_mode_below(shelf))
+        atomic.add_line(shelf, NAME, line, mode=atomic.derive_file_mode(shelf))
     finally:
         os.close(shelf)
 
 
-def known_pages(store: StoreFolder, shelf: Shelf) -> set[str]:
+def read_known_pages(store: StoreFolder, shelf: Shelf) -> set[str]:
     """Give the names of all pages of a shelf that ever had a history."""
     folder = store.open_own(*HISTORY.split("/"), shelf.name)
     if folder is None:
@@ -89,7 +89,7 @@ def note_removal(store: StoreFolder, shelf: Shelf) -> None:
         return
     try:
         with OsErrorContext(f"The history of {shelf.name}"):
-            atomic.add_line(folder, REMOVALS, b"\n", mode=atomic.file_mode_below(folder))
+            atomic.add_line(folder, REMOVALS, b"\n", mode=atomic.derive_file_mode(folder))
     finally:
         os.close(folder)
 

@@ -109,7 +109,7 @@ class GroupBuilder:
         numbers = list(self.hashes)
         fields = (codec, len(numbers), numbers[0], numbers[-1], len(raw), len(body))
         head = HEAD.pack(MAGIC, *fields, 0)
-        head = HEAD.pack(MAGIC, *fields, _checksum(head, table + body))
+        head = HEAD.pack(MAGIC, *fields, _compute_checksum(head, table + body))
         group = head + table + body
         for number, content in open_group(group).versions():
             if hash_content(content) != self.hashes[number]:
@@ -136,7 +136,7 @@ def open_group(content: bytes) -> Group:
         raise PackDamage("a group is cut short")
     fields = (head.codec, head.count, head.first, head.last, head.raw_size, head.body_size)
     blank_head = HEAD.pack(MAGIC, *fields, 0)
-    if _checksum(blank_head, content[HEAD.size :]) != head.checksum:
+    if _compute_checksum(blank_head, content[HEAD.size :]) != head.checksum:
         raise PackDamage("a group is not what was written")
     body = content[HEAD.size + head.count * _ENTRY.size :]
     return Group(parse_table(head, content), _decompress(head, body))
@@ -149,18 +149,18 @@ class Group:
         self.hashes = hashes
         self._raw = raw
         self._numbers = list(hashes)
-        self._start()
+        self._rewind()
 
-    def _start(self) -> None:
+    def _rewind(self) -> None:
         self._place, self._next, self._content = 0, 0, bytearray()
 
     def read(self, number: int) -> bytes:
         """Read a version that the group holds."""
         index = self._numbers.index(number)
         if index + 1 < self._next:
-            self._start()
+            self._rewind()
         while self._next <= index:
-            self._step()
+            self._read_next()
         return bytes(self._content)
 
     def versions(self) -> Iterator[tuple[int, bytes]]:
@@ -168,7 +168,7 @@ class Group:
         for number in self._numbers:
             yield number, self.read(number)
 
-    def _step(self) -> None:
+    def _read_next(self) -> None:
         """Make the next version from the one before it."""
         (count,) = _COUNT.unpack_from(self._raw, self._place)
         self._place += _COUNT.size
@@ -182,7 +182,7 @@ class Group:
         self._next += 1
 
 
-def _checksum(head: bytes, rest: bytes) -> int:
+def _compute_checksum(head: bytes, rest: bytes) -> int:
     from zlib import crc32
 
     return crc32(rest, crc32(head))

@@ -23,7 +23,7 @@ from looseleaf.stores.disk.history.pack_group import (
     PackDamage,
     encode_groups,
 )
-from looseleaf.stores.disk.history_names import LOG, MAKING, STAGING, staged_name
+from looseleaf.stores.disk.history_names import LOG, MAKING, STAGING, staged_name_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Packer:
             return
         self.pack = self.log.pack()
         hashes = self.pack.hashes() if self.pack is not None else {}
-        lines = _settled_lines(self.log)
+        lines = _list_settled_lines(self.log)
         if not dry_run:
             lines_in_pack = [line for line in lines if hashes.get(line["revision"]) == line["hash"]]
             yield self._remove_files(lines_in_pack)
@@ -124,7 +124,7 @@ class _Packer:
     def _replace_pack(self, files: dict[int, Mark], groups: list[bytes], end: int) -> None:
         """Write a pack of the old one's bytes up to `end` and new groups; remove the files."""
         staging = self.store.open_own(*STAGING.split("/"))
-        name = staged_name(self.scope) + MAKING
+        name = staged_name_of(self.scope) + MAKING
         atomic.lock(self.log.folder, self.scope.filename)
         try:
             self._require_unchanged()
@@ -176,7 +176,7 @@ class _Packer:
                 status = os.lstat(str(number), dir_fd=self.log.folder)
             except FileNotFoundError:
                 continue
-            if _mark(status) == mark:
+            if _mark_of(status) == mark:
                 atomic.remove(self.log.folder, str(number))
 
 
@@ -217,12 +217,12 @@ class _Batch:
             os.close(fd)
         if hash_content(content) != line["hash"]:
             return None
-        self.files[number] = _mark(status)
+        self.files[number] = _mark_of(status)
         self.size += len(content)
         return content
 
 
-def _settled_lines(log: PageLog) -> list[Line]:
+def _list_settled_lines(log: PageLog) -> list[Line]:
     """Give the changes whose versions no write needs any more, without those that were purged."""
     lines = log.lines()
     purged_numbers = {line["purged"] for line in lines if "purged" in line}
@@ -237,5 +237,5 @@ def _settled_lines(log: PageLog) -> list[Line]:
     ]
 
 
-def _mark(status: os.stat_result) -> Mark:
+def _mark_of(status: os.stat_result) -> Mark:
     return status.st_ino, status.st_size, status.st_mtime_ns

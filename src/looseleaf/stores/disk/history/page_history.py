@@ -10,8 +10,8 @@ from looseleaf.files.folders import OsErrorContext
 from looseleaf.memory.history import PackedVersions, Revision, ShownTime, list_outlived_revisions
 from looseleaf.memory.provenance import OUTSIDE
 from looseleaf.memory.store import Change, Found, Retention
-from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, provenance_fields, revision_of
-from looseleaf.stores.disk.history_names import HISTORY, LOG, scope_of_staged, shelf_named
+from looseleaf.stores.disk.history.log_line import CHANGED_OUTSIDE, encode_provenance, revision_of
+from looseleaf.stores.disk.history_names import HISTORY, LOG, parse_shelf_name, parse_staged_name
 from looseleaf.times import format_microseconds
 
 TYPE_CHECKING = False
@@ -41,13 +41,13 @@ class DiskHistory:
             return [present] if present else []
         try:
             with OsErrorContext(f"The history of {scope.filename}"):
-                revisions = _revisions(log)
+                revisions = _list_revisions(log)
                 last = revisions[-1] if revisions else None
                 if self._read_present(scope, last) is last:
                     return revisions
                 # Changed outside, or by a write that has not logged it yet.
                 atomic.lock(log.folder, scope.filename)
-                revisions = _revisions(log)
+                revisions = _list_revisions(log)
                 last = revisions[-1] if revisions else None
                 present = self._read_present(scope, last)
                 return revisions if present is None or present is last else [*revisions, present]
@@ -97,7 +97,7 @@ class DiskHistory:
 
     def content(self, scope: Scope, number: int) -> bytes | None:
         """Read the bytes of one revision; None where the page was deleted by it."""
-        content = self._prior(scope, number, is_replaced=True)
+        content = self._read_prior(scope, number, is_replaced=True)
         if content is not None:
             return content
         revisions = self.revisions(scope)
@@ -110,13 +110,13 @@ class DiskHistory:
             page = self.store.read(scope)
             if isinstance(page, Found) and page.hash == revision.hash:
                 return page.content
-        content = self._prior(scope, number)
+        content = self._read_prior(scope, number)
         if content is None:
             reason = "its content was overwritten outside Looseleaf or is no longer kept"
             raise RevisionMissing(scope.filename, number, revision.purged or reason)
         return content
 
-    def _prior(self, scope: Scope, number: int, *, is_replaced: bool = False) -> bytes | None:
+    def _read_prior(self, scope: Scope, number: int, *, is_replaced: bool = False) -> bytes | None:
         """Read a version from the history; None where it is not kept.
 
         With `is_replaced`, only one that the log shows to be replaced. The other lines of the log
@@ -159,7 +159,7 @@ class DiskHistory:
             note = {
                 "purged": number,
                 "time": format_microseconds(self.store.clock()),
-                **provenance_fields(change.provenance),
+                **encode_provenance(change.provenance),
             }
             page.log.rewrite([*lines, note], mode=page.file_mode)
 
@@ -239,14 +239,14 @@ class DiskHistory:
                 names = [name for name in os.listdir(folder) if _has_history(folder, name)]
         finally:
             os.close(folder)
-        scopes = (scope_of_staged(f"{shelf.name}:{name}") for name in names)
+        scopes = (parse_staged_name(f"{shelf.name}:{name}") for name in names)
         return sorted(scope.filename for scope in scopes if scope is not None)
 
     def missing(self, shelf: Shelf) -> list[str]:
         """Name the pages of a shelf that had a history and have none now."""
-        from looseleaf.stores.disk.history.verification import missing_histories
+        from looseleaf.stores.disk.history.verification import list_missing_histories
 
-        return missing_histories(self.store, shelf, set(self.pages(shelf)))
+        return list_missing_histories(self.store, shelf, set(self.pages(shelf)))
 
     def verify(self, scope: Scope, *, is_core: bool = False) -> PageVerdict:
         """Compare a page and each of its versions with the hashes that were written."""
@@ -264,7 +264,7 @@ class DiskHistory:
                 names = sorted(os.listdir(folder))
         finally:
             os.close(folder)
-        shelves = (shelf_named(name) for name in names)
+        shelves = (parse_shelf_name(name) for name in names)
         return [shelf for shelf in shelves if shelf is not None]
 
 
@@ -276,7 +276,7 @@ def _has_history(folder: int, name: str) -> bool:
         return False
 
 
-def _revisions(log: PageLog) -> list[Revision]:
+def _list_revisions(log: PageLog) -> list[Revision]:
     from looseleaf.stores.disk.splice import is_whole
 
     lines = log.lines()

@@ -59,7 +59,7 @@ def remove_versions(log: PageLog, numbers: set[int], *, mode: int) -> None:
     """Remove versions, whether they lie as files or in the pack; the page is locked."""
     pack = log.pack()
     if pack is not None and not numbers.isdisjoint(pack.hashes()):
-        chunks = _chunks_without(pack, numbers)
+        chunks = _filter_pack(pack, numbers)
         first_chunk = next(chunks, None)
         if first_chunk is None:
             atomic.remove(log.folder, PACK)
@@ -83,7 +83,7 @@ def require_removable(log: PageLog, number: int) -> None:
                 raise Unavailable(f"The history of {log.filename}", reason) from error
 
 
-def _chunks_without(pack: PackFile, numbers: set[int]) -> Iterator[bytes]:
+def _filter_pack(pack: PackFile, numbers: set[int]) -> Iterator[bytes]:
     """Give a pack without some versions: a group that holds one of them is made anew.
 
     A damaged part stays as it is, since someone may still repair it.

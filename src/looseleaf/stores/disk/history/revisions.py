@@ -66,7 +66,7 @@ class PageLog:
         if recent is not None and recent.is_last(status):
             self._last = recent.line
         elif self._size:
-            line = self._last_line(self._size)
+            line = self._read_last_line(self._size)
             if line.endswith(b"\n"):
                 self._last = self._change_of(line)
             else:
@@ -91,7 +91,7 @@ class PageLog:
         """Give the newest change; the log is open and locked."""
         if self._last is None:
             size = self.size()
-            self._last = self._change_of(self._last_line(size)) if size else None
+            self._last = self._change_of(self._read_last_line(size)) if size else None
         return self._last
 
     def _change_of(self, line: bytes) -> Line | None:
@@ -137,7 +137,7 @@ class PageLog:
     def cut(self, size: int) -> None:
         """Cut the log back to this length."""
         if self.status().st_size > size:
-            before = self._change_of(self._last_line(size)) if size else None
+            before = self._change_of(self._read_last_line(size)) if size else None
             note_head(self.folder, before["revision"] if before else 0)  # first: never ahead
             atomic.truncate(self._fd, size)
         self._size, self._last = size, None
@@ -217,10 +217,10 @@ class PageLog:
     def keep(self, folder: int, name: str, number: int) -> None:
         """Link a file into the history, in the place of what a crash left under that number."""
         try:
-            atomic.link(folder, name, self.folder, str(number))
+            atomic.link_file(folder, name, self.folder, str(number))
         except FileExistsError:
             atomic.remove(self.folder, str(number))
-            atomic.link(folder, name, self.folder, str(number))
+            atomic.link_file(folder, name, self.folder, str(number))
 
     def sync_names(self, number: int) -> None:
         """Sync the names of prior versions, if it is time: `number` has just been given one.
@@ -264,7 +264,7 @@ class PageLog:
             content = unsplice(content, redo)
         return content
 
-    def holds(self, inode: int) -> str | None:
+    def find_file(self, inode: int) -> str | None:
         """Name the prior version that is this very file, if there is one."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
@@ -281,7 +281,7 @@ class PageLog:
         if line["hash"] and content is not None and self.prior(line["revision"]) != content:
             atomic.replace(self.folder, name, content, mode=mode, staging=self._staging)
 
-    def _last_line(self, size: int) -> bytes:
+    def _read_last_line(self, size: int) -> bytes:
         window = _TAIL
         while True:
             start = max(0, size - window)

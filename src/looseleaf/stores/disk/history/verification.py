@@ -12,7 +12,7 @@ from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Found, hash_content
 from looseleaf.stores.disk.deleted_pages import read_deleted_page
 from looseleaf.stores.disk.history.log_line import is_intact
-from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, known_pages, read_head
+from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, read_head, read_known_pages
 from looseleaf.stores.disk.history_names import LOG
 from looseleaf.stores.disk.splice import is_whole, unsplice
 from looseleaf.values import replace
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 
 
-def missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[str]:
+def list_missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[str]:
     """Name the pages of a shelf that had a history and have none now."""
-    return sorted(known_pages(store, shelf) - names)
+    return sorted(read_known_pages(store, shelf) - names)
 
 
 def verify_page(store: DiskStore, scope: Scope, *, is_core: bool) -> PageVerdict:
@@ -84,7 +84,7 @@ def _verify_lines(
         return PageVerdict(0, (f"its {LOG} is empty",) if is_lost else ())
     purged_numbers = {line["purged"] for line in lines if "purged" in line}
     newest = changes[-1]
-    faults = list(_missing_lines(log, changes, numbers))
+    faults = list(_find_missing_lines(log, changes, numbers))
     faults += [f"its {HEAD} is damaged"] if is_head_damaged(log.folder) else []
     versions = 0
     for line, fault in _verify_versions(log, changes[:-1]):
@@ -97,7 +97,7 @@ def _verify_lines(
     return PageVerdict(versions + (present is not None), tuple(faults), edited_outside)
 
 
-def _missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) -> Iterator[str]:
+def _find_missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) -> Iterator[str]:
     """Find gaps between the lines, versions without a line, and an end that was written once."""
     listed_numbers = {line["revision"] for line in changes}
     first, last = min(listed_numbers), max(listed_numbers)
@@ -144,12 +144,12 @@ def _compare_present(
     if present.hash == newest["hash"]:
         return "", False
     last_content = log.version(newest)
-    if last_content is not None and _differ_in_one_bit(last_content, present.content):
+    if last_content is not None and _differs_in_one_bit(last_content, present.content):
         return "one bit of it is not what was last written", False
     return "", True
 
 
-def _differ_in_one_bit(first: bytes, second: bytes) -> bool:
+def _differs_in_one_bit(first: bytes, second: bytes) -> bool:
     if len(first) != len(second):
         return False
     difference = int.from_bytes(first, "big") ^ int.from_bytes(second, "big")

@@ -44,7 +44,7 @@ class JobFolders:
 
     def flow_files(self, pipeline_id: int, flow_id: int) -> tuple[str, ...]:
         """Name the files that were uploaded for a flow."""
-        with self._opened(_flow_folder(pipeline_id, flow_id)) as folder:
+        with self._open_folder(_locate_flow_files(pipeline_id, flow_id)) as folder:
             if folder is None:
                 return ()
             with os.scandir(folder) as entries:
@@ -56,7 +56,7 @@ class JobFolders:
     def read_flow_file(self, pipeline_id: int, flow_id: int, name: str) -> bytes:
         """Read a file of a flow, or raise `FileMissing`."""
         check_folder(name)
-        with self._opened(_flow_folder(pipeline_id, flow_id)) as folder:
+        with self._open_folder(_locate_flow_files(pipeline_id, flow_id)) as folder:
             content = None if folder is None or "/" in name else self._read(folder, name)
         if content is None:
             raise FileMissing(name, f"flow {flow_id}")
@@ -65,48 +65,48 @@ class JobFolders:
     def write_packets(self, job: Job, packets: Sequence[Packet]) -> None:
         """Write the packets of a job, newest first; a reader sees the old list or the new one."""
         content = format_json([packet.to_json() for packet in packets])
-        with self._opened(_job_folder(job), create=True) as folder:
+        with self._open_folder(_locate_job(job), create=True) as folder:
             if folder is not None and self._read(folder, DATA) != content:
                 atomic.replace(folder, DATA, content, mode=self._modes[0])
 
     def read_packets(self, job: Job) -> tuple[Packet, ...]:
         """Read the packets of a job; none where its folder was removed."""
-        with self._opened(_job_folder(job)) as folder:
+        with self._open_folder(_locate_job(job)) as folder:
             content = None if folder is None else self._read(folder, DATA)
         return () if content is None else tuple(map(parse_packet, json.loads(content)))
 
     def remove_packets(self, job: Job) -> None:
         """Remove the folder of a job with its packets; artifacts stay."""
-        *parents, name = _job_folder(job)
-        with self._opened(parents) as folder:
+        *parents, name = _locate_job(job)
+        with self._open_folder(parents) as folder:
             if folder is not None:
                 atomic.remove_tree(folder, name)
 
     def write_gate(self, job: Job, step_id: str, address: str) -> None:
         """Keep the one-time address of a gate for the operator, in the place of an earlier one."""
-        with self._opened(_job_folder(job), create=True) as folder:
+        with self._open_folder(_locate_job(job), create=True) as folder:
             if folder is not None:
                 content = f"{address}\n".encode()
-                atomic.replace(folder, _gate_name(step_id), content, mode=self._modes[0])
+                atomic.replace(folder, _name_gate_file(step_id), content, mode=self._modes[0])
 
     def read_gate(self, job: Job, step_id: str) -> str:
         """Read the one-time address of a gate; "" where there is none."""
-        with self._opened(_job_folder(job)) as folder:
-            content = None if folder is None else self._read(folder, _gate_name(step_id))
+        with self._open_folder(_locate_job(job)) as folder:
+            content = None if folder is None else self._read(folder, _name_gate_file(step_id))
         return "" if content is None else content.decode().strip()
 
     def remove_gate(self, job: Job, step_id: str) -> None:
         """Forget the address of a gate that was called."""
-        with self._opened(_job_folder(job)) as folder:
+        with self._open_folder(_locate_job(job)) as folder:
             if folder is not None:
-                atomic.remove(folder, _gate_name(step_id))
+                atomic.remove(folder, _name_gate_file(step_id))
 
     def write_artifact(self, job_id: int, name: str, content: bytes) -> ArtifactFile:
         """Keep an artifact of a job, named by its type and a qualifier; equal bytes stay."""
         kind, _, qualifier = name.partition("/")
         reference = parse_reference(str(ArtifactReference(job_id, kind, qualifier)))
-        with self._opened(_artifact_folder(job_id), create=True) as folder:
-            file = _artifact_name(reference)
+        with self._open_folder(_locate_artifacts(job_id), create=True) as folder:
+            file = _name_artifact_file(reference)
             if folder is not None and self._read(folder, file) != content:
                 atomic.replace(folder, file, content, mode=self._modes[0])
         digest = hashlib.sha256(content).hexdigest()
@@ -114,17 +114,19 @@ class JobFolders:
 
     def read_artifact(self, reference: ArtifactReference) -> bytes | None:
         """Read an artifact; None where it is not there."""
-        with self._opened(_artifact_folder(reference.job_id)) as folder:
-            return None if folder is None else self._read(folder, _artifact_name(reference))
+        with self._open_folder(_locate_artifacts(reference.job_id)) as folder:
+            return None if folder is None else self._read(folder, _name_artifact_file(reference))
 
     def remove_artifacts(self, job_id: int) -> None:
         """Remove the artifacts of a job."""
-        with self._opened(_ARTIFACTS) as folder:
+        with self._open_folder(_ARTIFACTS) as folder:
             if folder is not None:
                 atomic.remove_tree(folder, f"job-{job_id}")
 
     @contextmanager
-    def _opened(self, segments: Sequence[str], *, create: bool = False) -> Iterator[int | None]:
+    def _open_folder(
+        self, segments: Sequence[str], *, create: bool = False
+    ) -> Iterator[int | None]:
         """Open a folder below the root without following a link; None where it is not there."""
         with OsErrorContext("/".join(segments)):
             root = self._root_folder.open()
@@ -156,23 +158,23 @@ class JobFolders:
             os.close(file)
 
 
-def _job_folder(job: Job) -> tuple[str, ...]:
+def _locate_job(job: Job) -> tuple[str, ...]:
     pipeline, flow = job.pipeline_id or DIRECT, job.flow_id or DIRECT
     return f"pipeline-{pipeline}", f"flow-{flow}", "jobs", f"job-{job.id}"
 
 
-def _gate_name(step_id: str) -> str:
+def _name_gate_file(step_id: str) -> str:
     return f"gate-{check_folder(step_id).replace('/', '+')}.txt"
 
 
-def _flow_folder(pipeline_id: int, flow_id: int) -> tuple[str, ...]:
+def _locate_flow_files(pipeline_id: int, flow_id: int) -> tuple[str, ...]:
     return f"pipeline-{pipeline_id}", f"flow-{flow_id}", f"flow-{flow_id}-files"
 
 
-def _artifact_folder(job_id: int) -> tuple[str, ...]:
+def _locate_artifacts(job_id: int) -> tuple[str, ...]:
     return *_ARTIFACTS, f"job-{job_id}"
 
 
-def _artifact_name(reference: ArtifactReference) -> str:
+def _name_artifact_file(reference: ArtifactReference) -> str:
     qualifier = reference.qualifier.replace("/", "+")
     return f"{reference.type}{'+' if qualifier else ''}{qualifier}.json"

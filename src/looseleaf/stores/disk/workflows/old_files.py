@@ -46,20 +46,20 @@ class OldFiles:
 
     def _walk(self, times: OldFileTimes, *, removes: bool) -> OldFileCount:
         files = jobs = 0
-        for flow_path, flow in self._flow_folders():
+        for flow_path, flow in self._list_flow_folders():
             uploads = (*flow_path, f"{flow}-files")
-            files += self._old_files(uploads, times.flow_files, removes=removes)
-            jobs += self._old_folders((*flow_path, "jobs"), times.job_folders, removes=removes)
-        artifacts = self._old_folders(_ARTIFACTS, times.artifact_folders, removes=removes)
+            files += self._sweep_files(uploads, times.flow_files, removes=removes)
+            jobs += self._sweep_folders((*flow_path, "jobs"), times.job_folders, removes=removes)
+        artifacts = self._sweep_folders(_ARTIFACTS, times.artifact_folders, removes=removes)
         return OldFileCount(files, jobs, artifacts)
 
-    def _flow_folders(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        for pipeline in self._names((), _PIPELINE):
-            for flow in self._names((pipeline,), _FLOW):
+    def _list_flow_folders(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        for pipeline in self._list_names((), _PIPELINE):
+            for flow in self._list_names((pipeline,), _FLOW):
                 yield (pipeline, flow), flow
 
-    def _names(self, path: Sequence[str], shape: re.Pattern[str]) -> list[str]:
-        with self._opened(path) as folder:
+    def _list_names(self, path: Sequence[str], shape: re.Pattern[str]) -> list[str]:
+        with self._open_folder(path) as folder:
             if folder is None:
                 return []
             with os.scandir(folder) as entries:
@@ -69,12 +69,12 @@ class OldFiles:
                     if shape.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
                 )
 
-    def _old_files(self, path: Sequence[str], before: float, *, removes: bool) -> int:
+    def _sweep_files(self, path: Sequence[str], before: float, *, removes: bool) -> int:
         """Count the old files in a folder, and remove them; an emptied folder goes, too."""
-        with self._opened(path) as folder:
+        with self._open_folder(path) as folder:
             if folder is None:
                 return 0
-            old_names = [name for name, changed_at in _files_in(folder) if changed_at < before]
+            old_names = [name for name, changed_at in _list_files(folder) if changed_at < before]
             for name in old_names if removes else ():
                 atomic.remove(folder, name)
             is_empty = removes and old_names and not os.listdir(folder)
@@ -82,26 +82,26 @@ class OldFiles:
             self._remove_folder(path)
         return len(old_names)
 
-    def _old_folders(self, path: Sequence[str], before: float, *, removes: bool) -> int:
+    def _sweep_folders(self, path: Sequence[str], before: float, *, removes: bool) -> int:
         """Count the folders of jobs whose files are all old, and remove them."""
         count = 0
-        for name in self._names(path, _JOB):
-            with self._opened((*path, name)) as folder:
-                times = [] if folder is None else [at for _, at in _files_in(folder)]
+        for name in self._list_names(path, _JOB):
+            with self._open_folder((*path, name)) as folder:
+                times = [] if folder is None else [at for _, at in _list_files(folder)]
             if not times or max(times) >= before:
                 continue
             count += 1
             if removes:
-                with self._opened(path) as parent:
+                with self._open_folder(path) as parent:
                     if parent is not None:
                         atomic.remove_tree(parent, name)
-        if removes and count and not self._names(path, _JOB):
+        if removes and count and not self._list_names(path, _JOB):
             self._remove_folder(path)
         return count
 
     def _remove_folder(self, path: Sequence[str]) -> None:
         *parents, name = path
-        with self._opened(parents) as folder:
+        with self._open_folder(parents) as folder:
             if folder is None:
                 return
             try:
@@ -110,7 +110,7 @@ class OldFiles:
                 return  # someone has put a file there meanwhile, or it is gone
 
     @contextmanager
-    def _opened(self, segments: Sequence[str]) -> Iterator[int | None]:
+    def _open_folder(self, segments: Sequence[str]) -> Iterator[int | None]:
         """Open a folder below the root without following a link; None where it is not there."""
         with OsErrorContext("/".join(segments) or "The workspace"):
             root = self._root_folder.open()
@@ -127,7 +127,7 @@ class OldFiles:
                     os.close(folder)
 
 
-def _files_in(folder: int) -> list[tuple[str, float]]:
+def _list_files(folder: int) -> list[tuple[str, float]]:
     """List the plain files of a folder, each with the time of its last change."""
     with os.scandir(folder) as entries:
         return [

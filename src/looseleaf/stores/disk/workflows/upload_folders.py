@@ -152,7 +152,7 @@ class UploadFolders:
         file, _ = atomic.create(fd, staging, b"", mode=self._modes[0])
         try:
             size = 0
-            for part in _bounded(parts, name, limit):
+            for part in _limit_parts(parts, name, limit):
                 atomic.append(file, part, size)
                 size += len(part)
             atomic.sync(file)
@@ -167,7 +167,7 @@ class UploadFolders:
         return StoredFile(name, status.st_size, status.st_mtime)
 
 
-def _bounded(parts: Iterable[bytes], name: str, limit: int) -> Iterator[bytes]:
+def _limit_parts(parts: Iterable[bytes], name: str, limit: int) -> Iterator[bytes]:
     """Give the parts on, up to the limit; `UploadTooLarge` behind it."""
     size = 0
     for part in parts:

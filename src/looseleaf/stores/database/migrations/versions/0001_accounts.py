@@ -11,13 +11,13 @@ down_revision = None
 
 def upgrade() -> None:
     """Make the first tables."""
-    _people()
+    _create_account_tables()
     op.create_table(
         "settings",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("setting", sa.Text, nullable=False),
     )
-    _audit()
+    _create_audit_table()
     state = op.create_table(
         "state",
         sa.Column("name", sa.Text, primary_key=True),
@@ -28,7 +28,7 @@ def upgrade() -> None:
     op.bulk_insert(state, rows)
 
 
-def _people() -> None:
+def _create_account_tables() -> None:
     op.create_table(
         "users",
         sa.Column("id", sa.Integer, primary_key=True),
@@ -65,7 +65,7 @@ def _people() -> None:
     )
 
 
-def _audit() -> None:
+def _create_audit_table() -> None:
     words = ("action", "actor", "kind", "credential", "surface", "target", "outcome", "reason")
     op.create_table(
         "audit",

@@ -11,10 +11,10 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Make the tables of conversations."""
-    _sessions()
+    _create_session_table()
     op.create_table(
         "chat_turns",
-        _session(),
+        _build_session_column(),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("owner", sa.Integer, nullable=False),
         sa.Column("request", sa.Text),
@@ -28,7 +28,7 @@ def upgrade() -> None:
     op.create_index("ix_chat_turns_request", "chat_turns", ["owner", "request"], unique=True)
     op.create_table(
         "chat_messages",
-        _session(),
+        _build_session_column(),
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("turn", sa.Integer, nullable=False),
         sa.Column("time", sa.BigInteger, nullable=False),
@@ -41,12 +41,12 @@ def upgrade() -> None:
     )
 
 
-def _session() -> sa.Column[str]:
+def _build_session_column() -> sa.Column[str]:
     owner = sa.ForeignKey("chat_sessions.id", ondelete="CASCADE")
     return sa.Column("session", sa.Text, owner, primary_key=True)
 
 
-def _sessions() -> None:
+def _create_session_table() -> None:
     texts = ("mode", "source", "title", "titled")
     counts = ("messages", "answers", "answers_read", "turns")
     op.create_table(

@@ -14,10 +14,10 @@ def upgrade() -> None:
     op.create_table(
         "pipelines",
         sa.Column("id", sa.Integer, primary_key=True),
-        *_texts("slug", "name"),
-        *_numbers("agent_id", "user_id"),
-        *_texts("system_prompt", "memory_files", "tool_policy", "steps"),
-        *_times(),
+        *_build_text_columns("slug", "name"),
+        *_build_number_columns("agent_id", "user_id"),
+        *_build_text_columns("system_prompt", "memory_files", "tool_policy", "steps"),
+        *_build_last_columns(),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_pipelines_slug", "pipelines", ["agent_id", "slug"], unique=True)
@@ -25,11 +25,11 @@ def upgrade() -> None:
         "flows",
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("pipeline_id", sa.Integer, sa.ForeignKey("pipelines.id"), nullable=False),
-        *_texts("slug", "name"),
-        *_numbers("agent_id", "user_id"),
-        *_texts("memory_files", "step_settings", "prompt_queue", "queue_mode"),
-        *_texts("schedule", "run_artifacts"),
-        *_times(),
+        *_build_text_columns("slug", "name"),
+        *_build_number_columns("agent_id", "user_id"),
+        *_build_text_columns("memory_files", "step_settings", "prompt_queue", "queue_mode"),
+        *_build_text_columns("schedule", "run_artifacts"),
+        *_build_last_columns(),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_flows_slug", "flows", ["pipeline_id", "slug"], unique=True)
@@ -47,14 +47,14 @@ def upgrade() -> None:
     op.bulk_insert(state, rows)
 
 
-def _texts(*names: str) -> list[sa.Column[str]]:
+def _build_text_columns(*names: str) -> list[sa.Column[str]]:
     return [sa.Column(name, sa.Text, nullable=False) for name in names]
 
 
-def _numbers(*names: str) -> list[sa.Column[int]]:
+def _build_number_columns(*names: str) -> list[sa.Column[int]]:
     return [sa.Column(name, sa.Integer, nullable=False) for name in names]
 
 
-def _times() -> list[sa.Column[int] | sa.Column[str]]:
+def _build_last_columns() -> list[sa.Column[int] | sa.Column[str]]:
     times = [sa.Column(name, sa.BigInteger, nullable=False) for name in ("created", "updated")]
-    return [*times, *_texts("digest")]
+    return [*times, *_build_text_columns("digest")]
