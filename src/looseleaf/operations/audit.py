@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from looseleaf.access.audit import AuditEntry, AuditFilter, AuditVerdict
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
+from looseleaf.catalog.schemas.paging import check_limit
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import parse_date
 from looseleaf.times import DAY_SECONDS, parse_time
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
 
-_MOST = 1000
+MOST_ENTRIES = 1000  # of one part of the audit
 
 
 @operation("looseleaf/list-audit", permission="audit", categories=("audit",), read_only=True)
@@ -42,8 +44,9 @@ def list_audit(
         until: Only entries up to this UTC time, or to the end of this day; "" for all.
     """
     context.allow()
-    if not 0 < limit <= _MOST or not 0 <= number < 2**53:
-        raise Invalid(f"limit is 1 to {_MOST}, and number is that of an entry.")
+    check_limit(limit, MOST_ENTRIES)
+    if not 0 <= number <= LARGEST_INTEGER:
+        raise Invalid("number is that of an entry.")
     end = _parse_time(until, end=True)
     only = AuditFilter(actor_kind, actor, action, _parse_time(since), end)
     return list(context.parts.accounts().audit.list(limit=limit, before=number, only=only))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
+from looseleaf.catalog.schemas.paging import clamp_limit, clamp_offset
 from looseleaf.catalog.workflows.job_documents import (
     JobInfo,
     JobList,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from looseleaf.workflows.job import JobStatus, NewJob
     from looseleaf.workflows.packet import Packet
 
-MOST_LISTED = 100
 MOST_PACKETS = 100
 
 
@@ -130,7 +130,7 @@ def list_jobs(  # noqa: PLR0913 - one for each way to choose
         source,
         task_type,
     )
-    page_size, start = max(1, min(limit, MOST_LISTED)), max(offset, 0)
+    page_size, start = clamp_limit(limit), clamp_offset(offset)
     page, total = context.parts.workflow_jobs().jobs.list(jobs, limit=page_size, offset=start)
     return JobList(tuple(describe_job(context, job) for job in page), total, page_size, start)
 

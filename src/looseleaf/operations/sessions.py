@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.schemas.paging import clamp_limit, clamp_offset
 from looseleaf.catalog.session_access import own_session, reachable_sessions
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.errors import Forbidden, InvalidArgument
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.chat.session import Session
 
-MOST_LISTED = 100
 MOST_FOUND = 50
 _AROUND = 60  # characters before what was found
 
@@ -104,8 +104,7 @@ def list_sessions(
         user: The user whose conversations are listed, by id; without it, the user who acts.
         layer: Not used here: a conversation belongs to an agent, not to a layer.
     """
-    page_size = max(1, min(limit, MOST_LISTED))
-    start = max(offset, 0)
+    page_size, start = clamp_limit(limit), clamp_offset(offset)
     sessions, total = context.parts.chats().sessions.list(
         **reachable_sessions(context, where), mode=mode, limit=page_size, offset=start
     )
@@ -135,7 +134,7 @@ def search_sessions(
     """
     if not query.strip():
         raise InvalidQuery(query, "it is empty")
-    most_hits = max(1, min(limit, MOST_FOUND))
+    most_hits = clamp_limit(limit, MOST_FOUND)
     hits = context.parts.chats().sessions.search(
         query, **reachable_sessions(context, where), limit=most_hits
     )

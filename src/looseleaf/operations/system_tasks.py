@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.schemas.paging import clamp_limit
 from looseleaf.errors import Unavailable
 from looseleaf.errors.upkeep import InvalidTaskParameters
 from looseleaf.memory.provenance import JOB
@@ -11,7 +12,7 @@ from looseleaf.models.model import never
 from looseleaf.times import format_time
 from looseleaf.upkeep.system_tasks.condition import list_conditions
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
-from looseleaf.upkeep.system_tasks.runs import RunLog, RunRequest, check_run, run_task
+from looseleaf.upkeep.system_tasks.runs import MOST_RUNS, RunLog, RunRequest, check_run, run_task
 from looseleaf.upkeep.system_tasks.task import MANUAL
 from looseleaf.values import value
 from looseleaf.version import __version__
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 # Other names of the agent, which the original's clients put among the parameters.
 _AGENT_PARAMETERS = ("agent", "agent_id", "agent_slug")
-_MOST_RUNS = 200
 
 
 @value
@@ -203,7 +203,7 @@ def list_runs(
         ids = [agent_of(context.during("read"), agent).id]
     else:
         ids += [record.id for record in visible_agents(context)]
-    count = max(1, min(limit, _MOST_RUNS))
+    count = clamp_limit(limit, MOST_RUNS)
     runs = [run for id in ids for run in log.list(id, task_type=task_type, limit=count)]  # noqa: A001
     runs.sort(key=lambda run: run.id, reverse=True)
     return [describe_run(run) for run in runs]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
+from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
+from looseleaf.catalog.schemas.paging import clamp_limit
 from looseleaf.catalog.session_access import own_session
 from looseleaf.chat.session import Turn
 from looseleaf.chat.transcript import as_markdown
@@ -79,7 +81,9 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
     """
     chat_session = own_session(context, session)
     chats = context.parts.chats()
-    entries = chats.sessions.messages(chat_session.id, last=max(limit, 0))
+    entries = chats.sessions.messages(
+        chat_session.id, last=clamp_limit(limit, LARGEST_INTEGER, least=0)
+    )
     return SessionText(
         info(context, chat_session),
         tuple(map(message_info, entries)),

@@ -6,6 +6,7 @@ from functools import cache
 
 from looseleaf.catalog.schemas.declared_types import find_record, names_of, read_type
 from looseleaf.catalog.schemas.json_schema import argument_schema
+from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
 from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
 from looseleaf.catalog.schemas.signature import REQUIRED, signature_of, split_outside
 from looseleaf.errors import InvalidArgument
@@ -45,7 +46,6 @@ _WHERE = {
     "layer": f"Literal[{', '.join(map(repr, LAYERS))}] | None",
 }
 _WHERE_TEXTS = read_texts(Where.__doc__, FIELDS)
-LARGEST = 2**53 - 1  # beyond it JSON's numbers are not exact, and databases have none
 _TYPES: dict[str, type | tuple[type, ...]] = {  # by JSON's name
     "array": list,
     "boolean": bool,
@@ -203,7 +203,7 @@ def _fits_option(argument: object, option: Schema) -> bool:
         return False
     if "enum" in option:
         return argument in option["enum"]
-    if isinstance(argument, int) and abs(argument) > LARGEST:
+    if isinstance(argument, int) and abs(argument) > LARGEST_INTEGER:
         return False
     if isinstance(argument, list):
         return all(_fits(item, option["items"]) for item in argument)

@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+LARGEST_INTEGER = 2**53 - 1  # beyond it JSON's numbers are not exact, and databases have none
+
 
 def to_json_value(result: object) -> Any:  # noqa: ANN401 - any JSON
     """Convert a result to objects, lists, texts and numbers; refuse secrets and undecoded pages."""
