@@ -270,10 +270,6 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "catalog/test_registry.py",
         "Signatures of plugins' functions, too.",
     ),
-    "catalog/tools/access.py": (
-        "catalog/tools/test_model_tools.py",
-        "The tools of agents with and without policies.",
-    ),
     "catalog/tools/calls.py": (
         "catalog/tools/test_operation_tools.py",
         "Calls of tools with fixed and free arguments.",

@@ -462,13 +462,31 @@ def test_a_prompt_is_composed_once_for_each_time_the_model_is_asked(talk: Talk) 
                 "get_agent_memory": "given",
             },
         ),
+        (
+            {"mode": "deny", "tools": ["update_agent_memory"], "categories": ["search"]},
+            {"agent_memory": "given", "agent_daily_memory": "given"},
+        ),
+        (
+            {"mode": "deny", "categories": ["Memory"]},
+            {"agent_memory": "policy_deny", "agent_daily_memory": "policy_deny"},
+        ),
+        (
+            {"mode": "allow", "tools": ["Compose_Prompt"], "outside_tools": ["publish"]},
+            {
+                "agent_memory": "policy_allow_only",
+                "agent_daily_memory": "policy_allow_only",
+                "compose_prompt": "given",
+            },
+        ),
     ],
 )
+@pytest.mark.parametrize("journal", [True, False])
 def test_explain_shows_the_tools_that_a_chat_gets(
-    talk: Talk, policy: dict[str, Any], tools: dict[str, str]
+    talk: Talk, policy: dict[str, Any], tools: dict[str, str], *, journal: bool
 ) -> None:
-    """Each tool with the rule that decided, and the actions that its policy leaves."""
+    """Each tool with the rule that decided, and the actions that policy and journal leave."""
     talk.configure(tool_policy=policy or None)
+    invoke(talk.local, "looseleaf/set-settings", {"settings": {"daily_memory_enabled": journal}})
     explained = invoke(talk.local, "looseleaf/explain-prompt", {"mode": "chat"})["tools"]
     assert {one["name"]: one["rule"] for one in explained} == tools
     talk.send("Hello")

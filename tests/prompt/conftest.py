@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.catalog.tools.access import decide_request_tools
 from looseleaf.prompt.assembly import Assembly
 from looseleaf.prompt.chain import Chain
 from looseleaf.prompt.directives.directive import Directives
@@ -57,6 +58,7 @@ def parts(workspace: Workspace) -> PromptParts:
         Filters("scoped file filter", "register_scoped_file_filters"),
         {"name": "House"},
         Filters("site context", "register_site_context"),
+        decide_request_tools,
     )
 
 

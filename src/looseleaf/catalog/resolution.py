@@ -37,6 +37,12 @@ def agent_meant(context: Context, where: Where) -> AgentRecord:
     return _agent_of_user(context, where.user)
 
 
+def find_acting_agent(context: Context) -> AgentRecord | None:
+    """Find the agent through which a principal acts; None for a person or a program."""
+    agent_id = context.principal.agent_id
+    return context.parts.agents.resolve(agent_id) if agent_id else None
+
+
 def _agent_of_user(context: Context, user: int) -> AgentRecord:
     """Choose a user's agent: the default one if it is theirs, else the only active one."""
     candidates = [

@@ -8,7 +8,8 @@ the envelope of a result.
 from __future__ import annotations
 
 from looseleaf import __version__
-from looseleaf.catalog.tools.access import acting_agent, listed_tools, require_tool
+from looseleaf.catalog.resolution import find_acting_agent
+from looseleaf.catalog.tools.access import listed_tools, require_tool
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.operation_tools import pick_tool
 from looseleaf.catalog.tools.outputs import output_schema
@@ -80,7 +81,7 @@ def instructions(settings: Settings) -> str:
 def list_tools(features: Features, context: Context, _params: Parameters) -> dict[str, Any]:
     """List the tools that the policy of the agent and the settings allow."""
     is_scoped = bool(context.principal.agent_id)
-    choices = listed_tools(context, acting_agent(context), features.tools)
+    choices = listed_tools(context, find_acting_agent(context), features.tools)
     tools = [tool for tool, choice in zip(features.tools, choices, strict=True) if choice.is_given]
     return {"tools": [describe(tool, is_scoped=is_scoped) for tool in tools]}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
 
     from looseleaf.catalog.context import Context
@@ -15,16 +15,25 @@ if TYPE_CHECKING:
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import Changed, MemoryPages
+    from looseleaf.memory.policy import Decision
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.hooks import Hooks, Plugin
     from looseleaf.prompt.chain import Chain
+    from looseleaf.prompt.request import Request, Tool
     from looseleaf.upkeep.generated_pages import GeneratedPages
     from looseleaf.upkeep.schedules import Schedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.step import StepTypes
 else:
     Protocol = object
+
+
+def _decide_tools(request: Request) -> Iterable[tuple[Tool, Decision]]:
+    """Decide about the tools that a request brings; few requests bring any."""
+    from looseleaf.catalog.tools.access import decide_request_tools
+
+    return decide_request_tools(request)
 
 
 class OpenWorkspace(Protocol):
@@ -93,6 +102,7 @@ class Registries:
                 self.pages.registry,
                 PresentSources(self.pages, lambda _scope: self.workspace.history),
                 fill=self.hooks.fill,
+                decide_tools=_decide_tools,
                 clock=self.clock,
             )
             for listener in self.hooks.guarded_listeners(

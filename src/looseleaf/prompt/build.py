@@ -10,11 +10,13 @@ from looseleaf.prompt.token_count import resolve_tokenizer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
+    from looseleaf.memory.policy import Decision
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.prompt.directives.page_sources import Sources
+    from looseleaf.prompt.request import Request, Tool
     from looseleaf.settings import Settings
 
 SITE = ("name", "url", "language", "timezone")
@@ -26,9 +28,13 @@ def open_chain(
     sources: Sources,
     *,
     fill: Callable[..., Any],
+    decide_tools: Callable[[Request], Iterable[tuple[Tool, Decision]]],
     clock: Callable[[], float],
 ) -> Chain:
-    """Make a chain; `fill` gives back a registry, filled by a hook."""
+    """Make a chain; `fill` gives back a registry, filled by a hook.
+
+    `decide_tools` decides about the tools that a request brings.
+    """
     directives: Directives = fill("register_directives", directives=Directives())
     content: Filters = fill(
         "register_content_filters", filters=Filters("content filter", "register_content_filters")
@@ -55,6 +61,7 @@ def open_chain(
             scoped_files,
             site_facts,
             context,
+            decide_tools,
             settings.prompt_comments,
         ),
         clock=clock,

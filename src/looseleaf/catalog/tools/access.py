@@ -1,21 +1,16 @@
 """Which tools an agent may use: one decision and one list, which every surface asks for.
 
 A tool is given where the agent's policy allows it and the person for whom the agent acts may use
-it. Chat, MCP, the export of tools, the explanation of a prompt and the abilities of the REST server
+it. Chat, MCP, the export of tools, prompts, their explanation and the abilities of the REST server
 call the functions of this module and read no tool policy themselves.
 """
 
 from __future__ import annotations
 
-from looseleaf.catalog.resolution import find_operation
+from looseleaf.catalog.resolution import find_acting_agent, find_operation
 from looseleaf.catalog.schemas.arguments import schema
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import (
-    SYSTEM,
-    ModelRights,
-    is_in_allow_list,
-    may_call,
-)
+from looseleaf.catalog.tools.model_rights import SYSTEM, ModelRights, may_call
 from looseleaf.catalog.tools.operation_tools import (
     operation_tools,
     tool_name,
@@ -23,12 +18,13 @@ from looseleaf.catalog.tools.operation_tools import (
     writes_journal,
 )
 from looseleaf.errors.operations import ToolDenied
+from looseleaf.files.folders import fold
 from looseleaf.memory.policy import decide_tool, parse_tool_policy
 from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
@@ -36,7 +32,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
     from looseleaf.catalog.tools.operation_tools import OperationTool
     from looseleaf.memory.policy import Decision
-    from looseleaf.prompt.request import Request
+    from looseleaf.prompt.request import Request, Tool
 
     Tools = tuple[ModelTool | OperationTool, ...]
 
@@ -170,13 +166,7 @@ def choose_tool(
 
     A conversation gives its request, which may narrow the tools once more.
     """
-    decision = decide_agent_tool(
-        agent,
-        tool.name,
-        tool.categories,
-        deny=request.tool_deny if request else (),
-        allow_only=request.tool_allow_only if request else None,
-    )
+    decision = decide_agent_tool(agent, tool.name, tool.categories, request)
     if not decision.allowed:
         return ToolChoice(tool, decision.rule)
     if request is not None and request.mode == SYSTEM:
@@ -201,7 +191,19 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 
 def is_named(request: Request, tool: OperationTool) -> bool:
     """Say whether an allow list asks for the tool of an operation; nobody has them all unasked."""
-    return tool.name in (request.tool_allow_only or ()) or is_in_allow_list(request.agent, tool)
+    names = map(fold, request.tool_allow_only or ())
+    return fold(tool.name) in names or is_in_allow_list(request.agent, tool)
+
+
+def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
+    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
+    policy = agent.configuration.tool_policy
+    if policy.mode != "allow":
+        return False
+    categories = set(map(fold, policy.categories))
+    return fold(tool.name) in map(fold, policy.tools) or any(
+        fold(category) in categories for category in tool.categories
+    )
 
 
 def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
@@ -243,31 +245,32 @@ def decide_agent_tool(
     agent: AgentRecord | None,
     name: str,
     categories: tuple[str, ...],
-    *,
-    deny: Collection[str] = (),
-    allow_only: Collection[str] | None = None,
+    request: Request | None = None,
 ) -> Decision:
-    """Decide about one tool by an agent's policy and what one call denies or allows."""
+    """Decide about one tool by an agent's policy, and by what a request denies or allows."""
     policy = agent.configuration.tool_policy if agent is not None else parse_tool_policy(None)
+    deny, allow_only = (request.tool_deny, request.tool_allow_only) if request else ((), None)
     return decide_tool(name, categories, policy=policy, deny=deny, allow_only=allow_only)
 
 
-def acting_agent(context: Context) -> AgentRecord | None:
-    """Find the agent through which a principal acts; None for a person or program of its own."""
-    agent_id = context.principal.agent_id
-    return context.parts.agents.resolve(agent_id) if agent_id else None
+def decide_request_tools(request: Request) -> tuple[tuple[Tool, Decision], ...]:
+    """Decide about the tools that a program brings with a request, for the prompt to list them."""
+    return tuple(
+        (tool, decide_agent_tool(request.agent, tool.name, tool.categories, request))
+        for tool in request.tools
+    )
 
 
 def require_tool(context: Context, operation: Operation, name: str) -> None:
     """Raise `ToolDenied` where the policy of the agent that acts takes a tool away."""
-    decision = decide_operation_tool(acting_agent(context), operation, name)
+    decision = decide_operation_tool(find_acting_agent(context), operation, name)
     if not decision.allowed:
         raise ToolDenied(name, decision.rule)
 
 
 def offers_operation(context: Context, operation: Operation) -> bool:
     """Say whether the policy of the agent that acts leaves any tool of an operation."""
-    agent = acting_agent(context)
+    agent = find_acting_agent(context)
     return any(
         decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
     )
@@ -281,7 +284,7 @@ def require_operation(
     An operation may be several tools, one for each `mode`: denying the tool that replaces text
     leaves the tool that appends.
     """
-    agent = acting_agent(context)
+    agent = find_acting_agent(context)
     if agent is None or not agent.configuration.has_tool_policy:
         return
     properties = schema(operation)["properties"]

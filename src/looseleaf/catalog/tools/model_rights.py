@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
-    from looseleaf.catalog.tools.operation_tools import OperationTool
     from looseleaf.prompt.request import Request
     from looseleaf.settings import Settings
 
@@ -100,13 +99,6 @@ def may_call(
 def policy_capabilities(operation: Operation) -> frozenset[str]:
     """Give the capabilities that an agent's own allow list gives for an operation it names."""
     return find_policy_capability(operation.permission)
-
-
-def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
-    """Say whether the allow list of an agent's own policy names a tool or one of its categories."""
-    policy = agent.configuration.tool_policy
-    is_in_policy = tool.name in policy.tools or bool({*tool.categories} & {*policy.categories})
-    return policy.mode == "allow" and is_in_policy
 
 
 def _find_person(context: Context, request: Request) -> Principal:

@@ -17,15 +17,11 @@ from looseleaf.catalog.tools.access import (
     chat_tools,
     choose_tool,
     denies_operation,
+    is_in_allow_list,
 )
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import (
-    for_agent,
-    is_in_allow_list,
-    policy_capabilities,
-    settings_for_agent,
-)
+from looseleaf.catalog.tools.model_rights import for_agent, policy_capabilities, settings_for_agent
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
 from looseleaf.errors import InvalidArgument, LooseleafError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import parse_date
-from looseleaf.memory.policy import decide_tool
 from looseleaf.memory.registry import OWNER
 from looseleaf.memory.templates import as_one_line
 from looseleaf.prompt.blocks import format_block
@@ -117,18 +116,9 @@ def pipeline_context_files(view: DirectiveView) -> Iterable[Text | File | LeftOu
 
 
 def tool_definitions(view: DirectiveView) -> Iterable[Data | LeftOut]:
-    """List the tools the agent may use, as far as its policy and the call allow."""
-    request = view.request
-    policy = request.agent.configuration.tool_policy
+    """List the tools of the request that the agent may use."""
     definitions = []
-    for tool in request.tools:
-        decision = decide_tool(
-            tool.name,
-            tool.categories,
-            policy=policy,
-            deny=request.tool_deny,
-            allow_only=request.tool_allow_only,
-        )
+    for tool, decision in view.tools():
         if decision.allowed:
             definition = {"name": tool.name, "description": tool.description}
             definitions.append({**definition, "parameters": tool.schema})

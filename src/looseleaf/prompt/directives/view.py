@@ -23,17 +23,18 @@ from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.errors import LooseleafError
     from looseleaf.memory.history import Revision
+    from looseleaf.memory.policy import Decision
     from looseleaf.memory.registry import FileRegistry, RegisteredFile
     from looseleaf.memory.scope import Layer
     from looseleaf.memory.store import Found
     from looseleaf.prompt.directives.page_sources import Sources
     from looseleaf.prompt.filters import Filters
-    from looseleaf.prompt.request import Request
+    from looseleaf.prompt.request import Request, Tool
 
 _ATTEMPTS = 5
 
@@ -61,6 +62,7 @@ class PromptParts:
     scoped_file_filters: Filters
     site: dict[str, str] | None  # None: the prompt does not mention it
     site_filters: Filters
+    decide_tools: Callable[[Request], Iterable[tuple[Tool, Decision]]]
     keep_comments: bool = False
 
 
@@ -133,6 +135,10 @@ class DirectiveView:
                 yield LeftOut(name, "filtered", layer)
             else:
                 yield self._read_page(name, layer)
+
+    def tools(self) -> Iterable[tuple[Tool, Decision]]:
+        """Give the tools that the request brings, each with the decision about it."""
+        return self.parts.decide_tools(self.request) if self.request.tools else ()
 
     def _filter_names(self, names: tuple[str, ...]) -> tuple[str, ...]:
         remaining_names = names

@@ -109,7 +109,7 @@ class PageLog:
             return None
         try:
             size = self.size()
-            line = self._last_line(size) if size else b""
+            line = self._read_last_line(size) if size else b""
             if not line.endswith(b"\n"):
                 return None
             if line != self._newest_bytes:
