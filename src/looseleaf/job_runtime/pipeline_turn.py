@@ -14,15 +14,13 @@ import json
 from looseleaf.catalog.prompt_assembly import build_request, compose
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import tools_for
-from looseleaf.catalog.tools.names import expand_tool_names
 from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
+from looseleaf.catalog.workflows.workflow_tools import narrow_tools
 from looseleaf.chat.events import Called, Ended
 from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors.operations import ToolMissing
-from looseleaf.files.folders import fold
 from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
-from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
@@ -105,17 +103,6 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
 
 def pipeline_request(context: Context, run: StepRun) -> Request:
     """Say whose prompt it is, with the slice of memory and the tools that the workflow selects."""
-    policy = parse_tool_policy(run.pipeline.tool_policy or None)
-    names = expand_tool_names(context.parts.operations(), policy)
-    deny = (*run.settings.get("disabled_tools", ()), *(names if policy.mode == "deny" else ()))
-    allow_only = run.settings.get("enabled_tools")
-    if policy.mode == "allow":
-        allowed_names = set(map(fold, names))
-        allow_only = [
-            name
-            for name in (names if allow_only is None else allow_only)
-            if fold(name) in allowed_names
-        ]
     uploads = context.parts.workflow_resources().uploads
     context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
     return build_request(
@@ -124,8 +111,7 @@ def pipeline_request(context: Context, run: StepRun) -> Request:
         where=Where(run.job.agent_id, run.job.user_id or None),
         pipeline=pipeline_part(run.pipeline, run.step.id, context_files),
         flow=flow_part(run.flow),
-        tool_deny=deny,
-        tool_allow_only=None if allow_only is None else tuple(allow_only),
+        **narrow_tools(context.parts.operations(), run.pipeline, run.settings),
     )
 
 

@@ -171,7 +171,8 @@ def explain_prompt(  # noqa: PLR0913 - the same
     from looseleaf.catalog.tools.model_tools import request_tools
     from looseleaf.prompt.explain import explain_prompt
 
-    place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
+    workflow = Workflow(pipeline, flow, step)
+    place, fields = select_workflow(context, where, workflow, with_tools=True)
     assembly = assemble(
         context,
         mode,

@@ -12,6 +12,7 @@ from looseleaf.catalog.tools.model_tools import tools_for
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.job_runtime.pipeline_turn import pipeline_request
 from looseleaf.operations.doctor import check_workspace
+from looseleaf.operations.prompt import explain_prompt
 from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.pipeline import Pipeline, Step
@@ -120,6 +121,27 @@ def test_the_doctor_names_tools_that_are_gone(house: Workspace) -> None:
     invoke(house.context, "looseleaf/update-flow", {"flow": flow.id, "schedule": "daily"})
 
 
+def explained_tools(
+    bench: Bench, policy: dict[str, Any], settings: dict[str, Any]
+) -> tuple[set[str], set[str]]:
+    """Name the tools that `explain` shows: with the settings in the pipeline, and in the flow."""
+    definitions, context = bench.workspace.definitions(), bench.workspace.context
+    names = []
+    for step_settings, flow_settings in ((settings, {}), ({}, {"one": settings})):
+        step = Step("one", "ai", "", step_settings)
+        definitions.pipelines.change(
+            bench.pipeline.id,
+            lambda pipeline, step=step: changed(pipeline, tool_policy=policy, steps=(step,)),  # type: ignore[misc]
+        )
+        definitions.flows.change(
+            bench.flow.id,
+            lambda flow, settings=flow_settings: changed(flow, step_settings=settings),  # type: ignore[misc]
+        )
+        explanation = explain_prompt(context, "pipeline", flow=bench.flow.id)
+        names.append({tool.name for tool in explanation.tools if tool.rule == "given"})
+    return names[0], names[1]
+
+
 @pytest.mark.parametrize(
     ("policy", "settings", "offered"),
     [
@@ -152,3 +174,4 @@ def test_the_policy_of_a_pipeline_narrows_by_name_and_by_category(
     context = bench.workspace.context
     tools = {tool.name for tool in tools_for(context, pipeline_request(context, run))}
     assert tools & {"agent_memory", "agent_daily_memory"} == offered
+    assert explained_tools(bench, policy, settings) == (tools, tools)

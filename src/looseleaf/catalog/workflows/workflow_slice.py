@@ -1,4 +1,4 @@
-"""The slice of memory that a pipeline and a flow select, as fields of a request for a prompt."""
+"""The memory and tools that a pipeline and a flow select, as fields of a request for a prompt."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.scope import Where
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Step
 
 
 @value
@@ -32,12 +35,16 @@ NO_WORKFLOW = Workflow()
 
 
 def select_workflow(
-    context: Context, where: Where, workflow: Workflow
+    context: Context, where: Where, workflow: Workflow, *, with_tools: bool = False
 ) -> tuple[Where, dict[str, Any]]:
-    """Find a workflow; give its agent, and the fields of a request that it stands for."""
+    """Find a workflow; give its agent, and the fields of a request that it stands for.
+
+    Only the explanation of a prompt needs the fields that narrow tools (`with_tools`).
+    """
     if not workflow.is_named:
         return where, {}
     from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
+    from looseleaf.catalog.workflows.workflow_tools import narrow_tools
     from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
 
     flow = find_flow(context, workflow.flow) if workflow.flow is not None else None
@@ -50,7 +57,18 @@ def select_workflow(
     if where.agent is not None and agent_of(context, where.agent).id != pipeline.agent_id:
         raise InvalidArgument("agent", f"the pipeline {pipeline.slug} belongs to another agent")
     context_files = read_context_files(context.parts.workflow_resources().uploads, pipeline.id)
-    fields: dict[str, Any] = {"pipeline": pipeline_part(pipeline, workflow.step, context_files)}
+    part = pipeline_part(pipeline, workflow.step, context_files)
+    fields: dict[str, Any] = {"pipeline": part}
     if flow is not None:
         fields["flow"] = flow_part(flow)
+    if with_tools:
+        step = None if part.step is None else pipeline.steps[part.step]
+        fields |= narrow_tools(context.parts.operations(), pipeline, _settings_of(step, flow))
     return replace(where, agent=pipeline.agent_id), fields
+
+
+def _settings_of(step: Step | None, flow: Flow | None) -> Mapping[str, Any]:
+    """Give the settings that the step of a prompt runs with; none without a step."""
+    if step is None:
+        return {}
+    return step.settings if flow is None else flow.settings_of(step)

@@ -1,9 +1,10 @@
-"""The tools that a workflow names: they must exist, as those in the policy of an agent must."""
+"""The tools that a workflow names: they must exist, and they narrow the tools of its steps."""
 
 from __future__ import annotations
 
-from looseleaf.catalog.tools.names import unknown_tool_names
+from looseleaf.catalog.tools.names import expand_tool_names, unknown_tool_names
 from looseleaf.errors.workflows import InvalidWorkflow
+from looseleaf.files.folders import fold
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 
 TYPE_CHECKING = False
@@ -16,6 +17,30 @@ if TYPE_CHECKING:
     from looseleaf.workflows.pipeline import Pipeline, Step
 
 _LISTS = ("enabled_tools", "disabled_tools")
+
+
+def narrow_tools(
+    operations: OperationList, pipeline: Pipeline, settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Give the fields of a request by which a pipeline and the settings of its step narrow tools.
+
+    The agent's own policy holds besides: a workflow only takes tools away.
+    """
+    policy = tool_policy(pipeline.tool_policy or None)
+    names = expand_tool_names(operations, policy)
+    deny = (*settings.get("disabled_tools", ()), *(names if policy.mode == "deny" else ()))
+    allow_only = settings.get("enabled_tools")
+    if policy.mode == "allow":
+        allowed_names = set(map(fold, names))
+        allow_only = [
+            name
+            for name in (names if allow_only is None else allow_only)
+            if fold(name) in allowed_names
+        ]
+    return {
+        "tool_deny": deny,
+        "tool_allow_only": None if allow_only is None else tuple(allow_only),
+    }
 
 
 def check_workflow_names(
