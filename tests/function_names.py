@@ -70,6 +70,7 @@ TERMS = {
     "operation": "the decorator of operations",
     "command": "the decorator of commands, as in click",
     "now": "the time of a clock",
+    "never": "the condition that is always false",
 }
 # The name of a directive is that of its function, and a page of docs lists it.
 NAMED_BY_FUNCTION = {"prompt/directives/defaults.py"}

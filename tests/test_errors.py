@@ -10,7 +10,7 @@ import pytest
 
 from looseleaf import errors
 from looseleaf.errors import LooseleafError
-from looseleaf.remote.error_answers import failure
+from looseleaf.remote.error_answers import build_error
 
 MODULES = [f"{errors.__name__}.{module.name}" for module in pkgutil.iter_modules(errors.__path__)]
 for name in MODULES:
@@ -53,4 +53,4 @@ def test_the_tree_names_no_other_error() -> None:
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
 def test_a_server_can_answer_with_every_error(error: type[LooseleafError]) -> None:
     """Whoever asks a server gets the class of the error that was raised there."""
-    assert type(failure(400, error.code, "why", {})) is error
+    assert type(build_error(400, error.code, "why", {})) is error

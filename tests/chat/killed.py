@@ -13,7 +13,7 @@ import sys
 
 import sqlalchemy as sa
 
-from looseleaf.chat.events import event_document
+from looseleaf.chat.events import build_event_document
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.models.model import ToolCall
 from looseleaf.stores.database.chat.chats import SqlChats
@@ -46,7 +46,7 @@ def take_turn(url: str, root: str, statements: int, out: int) -> None:
     script = Script(("Let me see.", *CALLS), ("All", " done."))
     party = Party(script, lambda: (), (), lambda call: Result(call.arguments), 9)
     for event in TurnTaker(chats, begun, lease_of(begun), party).take():
-        os.write(out, json.dumps(event_document(event)).encode() + b"\n")
+        os.write(out, json.dumps(build_event_document(event)).encode() + b"\n")
     database.close()
 
 

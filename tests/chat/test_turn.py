@@ -15,10 +15,10 @@ from looseleaf.chat.events import (
     Event,
     Returned,
     Said,
-    event_document,
+    build_event_document,
 )
 from looseleaf.chat.session import Written
-from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, boundary, pair_calls
+from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, count_to_summarize, pair_calls
 from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
 from looseleaf.errors.chat import TurnLost
 from looseleaf.errors.models import ModelFailed
@@ -134,7 +134,7 @@ def test_what_was_written_is_listed_with_the_turn(chats: SqlChats) -> None:
     assert end.written == (Written("MEMORY.md", 3, "agent_memory", "c1"),)
     (kept,) = chats.turns.list(end.session)
     assert kept.written == end.written
-    assert event_document(end)["written"] == [
+    assert build_event_document(end)["written"] == [
         {"file": "MEMORY.md", "revision": 3, "tool": "agent_memory", "call": "c1"}
     ]
 
@@ -307,9 +307,9 @@ def test_a_tool_pair_is_never_cut() -> None:
         Message("tool", "r", call="c1", name="agent_memory"),
         Message("assistant", "a"),
     ]
-    assert boundary(said, 2) == 1
-    assert boundary(said, 1) == 3
-    assert boundary(said, 9) == 0
+    assert count_to_summarize(said, 2) == 1
+    assert count_to_summarize(said, 1) == 3
+    assert count_to_summarize(said, 9) == 0
 
 
 def test_every_call_has_its_result_and_every_result_its_call() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.cli.commands.tokens import seconds
+from looseleaf.cli.commands.tokens import parse_seconds
 from looseleaf.errors import Invalid
 from tests.cli.conftest import Run
 
@@ -104,14 +104,14 @@ def test_programs_get_passwords_and_people_codes(run: Run, root: Path) -> None:
 )
 def test_a_time_is_read(text: str, expected: float) -> None:
     """In days, hours, minutes or weeks."""
-    assert seconds(text) == expected
+    assert parse_seconds(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "d", "1", "-1d", "1.5h", "١d", "1y"])
 def test_another_time_is_refused(text: str) -> None:
     """With an example of one that can be."""
     with pytest.raises(Invalid, match="90d"):
-        seconds(text)
+        parse_seconds(text)
 
 
 def test_a_setting_is_made_and_unmade(run: Run) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from looseleaf import errors
 from looseleaf.cli.escapes import escape, escape_line, is_hidden
 from looseleaf.cli.formats import display_width, print_table
-from looseleaf.cli.output import exit_code
+from looseleaf.cli.output import exit_code_of
 from looseleaf.errors.pages import NotText, PageMissing, Protected, SectionAmbiguous
 from tests.cli.conftest import Run
 
@@ -32,7 +32,7 @@ CODES = {
 @pytest.mark.parametrize(("error", "code"), CODES.items(), ids=lambda one: type(one).__name__)
 def test_each_kind_of_error_has_its_exit_code(error: errors.LooseleafError, code: int) -> None:
     """A program can tell them apart."""
-    assert exit_code(error) == code
+    assert exit_code_of(error) == code
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from mcp import Client
 from looseleaf import Workspace
 from looseleaf.catalog.tools.operation_tools import SMALL, operation_tools, pick_tool
 from looseleaf.mcp_server import resources
-from looseleaf.mcp_server.features import Features, instructions
-from looseleaf.mcp_server.page_uris import address, parse_address
+from looseleaf.mcp_server.features import Features, build_instructions
+from looseleaf.mcp_server.page_uris import build_address, parse_address
 from looseleaf.mcp_server.sdk_server import MemoryServer, client_of
 from looseleaf.mcp_server.stdio import local_context_of
 from looseleaf.memory.scope import Where
@@ -52,7 +52,7 @@ def test_the_instructions_and_the_list_offer_only_what_will_be_accepted(
 ) -> None:
     """A model that follows them does not run into the void: where the journal is closed, too."""
     set_setting(workspace.context, "daily_memory_enabled", setting=journal)
-    text = instructions(workspace.database.settings())
+    text = build_instructions(workspace.database.settings())
     words = {word.strip(".,:;()") for word in text.split() if "_" in word}
     assert "find_pages" in words, "a plain question has a tool of its own"
     assert ("daily_memory_append" in words) == journal
@@ -223,7 +223,7 @@ def test_an_address_is_the_path_in_the_workspace(uri: str, file: str, where: Whe
     """There and back."""
     assert parse_address(uri) == (file, where)
     owner = where.agent or where.user or ""
-    assert address(where.layer or "", owner, file) == uri
+    assert build_address(where.layer or "", owner, file) == uri
 
 
 @pytest.mark.parametrize(

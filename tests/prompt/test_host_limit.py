@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf import Workspace
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.json_text import document_text
+from looseleaf.cli.json_text import encode_document
 from looseleaf.errors import Invalid
 from looseleaf.operations.prompt import check_prompt, compose_prompt, explain_prompt
 from looseleaf.prompt import formats
@@ -51,7 +51,7 @@ def test_soul_user_and_memory_are_whole_before_others(workspace: Workspace, host
     assert 7_000 < len(MEMORY) < 8_000
     document = to_json_value(compose_prompt(workspace.context, "chat", format="hook", host=host))
     text = document["hookSpecificOutput"]["additionalContext"]
-    assert host_size(document_text(document, indent=None), host) <= 10_000
+    assert host_size(encode_document(document, indent=None), host) <= 10_000
     assert MEMORY in text
     assert "I am Ada" in text
     assert "Eve.\n" * 20 in text
@@ -99,7 +99,7 @@ def test_a_paragraph_on_one_line_is_cut_between_words(workspace: Workspace, sent
     fill(workspace, MEMORY="# Memory\n\n" + sentence * 9_000, SOUL="I am Ada. " * 900)
     document = to_json_value(compose_prompt(workspace.context, "chat", format="hook", host="codex"))
     text = document["hookSpecificOutput"]["additionalContext"]
-    assert 8_500 < host_size(document_text(document, indent=None), "codex") <= 10_000
+    assert 8_500 < host_size(encode_document(document, indent=None), "codex") <= 10_000
     assert text.count(sentence) > 50
     assert text.count(" […]\n") == 2
     assert "(3 of 3 lines)" in text
@@ -131,7 +131,7 @@ def test_the_setting_is_the_limit(tmp_path: Path) -> None:
     assert (
         "[Not all of your memory fits here." in document["hookSpecificOutput"]["additionalContext"]
     )
-    assert len(document_text(document, indent=None)) <= 1_500
+    assert len(encode_document(document, indent=None)) <= 1_500
 
 
 @pytest.mark.parametrize("limit", [{"host": "emacs"}, {"characters": 999}, {"characters": True}])
@@ -177,7 +177,7 @@ def test_whatever_the_pages_the_output_fits(
     limit = HostLimit(host, characters, agent="ada")
     given = fit_to_host(assembly, limit)
     document = to_json_value(formats.build_document(given, "hook"))
-    assert host_size(document_text(document, indent=None), host) <= characters
+    assert host_size(encode_document(document, indent=None), host) <= characters
     assert limit.output_size(given) <= characters
     names = [piece.name for piece in given.pieces][: len(given_pieces)]
     assert names == [piece.name for piece in given_pieces]

@@ -13,7 +13,7 @@ from looseleaf.memory.scope import Where
 from looseleaf.operations import agents, history, memory, prompt, search
 from looseleaf.operations.prompt import Side
 from looseleaf.remote import results
-from looseleaf.remote.context import arguments
+from looseleaf.remote.context import encode_arguments
 
 
 def test_values_come_back_as_they_were(workspace: Workspace) -> None:
@@ -48,7 +48,9 @@ def test_fields_that_a_newer_server_adds_are_left_out(workspace: Workspace) -> N
 
 def test_arguments_leave_as_json_has_them() -> None:
     """`where` is spread, values become objects, and what nobody says is left out."""
-    given = arguments(prompt.diff_prompts, ("chat",), {"where": Where("ada"), "other": Side("x")})
+    given = encode_arguments(
+        prompt.diff_prompts, ("chat",), {"where": Where("ada"), "other": Side("x")}
+    )
     assert given == {
         "mode": "chat",
         "agent": "ada",
@@ -61,4 +63,4 @@ def test_arguments_leave_as_json_has_them() -> None:
             "step": "",
         },
     }
-    assert arguments(memory.read_memory, ("MEMORY.md",), {"section": None}) == {}
+    assert encode_arguments(memory.read_memory, ("MEMORY.md",), {"section": None}) == {}

@@ -105,13 +105,13 @@ class Ended:
 Event = Began | Said | Waiting | Called | Returned | Compacted | Titled | Ended
 
 
-def event_document(event: Event) -> dict[str, Any]:
+def build_event_document(event: Event) -> dict[str, Any]:
     """Give an event as JSON has it."""
-    fields = {name: _plain(field) for name, field in as_dict(event).items()}
+    fields = {name: _to_json(field) for name, field in as_dict(event).items()}
     return {"event": event.kind, **fields}
 
 
-def _plain(field: object) -> object:
+def _to_json(field: object) -> object:
     if isinstance(field, tuple):
-        return [_plain(part) for part in field]
+        return [_to_json(part) for part in field]
     return as_dict(field) if hasattr(type(field), "__match_args__") else field

@@ -25,7 +25,7 @@ JOURNAL_PROMPT = (
 _MOST = 500  # characters of a message that a title is made from
 
 
-def conversation_text(entries: Sequence[Entry]) -> str:
+def format_conversation(entries: Sequence[Entry]) -> str:
     """Give the messages of people and of the model, without the results of tools."""
     lines = [
         f"{entry.message.role}: {entry.message.text}"
@@ -35,25 +35,25 @@ def conversation_text(entries: Sequence[Entry]) -> str:
     return "\n\n".join(lines)
 
 
-def entry_for(session: Session, entries: Sequence[Entry], model: Model) -> str:
+def draft_entry(session: Session, entries: Sequence[Entry], model: Model) -> str:
     """Let a model write the lines, under a heading that says what they are."""
     reply = answer(
-        model, Question((JOURNAL_PROMPT,), (Message("user", conversation_text(entries)),))
+        model, Question((JOURNAL_PROMPT,), (Message("user", format_conversation(entries)),))
     )
     text = reply.message.text.strip()
     if not text:
         raise ModelFailed(model.name, "its summary is empty")
     title = session.title or "a conversation"
-    note = f"{mark(session, entries)} Written by the model {model.name}, not by a person."
+    note = f"{describe_range(session, entries)} Written by the model {model.name}, not by a person."
     return f"## Chat: {title}\n\n{note}\n\n{text}\n"
 
 
-def mark(session: Session, entries: Sequence[Entry]) -> str:
+def describe_range(session: Session, entries: Sequence[Entry]) -> str:
     """Name the messages that an entry covers; the text is looked for, so that none comes twice."""
     return f"Session {session.id}, messages {entries[0].number} to {entries[-1].number}."
 
 
-def title_for(entries: Sequence[Entry], model: Model) -> str:
+def draft_title(entries: Sequence[Entry], model: Model) -> str:
     """Let a model name a conversation by its first question and answer; "" where it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
     record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)

@@ -227,7 +227,7 @@ class Chats(Protocol):
         """The turns, running and finished."""
 
 
-def first_words(text: str) -> str:
+def derive_title(text: str) -> str:
     """Name a session after its first message."""
     line = " ".join(text.split())
     return line if len(line) <= TITLE_CHARACTERS - 3 else line[: TITLE_CHARACTERS - 3] + "..."

@@ -47,7 +47,7 @@ def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(result)
 
 
-def boundary(messages: Sequence[Message], recent: int) -> int:
+def count_to_summarize(messages: Sequence[Message], recent: int) -> int:
     """Say how many messages to sum up so that about `recent` stay and no tool pair is cut."""
     at = max(len(messages) - recent, 0)
     while at > 0 and messages[at].role == "tool":
@@ -58,11 +58,11 @@ def boundary(messages: Sequence[Message], recent: int) -> int:
 def as_markdown(session: Session, entries: Sequence[Entry], agent: str, day: str) -> str:
     """Write a conversation as a page that people read."""
     parts = [f"# {session.title or session.id}\n\n{agent}, {session.mode}, {day}\n"]
-    parts += [_part(entry.message, agent) for entry in entries]
+    parts += [_format_message(entry.message, agent) for entry in entries]
     return "\n".join(part for part in parts if part)
 
 
-def _part(message: Message, agent: str) -> str:
+def _format_message(message: Message, agent: str) -> str:
     if message.role == "tool":
         note = " (failed)" if message.failed else ""
         return f"> {message.name}{note}: {_quote(message.text)}\n"

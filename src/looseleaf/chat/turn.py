@@ -8,7 +8,7 @@ from looseleaf.agents.config import Compaction
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
 from looseleaf.chat.session import Outcome
 from looseleaf.chat.summary import sum_up
-from looseleaf.chat.transcript import SUMMARY, boundary, pair_calls
+from looseleaf.chat.transcript import SUMMARY, count_to_summarize, pair_calls
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.chat import TurnLost
 from looseleaf.models.model import Delta, Message, Question, Retry, Usage, never
@@ -173,7 +173,7 @@ class TurnTaker:
     def _compact(self) -> Iterator[Event]:
         """Sum up the beginning where the rule says so; a failure changes nothing."""
         rule, messages = self._compaction, self._messages
-        count = boundary(messages, rule.recent_messages)
+        count = count_to_summarize(messages, rule.recent_messages)
         if not rule.enabled or len(messages) <= rule.max_messages or not count:
             return
         try:

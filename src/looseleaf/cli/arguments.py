@@ -113,10 +113,10 @@ def complete_agents(
     """Offer the slugs of agents."""
     from looseleaf.operations.agents import list_agents
 
-    def slugs(context: Context, _options: SharedOptions) -> list[str]:
+    def list_slugs(context: Context, _options: SharedOptions) -> list[str]:
         return [agent.slug for agent in list_agents(context)]
 
-    return _complete(ctx, incomplete, slugs)
+    return _complete(ctx, incomplete, list_slugs)
 
 
 def complete_pages(
@@ -125,10 +125,10 @@ def complete_pages(
     """Offer the names of pages."""
     from looseleaf.operations.files import list_files
 
-    def pages(context: Context, options: SharedOptions) -> list[str]:
+    def list_pages(context: Context, options: SharedOptions) -> list[str]:
         return [page.file for page in list_files(context, where=options.where)]
 
-    return _complete(ctx, incomplete, pages)
+    return _complete(ctx, incomplete, list_pages)
 
 
 def _store_option(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -172,7 +172,7 @@ PAGE = ("agent", "user", "layer", "format")
 CHANGE = (*PAGE, "actor", "reason", "origin")
 
 
-def shared_options(*names: str) -> Callable[[Function], Function]:
+def with_shared_options(*names: str) -> Callable[[Function], Function]:
     """Add shared options to a command, always those of the workspace, and pass their values."""
 
     def decorate(function: Function) -> Function:

@@ -7,7 +7,7 @@ import click
 from looseleaf.cli.argv import arrange_options, wants_json
 from looseleaf.cli.commands.workflow_entries import FLOWS, JOBS, PIPELINES, SCHEDULES
 from looseleaf.cli.groups import DefaultGroup, Entry, Group
-from looseleaf.cli.output import FAILED, USAGE, columns, complain, run_command
+from looseleaf.cli.output import FAILED, USAGE, complain, count_columns, run_command
 
 HELP_WIDTH = 80
 MEMORY = {
@@ -286,7 +286,7 @@ def run(argv: list[str]) -> int:
 
     def work() -> int:
         try:
-            width = min(columns(), HELP_WIDTH)
+            width = min(count_columns(), HELP_WIDTH)
             if not argv:  # a shell that completes passes no arguments
                 looseleaf_command.main([], "looseleaf", standalone_mode=False, terminal_width=width)
                 return 0

@@ -16,7 +16,7 @@ def escape(text: str) -> str:
         return text
     return "".join(
         [
-            _code(sign) if sign in hidden_signs and not _has_normal_use(text, at) else sign
+            _escape_sign(sign) if sign in hidden_signs and not _has_normal_use(text, at) else sign
             for at, sign in enumerate(text)
         ]
     )
@@ -50,7 +50,7 @@ def _is_joinable(sign: str) -> bool:
     return sign >= _FIRST_JOINED and not is_hidden(sign)
 
 
-def _code(character: str) -> str:
+def _escape_sign(character: str) -> str:
     number = ord(character)
     if number < 0x100:
         return f"\\x{number:02x}"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from looseleaf.cli.colors import paint
 from looseleaf.cli.escapes import escape_line
-from looseleaf.cli.json_text import document_text
-from looseleaf.cli.output import columns, print_text, show
+from looseleaf.cli.json_text import encode_document
+from looseleaf.cli.output import count_columns, print_text, show
 from looseleaf.memory.provenance import PERSON
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _MIN_COLUMNS = 12  # the least columns of a shortened cell
 
 def print_document(document: Mapping[str, object], *, indent: int | None = 2) -> None:
     """Print one JSON document; without an indent, on one line."""
-    show(document_text(document, indent=indent).encode(), exact=True)
+    show(encode_document(document, indent=indent).encode(), exact=True)
 
 
 def print_table(
@@ -40,7 +40,7 @@ def print_table(
     widths = [max(display_width(row[i]) for row in cells) for i in range(len(headers))]
     if shrink:
         index = list(headers).index(shrink)
-        space = columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[index]
+        space = count_columns() - sum(widths) - len(_GAP) * (len(widths) - 1) + widths[index]
         widths[index] = min(widths[index], max(space, _MIN_COLUMNS))
     for number, row in enumerate(cells):
         padded_cells = [_fit(cell, widths[i], right=to_right[i]) for i, cell in enumerate(row)]

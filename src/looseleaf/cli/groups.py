@@ -49,7 +49,7 @@ class Command(click.Command):
         for option in options if not ctx.resilient_parsing else ():
             name = option.partition("=")[0]
             if name not in takes_value:
-                ctx.fail(_unknown("option", name, takes_value))
+                ctx.fail(_describe_unknown("option", name, takes_value))
             if takes_value.get(option):
                 ctx.fail(f"Option {option!r} needs a value.")
         return super().parse_args(ctx, [*options, "--", *content])
@@ -86,7 +86,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or suggest a similar one."""
         if args[0] not in self.entries and not ctx.resilient_parsing:
-            ctx.fail(_unknown("command", args[0], self.entries))
+            ctx.fail(_describe_unknown("command", args[0], self.entries))
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -129,19 +129,19 @@ class DefaultGroup(Group):
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Show the usage with a command, or with the arguments of the first command."""
-        pieces = self._default_command(ctx).collect_usage_pieces(ctx)
+        pieces = self._resolve_default_command(ctx).collect_usage_pieces(ctx)
         return [*pieces, "| COMMAND …"]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options of the first command, then the commands."""
-        click.Command.format_options(self._default_command(ctx), ctx, formatter)
+        click.Command.format_options(self._resolve_default_command(ctx), ctx, formatter)
         self.format_commands(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples of the first command."""
-        self._default_command(ctx).format_epilog(ctx, formatter)
+        self._resolve_default_command(ctx).format_epilog(ctx, formatter)
 
-    def _default_command(self, ctx: click.Context) -> click.Command:
+    def _resolve_default_command(self, ctx: click.Context) -> click.Command:
         command = self.get_command(ctx, next(iter(self.entries)))
         if command is None:
             raise ValueError(f"the group {self.name} has no command")
@@ -162,7 +162,7 @@ class DefaultGroup(Group):
         return super().parse_args(ctx, args)
 
 
-def _unknown(kind: str, name: str, names: Iterable[str]) -> str:
+def _describe_unknown(kind: str, name: str, names: Iterable[str]) -> str:
     import difflib
 
     matches = difflib.get_close_matches(name, names, 1)

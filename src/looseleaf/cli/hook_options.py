@@ -27,7 +27,7 @@ max_characters_option = click.option(
 )
 
 
-def hook_options(function: Function) -> Function:
+def with_hook_options(function: Function) -> Function:
     """Add the options that select the output of a hook."""
     flag = click.option("--hook", is_flag=True, help="Of what a hook gives to a coding agent.")
     return flag(host_option(max_characters_option(function)))

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 _KEYS = {"filename": "file"}  # the name in every other document
 
 
-def error_text(message: str, error: LooseleafError | None) -> str:
+def encode_error(message: str, error: LooseleafError | None) -> str:
     """Write an error as one JSON document: its code, its message and its fields."""
     attributes = vars(error) if error else {}
     fields = {_KEYS.get(name, name): _to_json(field) for name, field in attributes.items()}
     code = error.code if error else "usage"
-    return document_text({"error": {"code": code, "message": message, **fields}})
+    return encode_document({"error": {"code": code, "message": message, **fields}})
 
 
-def document_text(document: Mapping[str, object], *, indent: int | None = 2) -> str:
+def encode_document(document: Mapping[str, object], *, indent: int | None = 2) -> str:
     """Write a document as JSON."""
     text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
     # The same document for a program, without any character that a terminal would obey.

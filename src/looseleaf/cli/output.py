@@ -42,7 +42,7 @@ def run_command(work: Callable[[], int | None], *, as_json: bool = False) -> int
         return work() or 0
     except LooseleafError as error:
         complain(str(error), error=error, as_json=as_json)
-        return exit_code(error)
+        return exit_code_of(error)
     except BrokenPipeError:
         _drop_broken_output()  # the reader has closed the pipe
         return BROKEN_PIPE
@@ -50,14 +50,14 @@ def run_command(work: Callable[[], int | None], *, as_json: bool = False) -> int
         _drop_broken_output()
         unavailable = Unavailable(str(error.filename or "The output"), error.strerror)
         complain(str(unavailable), error=unavailable, as_json=as_json)
-        return exit_code(unavailable)
+        return exit_code_of(unavailable)
     except KeyboardInterrupt:
         if sys.stderr is not None and sys.stderr.isatty():
             _to_stderr("\n")  # the shell's prompt begins on a line of its own
         return INTERRUPTED
 
 
-def exit_code(error: LooseleafError) -> int:
+def exit_code_of(error: LooseleafError) -> int:
     """Return the exit code for the kind of an error."""
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), FAILED)
 
@@ -65,9 +65,9 @@ def exit_code(error: LooseleafError) -> int:
 def complain(message: str, *, error: LooseleafError | None = None, as_json: bool = False) -> None:
     """Print an error on standard error, in one line or as one JSON document."""
     if as_json:
-        from looseleaf.cli.json_text import error_text
+        from looseleaf.cli.json_text import encode_error
 
-        _to_stderr(error_text(message, error))
+        _to_stderr(encode_error(message, error))
     else:
         _to_stderr(f"looseleaf: {escape_line(message)}\n")
 
@@ -90,7 +90,7 @@ def show_progress(activity: str, done_count: int, total: int) -> None:
 
 def say(line: str = "") -> None:
     """Print one line without control characters for the terminal."""
-    _write((escape_line(line) + "\n").encode(_encoding(), "backslashreplace"))
+    _write((escape_line(line) + "\n").encode(_find_encoding(), "backslashreplace"))
 
 
 def show(raw: bytes, *, exact: bool = False) -> None:
@@ -101,12 +101,12 @@ def show(raw: bytes, *, exact: bool = False) -> None:
     text = escape(raw.decode("utf-8", "replace"))
     if text and not text.endswith("\n"):
         text += "\n"
-    _write(text.encode(_encoding(), "backslashreplace"))
+    _write(text.encode(_find_encoding(), "backslashreplace"))
 
 
 def print_text(text: str) -> None:
     """Print trusted text as it is."""
-    _write(text.encode(_encoding(), "backslashreplace"))
+    _write(text.encode(_find_encoding(), "backslashreplace"))
 
 
 def on_terminal() -> bool:
@@ -114,7 +114,7 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def columns() -> int:
+def count_columns() -> int:
     """Return the number of columns of the terminal; without one, lines are unlimited."""
     try:
         width = os.get_terminal_size(sys.stdout.fileno()).columns if on_terminal() else 0
@@ -123,7 +123,7 @@ def columns() -> int:
     return width or sys.maxsize
 
 
-def _encoding() -> str:
+def _find_encoding() -> str:
     return getattr(sys.stdout, "encoding", None) or "utf-8"
 
 
@@ -133,9 +133,8 @@ def _write(data: bytes) -> None:
     sys.stdout.flush()
     out, remaining_bytes = sys.stdout.buffer, memoryview(data)
     while remaining_bytes:
-        remaining_bytes = remaining_bytes[
-            out.write(remaining_bytes) :
-        ]  # an unbuffered stream may write only a part
+        written_count = out.write(remaining_bytes)  # an unbuffered stream may write only a part
+        remaining_bytes = remaining_bytes[written_count:]
     out.flush()
 
 

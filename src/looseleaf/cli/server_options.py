@@ -41,12 +41,14 @@ class ServerOptions(NamedTuple):
 def open_remote(options: ServerOptions, *, reason: str, origin: str) -> Context:
     """Return the remote context with which operations run on a server."""
     address = parse_address(options.server, insecure=options.insecure)
-    connection = Connection(address, _token(options), seconds=options.patience or _seconds())
+    connection = Connection(
+        address, _read_token(options), seconds=options.patience or _read_timeout()
+    )
     # Operations accept it in place of a Context; it refuses access to parts of a workspace.
     return cast("Context", Remote(connection, reason=reason, origin=origin))
 
 
-def _token(options: ServerOptions) -> Secret:
+def _read_token(options: ServerOptions) -> Secret:
     if options.token is not None and options.token_file is not None:
         raise click.UsageError("The token is given twice: by --token and by --token-file.")
     path = options.token_file
@@ -78,7 +80,7 @@ def _from_file(path: str) -> str:
         raise Invalid(f"There is no token in {path!r}: it is not plain text.") from None
 
 
-def _seconds() -> float:
+def _read_timeout() -> float:
     timeout = settings.read_variable(TIMEOUT)
     try:
         seconds = float(timeout or SECONDS)

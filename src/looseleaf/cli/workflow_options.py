@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 INTERVALS = "hourly, daily, 6h …, five fields of cron, a UTC time, or manual"
 
 
-def workflow_options(function: Function) -> Function:
+def with_workflow_options(function: Function) -> Function:
     """Add the options that name the workflow whose prompt is meant."""
     options = (
         click.option("--pipeline", metavar="PIPELINE", help="The prompt of a pipeline."),

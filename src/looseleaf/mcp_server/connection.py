@@ -109,15 +109,15 @@ class Connection:
             )
             self._fail(identity if _is_identity(identity) else None, fault)
         elif not is_request:
-            self._notice(method, params or {})
+            self._handle_notification(method, params or {})
         elif not _is_identity(identity):
             self._fail(
                 None, ProtocolError(features.INVALID_REQUEST, "An id must be a text or a number.")
             )
         else:
-            self._request(identity, method, params or {})
+            self._handle_request(identity, method, params or {})
 
-    def _notice(self, method: str, params: Parameters) -> None:
+    def _handle_notification(self, method: str, params: Parameters) -> None:
         """Handle a notification, which has no answer."""
         if method == "notifications/cancelled":
             identity = params.get("requestId")
@@ -125,7 +125,7 @@ class Connection:
                 self._open.discard(identity)  # it may still run, but is not answered
                 self._subscriptions.end(identity)
 
-    def _request(self, identity: Identity, method: str, params: Parameters) -> None:
+    def _handle_request(self, identity: Identity, method: str, params: Parameters) -> None:
         if identity in self._open:
             fault = ProtocolError(
                 features.INVALID_REQUEST, "Another request with this id is still running."
@@ -133,7 +133,7 @@ class Connection:
             self._fail(identity, fault)
             return
         if self._by_envelope is None:
-            self._by_envelope = method != "initialize" and _VERSION in _meta(params)
+            self._by_envelope = method != "initialize" and _VERSION in _meta_of(params)
         self._open.add(identity)
 
         def work() -> None:
@@ -178,13 +178,13 @@ class Connection:
                 {"supported": list(ENVELOPE_VERSIONS), "requested": params.get("protocolVersion")},
             )
         _check_envelope(params)
-        client = features.client_name(_meta(params).get(_CLIENT))
+        client = features.client_name_of(_meta_of(params).get(_CLIENT))
         if method == "subscriptions/listen":
             self._listen(identity, client, params)
             return None  # the stream is open until it is cancelled
         if method == "server/discover":
             versions = {"supportedVersions": list(ENVELOPE_VERSIONS)}
-            result = {**versions, **self._introduction(client, notify_lists=True)}
+            result = {**versions, **self._build_introduction(client, notify_lists=True)}
         else:
             result = self._run(method, client, params)
         return {**result, **_ENVELOPE, **(_FRESH if method in features.CACHEABLE else {})}
@@ -192,7 +192,7 @@ class Connection:
     def _answer_after_handshake(self, method: str, params: Parameters) -> dict[str, Any]:
         if method == "initialize":
             return self._answer_handshake(params)
-        if _VERSION in _meta(params):
+        if _VERSION in _meta_of(params):
             raise ProtocolError(
                 features.INVALID_REQUEST,
                 "This connection began with the handshake of an older protocol, so its requests "
@@ -216,17 +216,17 @@ class Connection:
 
     def _answer_handshake(self, params: Parameters) -> dict[str, Any]:
         requested_version = features.text_of(params, "protocolVersion")
-        self._client = features.client_name(params.get("clientInfo"))
+        self._client = features.client_name_of(params.get("clientInfo"))
         version = (
             requested_version if requested_version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]
         )
         identity = {"protocolVersion": version, "serverInfo": features.INFORMATION}
-        return {**identity, **self._introduction(self._client, notify_lists=False)}
+        return {**identity, **self._build_introduction(self._client, notify_lists=False)}
 
-    def _introduction(self, client: str, *, notify_lists: bool) -> dict[str, Any]:
+    def _build_introduction(self, client: str, *, notify_lists: bool) -> dict[str, Any]:
         return {
-            "capabilities": features.capabilities(lists_change=notify_lists),
-            "instructions": features.instructions(self._context_of(client).settings),
+            "capabilities": features.build_capabilities(lists_change=notify_lists),
+            "instructions": features.build_instructions(self._context_of(client).settings),
         }
 
     def _run(self, method: str, client: str, params: Parameters) -> dict[str, Any]:
@@ -250,14 +250,14 @@ class Connection:
         self._subscriptions.listen(identity, states)
 
 
-def _meta(params: Parameters) -> dict[str, Any]:
+def _meta_of(params: Parameters) -> dict[str, Any]:
     meta = params.get("_meta")
     return meta if isinstance(meta, dict) else {}
 
 
 def _check_envelope(params: Parameters) -> None:
     """Raise unless a request names its protocol version and the abilities of its client."""
-    meta = _meta(params)
+    meta = _meta_of(params)
     absent = [name for name in (_VERSION, _CAPABILITIES) if name not in meta]
     if absent:
         raise ProtocolError(features.INVALID_PARAMS, f"_meta lacks {', '.join(absent)}.")

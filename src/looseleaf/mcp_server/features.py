@@ -72,7 +72,7 @@ class Features:
     tools: tuple[OperationTool, ...]
 
 
-def instructions(settings: Settings) -> str:
+def build_instructions(settings: Settings) -> str:
     """Tell a model how to use its memory; name only calls that will be accepted."""
     journal = _JOURNAL_ON if settings.daily_memory_enabled else _JOURNAL_OFF
     return _INSTRUCTIONS.replace("{journal}", journal)
@@ -188,7 +188,7 @@ def run_request(work: Callable[..., Outcome], *arguments: object) -> Outcome:
         raise ProtocolError(INTERNAL_ERROR, "Something went wrong in the server.") from None
 
 
-def capabilities(*, lists_change: bool) -> dict[str, Any]:
+def build_capabilities(*, lists_change: bool) -> dict[str, Any]:
     """Describe the abilities of the server; `lists_change`: it can notify of new pages."""
     return {
         "prompts": {"listChanged": lists_change},
@@ -215,7 +215,7 @@ def object_of(params: Parameters, name: str) -> dict[str, Any]:
     return argument
 
 
-def client_name(information: object) -> str:
+def client_name_of(information: object) -> str:
     """Return the name that the client gives itself, for the history."""
     name = information.get("name") if isinstance(information, dict) else None
     printable = "".join(sign for sign in str(name or "") if sign.isprintable())[:64].strip()

@@ -17,10 +17,10 @@ from looseleaf.access.principals import act_through, confine_model
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.tools.operation_tools import operation_tools
 from looseleaf.errors import LooseleafError, Unavailable
-from looseleaf.mcp_server.features import Features, instructions
+from looseleaf.mcp_server.features import Features, build_instructions
 from looseleaf.mcp_server.sdk_server import MemoryServer, client_of, session_of
 from looseleaf.mcp_server.session_limit import SessionLimit
-from looseleaf.mcp_server.stdio import longest_message
+from looseleaf.mcp_server.stdio import compute_message_limit
 from looseleaf.memory.provenance import SESSION, Activity, is_activity_id
 from looseleaf.values import replace
 
@@ -84,7 +84,7 @@ class HttpServer:
         self._sessions = StreamableHTTPSessionManager(
             self._memory.server,
             stateless=stateless,
-            max_request_body_size=longest_message(workspace.settings.max_page_bytes),
+            max_request_body_size=compute_message_limit(workspace.settings.max_page_bytes),
         )
 
     @asynccontextmanager
@@ -109,10 +109,12 @@ class HttpServer:
             await _refuse(send, 403, error.code, str(error))
             return
         # The session manager refuses a session to everyone but the user who started it.
-        self._memory.server.instructions = instructions(self._workspace.database.settings())
-        user = AuthenticatedUser(AccessToken(token="", client_id=_identity(principal), scopes=[]))
+        self._memory.server.instructions = build_instructions(self._workspace.database.settings())
+        user = AuthenticatedUser(
+            AccessToken(token="", client_id=_identity_of(principal), scopes=[])
+        )
         user_scope = {**scope, _PRINCIPAL: principal, "user": user}
-        owner, session = _identity(principal), _header(scope["headers"], _SESSION)
+        owner, session = _identity_of(principal), _find_header(scope["headers"], _SESSION)
 
         has_begun = False
 
@@ -120,7 +122,7 @@ class HttpServer:
             nonlocal has_begun
             has_begun = True
             if message["type"] == "http.response.start" and message["status"] < 400:
-                session_id = session or _header(message.get("headers", ()), _SESSION)
+                session_id = session or _find_header(message.get("headers", ()), _SESSION)
                 for oldest in self._limit.use(owner, session_id) if session_id else ():
                     await self._end(user_scope, oldest)
             await send(message)
@@ -179,7 +181,7 @@ class HttpServer:
         headers_without_session = [header for header in scope["headers"] if header[0] != _SESSION]
         headers = [*headers_without_session, (_SESSION, session.encode("latin-1"))]
         end_scope = {**scope, "method": "DELETE", "headers": headers}
-        await self._sessions.handle_request(end_scope, _no_body, _ignore)
+        await self._sessions.handle_request(end_scope, _receive_nothing, _ignore)
         self._memory.notices.unsubscribe(session)
 
     def _narrow_to_agent(self, principal: Principal, scope: Scope) -> Principal:
@@ -203,10 +205,10 @@ class HttpServer:
         if not principal.name:
             principal = replace(principal, name=client_of(request))
         return self._workspace.acting(
-            principal=principal, surface="mcp", activity=self._activity(request)
+            principal=principal, surface="mcp", activity=self._find_activity(request)
         )
 
-    def _activity(self, request: RequestContext) -> Activity | None:
+    def _find_activity(self, request: RequestContext) -> Activity | None:
         """Give the session that asks, or the request where there are no sessions."""
         session = session_of(request) if self._has_sessions else ""
         if is_activity_id(session):
@@ -216,16 +218,16 @@ class HttpServer:
         return self._activity_of(request.request.scope)
 
 
-def _identity(principal: Principal) -> str:
+def _identity_of(principal: Principal) -> str:
     """Return the owner of a session: a credential, narrowed to an agent."""
     return f"{principal.kind}/{principal.user_id}/{principal.credential}/{principal.agent_id}"
 
 
-def _header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
+def _find_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> str:
     return next((text.decode("latin-1") for key, text in headers if key.lower() == name), "")
 
 
-async def _no_body() -> Message:
+async def _receive_nothing() -> Message:
     return {"type": "http.request", "body": b"", "more_body": False}
 
 

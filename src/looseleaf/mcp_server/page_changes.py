@@ -75,13 +75,13 @@ def _read_state(state: State) -> object:
 
 def state_of_page(context: Context, uri: str) -> State:
     """Return a function that identifies the version of a page, if the client may read it."""
-    scope = resources.scope_at(context, uri)
+    scope = resources.resolve_scope(context, uri)
 
-    def state() -> object:
+    def read_hash() -> object:
         page = context.pages.read(scope)
         return "" if isinstance(page, Missing) else page.hash
 
-    return state
+    return read_hash
 
 
 def state_of_list(context: Callable[[], Context]) -> State:

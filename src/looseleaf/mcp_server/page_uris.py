@@ -14,7 +14,7 @@ _ESCAPE = "%([0-9A-Fa-f]{2})"
 _SHAPE = "an address is looseleaf://agents/SLUG/FILE, users/ID/FILE, shared/FILE or network/FILE"
 
 
-def address(layer: str, owner: str | int, file: str) -> str:
+def build_address(layer: str, owner: str | int, file: str) -> str:
     """Build the address of a page; the owner is an agent's slug or a user's id."""
     place = {"agent": f"agents/{owner}", "user": f"users/{owner}"}.get(layer, layer)
     return f"{SCHEME}{place}/{_quote(file)}"
@@ -26,16 +26,16 @@ def parse_address(uri: str) -> tuple[str, Where]:
         raise InvalidName(uri, _SHAPE)
     layer, _, path = uri.removeprefix(SCHEME).partition("/")
     if layer in ("shared", "network"):
-        return _file(uri, path), Where(layer=layer)
+        return _parse_file(uri, path), Where(layer=layer)
     owner, _, file = path.partition("/")
     if layer == "agents" and owner:
-        return _file(uri, file), Where(agent=_unquote(owner), layer="agent")
+        return _parse_file(uri, file), Where(agent=_unquote(owner), layer="agent")
     if layer == "users" and owner.isascii() and owner.isdigit():
-        return _file(uri, file), Where(user=int(owner), layer="user")
+        return _parse_file(uri, file), Where(user=int(owner), layer="user")
     raise InvalidName(uri, _SHAPE)
 
 
-def _file(uri: str, quoted_name: str) -> str:
+def _parse_file(uri: str, quoted_name: str) -> str:
     if not quoted_name:
         raise InvalidName(uri, _SHAPE)
     return _unquote(quoted_name)
@@ -58,6 +58,6 @@ def _unquote(text: str) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def media_type(file: str) -> str:
+def media_type_of(file: str) -> str:
     """Return the media type of a page."""
     return "text/plain" if file.lower().endswith(".txt") else "text/markdown"

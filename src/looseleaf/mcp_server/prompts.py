@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import InvalidArgument
-from looseleaf.mcp_server.tool_results import text_part
+from looseleaf.mcp_server.tool_results import build_text_part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def start_session(context: Context, arguments: Mapping[str, str]) -> dict[str, A
     options = {"mode": arguments.get("mode") or "chat", **({"agent": agent} if agent else {})}
     prompt = invoke(context, "looseleaf/compose-prompt", options)
     messages = [
-        {"role": "user", "content": text_part(message["content"])} for message in prompt["messages"]
+        {"role": "user", "content": build_text_part(message["content"])}
+        for message in prompt["messages"]
     ]
     description = f"The memory of {prompt['agent']} for {prompt['mode']}."
     return {"description": description, "messages": messages}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.dispatch import run_operation
 from looseleaf.catalog.resolution import scope_of, visible_agents
-from looseleaf.mcp_server.page_uris import SCHEME, address, media_type, parse_address
+from looseleaf.mcp_server.page_uris import SCHEME, build_address, media_type_of, parse_address
 from looseleaf.memory.day import Day
 from looseleaf.times import format_time
 from looseleaf.values import as_dict
@@ -58,48 +58,48 @@ def list_resources(
     """List readable pages, some agents at a time, and the cursor of the next list."""
     agents = [agent.slug for agent in visible_agents(context)]
     start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
-    resources = [] if cursor else _shared_pages(context)
+    resources = [] if cursor else _list_shared_pages(context)
     for position, slug in enumerate(agents[start:], start + 1):
-        resources += _pages(context, "agent", slug, agent=slug)
-        resources += _days(context, slug)
+        resources += _list_pages(context, "agent", slug, agent=slug)
+        resources += _list_days(context, slug)
         if len(resources) >= PAGE and position < len(agents):
             return resources, str(position)
     return resources, None
 
 
-def _shared_pages(context: Context) -> list[dict[str, Any]]:
+def _list_shared_pages(context: Context) -> list[dict[str, Any]]:
     user = context.principal.user_id
     return [
-        *_pages(context, "shared"),
-        *_pages(context, "network"),
-        *_pages(context, "user", user, user=user),
+        *_list_pages(context, "shared"),
+        *_list_pages(context, "network"),
+        *_list_pages(context, "user", user, user=user),
     ]
 
 
-def _pages(
+def _list_pages(
     context: Context, layer: str, owner: str | int = "", **selection: str | int
 ) -> list[dict[str, Any]]:
     entries: Any = run_operation(
         context, "datamachine/list-agent-files", {"layer": layer, **selection}
     )
-    return [_resource(entry, owner) for entry in entries]
+    return [_build_resource(entry, owner) for entry in entries]
 
 
-def _resource(page: PageInfo, owner: str | int) -> dict[str, Any]:
+def _build_resource(page: PageInfo, owner: str | int) -> dict[str, Any]:
     last_modified = format_time(page.updated, "+00:00")
     owner_label = f"{page.layer} {owner}".strip()
     return {
-        "uri": address(page.layer, owner, page.file),
+        "uri": build_address(page.layer, owner, page.file),
         "name": page.file,
         **({"title": page.label} if page.label else {}),
         "description": f"Page of {owner_label}" if owner else f"Page of all ({page.layer})",
-        "mimeType": media_type(page.file),
+        "mimeType": media_type_of(page.file),
         "size": page.bytes,
         "annotations": {"lastModified": last_modified},
     }
 
 
-def _days(context: Context, slug: str) -> list[dict[str, Any]]:
+def _list_days(context: Context, slug: str) -> list[dict[str, Any]]:
     months: Any = run_operation(context, "datamachine/daily-memory-list", {"agent": slug})
     days = [
         Day(month[:4], month[5:], number)
@@ -108,7 +108,7 @@ def _days(context: Context, slug: str) -> list[dict[str, Any]]:
     ]
     return [
         {
-            "uri": address("agent", slug, day.filename),
+            "uri": build_address("agent", slug, day.filename),
             "name": day.filename,
             "description": f"Journal of {slug}, {day}",
             "mimeType": "text/markdown",
@@ -122,10 +122,10 @@ def read_resource(context: Context, uri: str) -> dict[str, Any]:
     file, page_owner = parse_address(uri)
     selection = {name: part for name, part in as_dict(page_owner).items() if part is not None}
     page: Any = run_operation(context, "datamachine/get-agent-memory", {"file": file, **selection})
-    return {"uri": uri, "mimeType": media_type(file), "text": page.content}
+    return {"uri": uri, "mimeType": media_type_of(file), "text": page.content}
 
 
-def scope_at(context: Context, uri: str) -> Scope:
+def resolve_scope(context: Context, uri: str) -> Scope:
     """Find the page at an address, if the principal may read it."""
     file, page_owner = parse_address(uri)
     return scope_of(context.during("read"), file, page_owner)

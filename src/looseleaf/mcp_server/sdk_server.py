@@ -22,7 +22,7 @@ from looseleaf.mcp_server.features import (
     NAME,
     Features,
     ProtocolError,
-    client_name,
+    client_name_of,
     run_request,
 )
 from looseleaf.mcp_server.page_changes import LIST, MOST_URIS, state_of_list, state_of_page
@@ -67,20 +67,20 @@ class MemoryServer:
             version=INFORMATION["version"],
             title=INFORMATION["title"],
             description=INFORMATION["description"],
-            lifespan=self._lifespan,
+            lifespan=self._run_lifespan,
             on_subscribe_resource=self._subscribe,
             on_unsubscribe_resource=self._unsubscribe,
             on_subscriptions_listen=self._listen,
         )
         for method, params in _PARAMETERS.items():
-            self.server.add_request_handler(method, params, self._handler(method))
+            self.server.add_request_handler(method, params, self._build_handler(method))
 
     @asynccontextmanager
-    async def _lifespan(self, _server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+    async def _run_lifespan(self, _server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         async with self.notices.running():
             yield {}
 
-    def _handler(self, method: str) -> Handler:
+    def _build_handler(self, method: str) -> Handler:
         """Return the function that answers a method, with the fields of the newer protocol."""
         fresh = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
 
@@ -105,7 +105,7 @@ class MemoryServer:
         arguments = arguments_object if isinstance(arguments_object, dict) else {}
         operation_run = self._run_operation(
             self._context_of(request),
-            self._operation(params),
+            self._find_operation(params),
             arguments,
             partial(run_request, work),
         )
@@ -117,7 +117,7 @@ class MemoryServer:
             raise MCPError(types.INTERNAL_ERROR, str(error), {"code": error.code}) from error
         return result
 
-    def _operation(self, params: dict[str, Any]) -> Operation | None:
+    def _find_operation(self, params: dict[str, Any]) -> Operation | None:
         try:
             return pick_tool(self._features.tools, str(params.get("name", ""))).operation
         except ToolMissing:
@@ -184,7 +184,7 @@ def session_of(request: RequestContext) -> str:
 def client_of(request: RequestContext) -> str:
     """Return the name that the client gives itself, for the history."""
     client_params = request.session.client_params
-    return client_name({"name": client_params.client_info.name} if client_params else None)
+    return client_name_of({"name": client_params.client_info.name} if client_params else None)
 
 
 async def _in_thread(work: Callable[[], Outcome]) -> Outcome:

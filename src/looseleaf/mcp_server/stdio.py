@@ -41,11 +41,11 @@ def serve(
     features = Features(operation_tools(workspace.context, full=full))
     context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
     Connection(features, context_of, lines).serve(
-        longest_message(workspace.settings.max_page_bytes)
+        compute_message_limit(workspace.settings.max_page_bytes)
     )
 
 
-def longest_message(max_page_bytes: int) -> int:
+def compute_message_limit(max_page_bytes: int) -> int:
     """Return the largest number of bytes of a message.
 
     A page of prose takes at most twice its bytes in JSON.

@@ -35,12 +35,12 @@ def answer(operation: Operation, work: Callable[[], Any]) -> dict[str, Any]:
     """Give what the work of an operation comes to, or its error, as the result of a tool."""
     try:
         result = check_size(work())
-        return success(result, wrap_result(operation, result))
+        return build_success(result, wrap_result(operation, result))
     except LooseleafError as error:
-        return failure(error.code, str(error), _HINTS.get(error.code, ""))
+        return build_failure(error.code, str(error), _HINTS.get(error.code, ""))
     except Exception:  # noqa: BLE001 - a fault of ours ends one call, not the server
         report_fault()
-        return failure(
+        return build_failure(
             "internal_error", "Something went wrong in the server.", "Tell your operator."
         )
 
@@ -61,35 +61,37 @@ def report_fault() -> None:
     sys.stderr.write(traceback.format_exc())
 
 
-def success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - any JSON
+def build_success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """Give a result twice: as data in the form of its schema, and as a model reads it best."""
-    return {"content": _text(result), "isError": False, "structuredContent": data}
+    return {"content": _build_text_parts(result), "isError": False, "structuredContent": data}
 
 
-def failure(code: str, message: str, hint: str = "") -> dict[str, Any]:
+def build_failure(code: str, message: str, hint: str = "") -> dict[str, Any]:
     """Return an error with its stable code; the model reads it and can correct the call."""
     content = {"code": code, "message": message, **({"hint": hint} if hint else {})}
     text = f"{code}: {message}" + (f" {hint}" if hint else "")
-    return {"content": [text_part(text)], "isError": True, "structuredContent": content}
+    return {"content": [build_text_part(text)], "isError": True, "structuredContent": content}
 
 
-def text_part(text: str) -> dict[str, Any]:
+def build_text_part(text: str) -> dict[str, Any]:
     """Return a text as a part of a result or of a message."""
     return {"type": "text", "text": text}
 
 
-def _text(result: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
+def _build_text_parts(result: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - any JSON
     """Return the text of a page, the messages of a prompt, or JSON."""
     if isinstance(result, dict) and result.get("exists", True):
         if isinstance(result.get("content"), str):
-            return [text_part(part) for part in (result["content"], _notice(result)) if part]
+            return [
+                build_text_part(part) for part in (result["content"], _describe_cut(result)) if part
+            ]
         messages = result.get("messages")
         if isinstance(messages, list) and all("content" in message for message in messages):
-            return [text_part(message["content"]) for message in messages]
-    return [text_part(json.dumps(result, ensure_ascii=False))]
+            return [build_text_part(message["content"]) for message in messages]
+    return [build_text_part(json.dumps(result, ensure_ascii=False))]
 
 
-def _notice(result: dict[str, Any]) -> str:
+def _describe_cut(result: dict[str, Any]) -> str:
     """Describe the cut of a text, its length and how to read the rest; "" for a whole text."""
     if not result.get("truncated"):
         return ""

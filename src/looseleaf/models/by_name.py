@@ -91,21 +91,23 @@ class Models:
             provider_config = replace(provider_config, base_url=address)
         is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
         connector = (
-            self._compatible(self._bridge) if is_compatible else self._native(name, self._bridge)
+            self._open_compatible(self._bridge)
+            if is_compatible
+            else self._open_native(name, self._bridge)
         )
         line = connector.open(name, provider_config, self._timeout)
         return PatientModel(
             name, line, self._bridge, retries=self._retries, key=provider_config.key
         )
 
-    def _compatible(self, bridge: Bridge) -> Compatible | Providers:
+    def _open_compatible(self, bridge: Bridge) -> Compatible | Providers:
         if "compatible" not in self._connectors:
             from looseleaf.models.openai.model import Compatible
 
             self._connectors["compatible"] = Compatible(bridge)
         return self._connectors["compatible"]
 
-    def _native(self, name: str, bridge: Bridge) -> Compatible | Providers:
+    def _open_native(self, name: str, bridge: Bridge) -> Compatible | Providers:
         if "native" not in self._connectors:
             with require_extra(MODELS, f"The model {name}"):
                 from looseleaf.models.pydantic_ai.providers import Providers

@@ -151,7 +151,7 @@ class Model(Protocol):
         """
 
 
-def cut_reason(finish: str | None) -> str:
+def describe_cut(finish: str | None) -> str:
     """Say why an answer is not complete, by the provider's finish reason; "" where it is."""
     if finish == "length":
         return "The answer ends where the provider's limit of length is."

@@ -79,7 +79,7 @@ class PatientModel:
                 if not refusal.is_temporary or has_begun or attempt == self._retries:
                     # Without its cause, which may hold the request, and so the key.
                     raise ModelFailed(self.name, reason) from None
-                retry = Retry(attempt + 1, _wait_seconds(refusal, attempt), reason)
+                retry = Retry(attempt + 1, _choose_wait(refusal, attempt), reason)
             else:
                 return
             yield retry
@@ -89,7 +89,7 @@ class PatientModel:
         return text.replace(self._key.reveal(), "…") if self._key is not None else text
 
 
-def _wait_seconds(refusal: Refusal, attempt: int) -> float:
+def _choose_wait(refusal: Refusal, attempt: int) -> float:
     """Choose how long to wait: as the provider asks, within reason, else longer each time."""
     if refusal.seconds is not None:
         return min(max(refusal.seconds, 0.0), _LONGEST_WAIT)
@@ -102,7 +102,7 @@ def describe_failure(status: int | None, message: str) -> str:
     return ": ".join(part for part in (f"status {status}" if status else "", line) if part)
 
 
-def message_in(body: object) -> str:
+def extract_message(body: object) -> str:
     """Find the message in the body of a provider's error."""
     if isinstance(body, dict):
         inner = body.get("error", body)

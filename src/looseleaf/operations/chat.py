@@ -10,8 +10,8 @@ from looseleaf.catalog.resolution import agent_meant, agent_of
 from looseleaf.catalog.session_access import own_session
 from looseleaf.catalog.tools.model_tools import run_tool, tools_for
 from looseleaf.chat.events import Called, Ended, Titled
-from looseleaf.chat.journal import title_for
-from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, first_words
+from looseleaf.chat.journal import draft_title
+from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, derive_title
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.errors import InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage
@@ -94,7 +94,7 @@ def converse(
         agent.id,
         mode,
         message,
-        first_words(chat_input.message or ""),
+        derive_title(chat_input.message or ""),
         chat_input.request,
         model.name,
     )
@@ -181,7 +181,7 @@ def _name_session(context: Context, session: Session, model: Model) -> str:
         return ""
     sessions = context.parts.chats().sessions
     try:
-        title = title_for(sessions.messages(session.id), model)
+        title = draft_title(sessions.messages(session.id), model)
     except LooseleafError as error:
         context.parts.report(f"The chat session {session.id} keeps its first words as title", error)
         return ""

@@ -8,8 +8,8 @@ from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.session_access import own_session
 from looseleaf.catalog.tools.model_rights import for_agent
-from looseleaf.chat.journal import entry_for, mark, title_for
-from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, first_words
+from looseleaf.chat.journal import describe_range, draft_entry, draft_title
+from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, derive_title
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.memory.scope import Where
@@ -68,14 +68,14 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
         raise Invalid(f"Nobody has said anything in the chat session {session} yet.")
     agent = agent_of(context, chat_session.agent)
     try:
-        title = title_for(entries, model_of(context, agent, chat_session.mode))
+        title = draft_title(entries, model_of(context, agent, chat_session.mode))
     except LooseleafError as error:
         context.parts.report(
             f"The chat session {chat_session.id} is named after its first words", error
         )
         title = ""
     generated_title = TitleMade(
-        title or first_words(user_entries[0].message.text), "ai" if title else "fallback"
+        title or derive_title(user_entries[0].message.text), "ai" if title else "fallback"
     )
     by = BY_MODEL if title else BY_FIRST_WORDS
     sessions.change(chat_session.id, title=generated_title.title, titled=by)
@@ -117,12 +117,15 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
     agent_context = for_agent(chat_context, request)
     where = Where(agent.id)
     today = journal(agent_context.during("read"), where).read()
-    if not isinstance(today, Missing) and mark(session, entries).encode() in today.content:
+    if (
+        not isinstance(today, Missing)
+        and describe_range(session, entries).encode() in today.content
+    ):
         receipt = None  # told before, by someone who was killed before noting it
     else:
         # Before the model is paid for: the journal may be closed to agents.
         journal(agent_context.during("write"), where)
-        content = entry_for(session, entries, model_of(context, agent, "system"))
+        content = draft_entry(session, entries, model_of(context, agent, "system"))
         refuse_assembled_text({"content": content})
         receipt = write_day(agent_context, content, where=where)
     sessions.change(session.id, journaled=entries[-1].number)

@@ -29,20 +29,18 @@ def parse_address(text: str, *, insecure: bool = False) -> Address:
         parts = urlsplit(text.strip())
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _invalid_address("it is no address") from error
+        raise _build_error("it is no address") from error
     if parts.scheme not in _SCHEMES or not host:
-        raise _invalid_address(
-            "it begins with https:// (or http:// on this machine) and has a host"
-        )
+        raise _build_error("it begins with https:// (or http:// on this machine) and has a host")
     if parts.username is not None or parts.password is not None:
-        raise _invalid_address(
+        raise _build_error(
             "it names a user or a password; show a token instead, by LOOSELEAF_TOKEN"
         )
     if parts.query or parts.fragment:
-        raise _invalid_address("it ends before ? and #")
+        raise _build_error("it ends before ? and #")
     is_encrypted = parts.scheme == "https"
     if not (is_encrypted or insecure or is_loopback(host)):
-        raise _invalid_address(
+        raise _build_error(
             "over plain http everyone on the way can read the token and the pages; use https, or "
             "add --insecure if you trust the whole way"
         )
@@ -61,5 +59,5 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _invalid_address(fault: str) -> Invalid:
+def _build_error(fault: str) -> Invalid:
     return Invalid(f"The address of the server cannot be used: {fault}.")

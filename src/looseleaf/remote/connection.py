@@ -12,7 +12,7 @@ import httpx2
 
 from looseleaf.errors import Unavailable
 from looseleaf.errors.access import Unauthenticated
-from looseleaf.remote.error_answers import failure
+from looseleaf.remote.error_answers import build_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -58,37 +58,41 @@ class Connection:
             "POST",
             f"{OPERATIONS}/{quote(name)}",
             headers=headers,
-            content=_body(json_arguments),
+            content=_encode_body(json_arguments),
         )
         if answer.status != 200:
             self._refuse(answer)
-        document = self._document(answer)
+        document = self._parse_document(answer)
         if "data" not in document:
-            raise self._strange(answer)
+            raise self._build_strange_error(answer)
         return document["data"]
 
     def listen(self, path: str, json_arguments: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         """Ask for a stream of events; give each event as it comes."""
         headers = {"accept": EVENTS, "content-type": JSON}
-        with self._answer("POST", path, headers=headers, content=_body(json_arguments)) as answer:
+        with self._open_answer(
+            "POST", path, headers=headers, content=_encode_body(json_arguments)
+        ) as answer:
             if answer.status_code != 200:
                 self._refuse(_Answer(answer.status_code, answer.headers, self._read(answer)))
             if not answer.headers.get("content-type", "").startswith(EVENTS):
-                raise self._strange(_Answer(answer.status_code, answer.headers, b""))
+                raise self._build_strange_error(_Answer(answer.status_code, answer.headers, b""))
             name = ""
-            for line in self._lines(answer):
+            for line in self._read_lines(answer):
                 field, _, text = line.partition(b":")
                 if field == b"event":
                     name = text.strip().decode("utf-8", "replace")
                 elif field == b"data":
                     event_answer = _Answer(answer.status_code, answer.headers, text)
-                    document = self._document(event_answer)
+                    document = self._parse_document(event_answer)
                     if name == "error":
                         self._fail(event_answer, document)
                     yield document
                     if name == "ended":
                         return
-        raise self._gone("the connection broke; the answer may still come: look into the session")
+        raise self._build_unavailable(
+            "the connection broke; the answer may still come: look into the session"
+        )
 
     def page(self, file: str, place: Mapping[str, str]) -> tuple[bytes, str]:
         """Give the bytes of a page, which need not be text, and their hash."""
@@ -99,11 +103,11 @@ class Connection:
         return answer.body, answer.headers.get("etag", "").strip('"')
 
     def _ask(self, method: str, path: str, *, headers: dict[str, str], **options: Any) -> _Answer:  # noqa: ANN401
-        with self._answer(method, path, headers=headers, **options) as answer:
+        with self._open_answer(method, path, headers=headers, **options) as answer:
             return _Answer(answer.status_code, answer.headers, self._read(answer))
 
     @contextmanager
-    def _answer(
+    def _open_answer(
         self,
         method: str,
         path: str,
@@ -125,7 +129,7 @@ class Connection:
         except httpx2.TimeoutException as error:
             self._give_up(error)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise self._gone(_describe_error(error)) from None
+            raise self._build_unavailable(_describe_error(error)) from None
 
     def _read(self, answer: httpx2.Response) -> bytes:
         end = time.monotonic() + self.seconds
@@ -134,23 +138,29 @@ class Connection:
             parts.append(part)
             size += len(part)
             if size > _MOST_BYTES:
-                raise self._gone(f"its answer has more than {_MOST_BYTES} bytes; ask for less")
+                raise self._build_unavailable(
+                    f"its answer has more than {_MOST_BYTES} bytes; ask for less"
+                )
             if time.monotonic() > end:
                 self._give_up(None)
         return b"".join(parts)
 
-    def _lines(self, answer: httpx2.Response) -> Iterator[bytes]:
+    def _read_lines(self, answer: httpx2.Response) -> Iterator[bytes]:
         partial_line = b""
         for part in answer.iter_bytes():
             *lines, partial_line = (partial_line + part).split(b"\n")
             if len(partial_line) > _MOST_BYTES_OF_A_LINE:
-                raise self._gone(f"it tells more than {_MOST_BYTES_OF_A_LINE} bytes at once")
+                raise self._build_unavailable(
+                    f"it tells more than {_MOST_BYTES_OF_A_LINE} bytes at once"
+                )
             yield from lines
 
     def _give_up(self, error: Exception | None) -> NoReturn:
         if isinstance(error, httpx2.ConnectTimeout):
-            raise self._gone("nobody answers at this address; check it, and the network") from None
-        raise self._gone(
+            raise self._build_unavailable(
+                "nobody answers at this address; check it, and the network"
+            ) from None
+        raise self._build_unavailable(
             f"it did not answer within {self.seconds:g} seconds; if this was a change, look "
             "whether it was made before you repeat it (LOOSELEAF_TIMEOUT waits longer)"
         ) from None
@@ -159,40 +169,40 @@ class Connection:
         if 300 <= answer.status < 400:
             parts = urlsplit(answer.headers.get("location", ""))
             where = f" to {parts.scheme}://{parts.hostname}" if parts.hostname else ""
-            raise self._gone(
+            raise self._build_unavailable(
                 f"it sends us on{where}, and a token goes nowhere but where it was meant to; if "
                 "that is the right place, give its address"
             )
-        self._fail(answer, self._document(answer))
+        self._fail(answer, self._parse_document(answer))
 
     def _fail(self, answer: _Answer, document: dict[str, Any]) -> NoReturn:
         code, message, data = (document.get(name) for name in ("code", "message", "data"))
         if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
-            raise self._strange(answer)
+            raise self._build_strange_error(answer)
         data = data if isinstance(data, dict) else {}
         status = data.get("status")  # of an error in the middle of a stream
         error_status = status if isinstance(status, int) else answer.status
-        raise failure(error_status, code, message, data)
+        raise build_error(error_status, code, message, data)
 
-    def _document(self, answer: _Answer) -> dict[str, Any]:
+    def _parse_document(self, answer: _Answer) -> dict[str, Any]:
         try:
             document = json.loads(answer.body)
         except (ValueError, RecursionError):
-            raise self._strange(answer) from None
+            raise self._build_strange_error(answer) from None
         if not isinstance(document, dict):
-            raise self._strange(answer)
+            raise self._build_strange_error(answer)
         return document
 
-    def _strange(self, answer: _Answer) -> Unavailable:
-        return self._gone(
+    def _build_strange_error(self, answer: _Answer) -> Unavailable:
+        return self._build_unavailable(
             f"it answers (status {answer.status}) as no Looseleaf server does; check the address"
         )
 
-    def _gone(self, reason: str) -> Unavailable:
+    def _build_unavailable(self, reason: str) -> Unavailable:
         return Unavailable(f"The server {self.address.site}", reason)
 
 
-def _body(json_arguments: Mapping[str, object]) -> bytes:
+def _encode_body(json_arguments: Mapping[str, object]) -> bytes:
     # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
     text = json.dumps(json_arguments, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace")

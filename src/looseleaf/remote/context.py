@@ -43,7 +43,7 @@ class Remote:
         options: dict[str, Any],
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
         """Run an operation on the server; give its result, or raise its error."""
-        json_arguments = arguments(run, positional, options)
+        json_arguments = encode_arguments(run, positional, options)
         try:
             document = self._connection.run(
                 name, json_arguments, reason=self._reason, origin=self._origin
@@ -51,14 +51,14 @@ class Remote:
         except NotText:
             if not gives_page(run) or json_arguments.keys() - {"file", *_PLACE}:
                 raise
-            return self._page(json_arguments)
+            return self._read_page(json_arguments)
         return build_result(run, document)
 
     def converse(self, chat_input: Saying, where: Where) -> Iterator[Event]:
         """Say something to an agent there, and give every event of its answer."""
         return conversation.converse(self._connection, chat_input, where)
 
-    def _page(self, json_arguments: Mapping[str, Any]) -> PageRead:
+    def _read_page(self, json_arguments: Mapping[str, Any]) -> PageRead:
         """Read a whole page that JSON cannot hold."""
         place = {name: str(json_arguments[name]) for name in _PLACE if json_arguments.get(name)}
         file = json_arguments.get("file", MAIN)
@@ -71,7 +71,7 @@ class Remote:
         raise Invalid("This works only where the workspace lies, not through a server.")
 
 
-def arguments(
+def encode_arguments(
     run: Callable[..., Any], positional: tuple[Any, ...], options: dict[str, Any]
 ) -> dict[str, Any]:
     """Give the arguments of a call as JSON has them, without those that keep their default."""

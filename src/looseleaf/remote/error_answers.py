@@ -39,17 +39,17 @@ _BY_STATUS: dict[int, type[LooseleafError]] = {
 _MODULES = (errors, access, agents, bundles, chat, models, operations, pages, upkeep, workflows)
 
 
-def _kinds() -> Iterator[tuple[str, type[LooseleafError]]]:
+def _list_kinds() -> Iterator[tuple[str, type[LooseleafError]]]:
     for module in _MODULES:
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, LooseleafError) and "code" in vars(kind):
                 yield kind.code, kind
 
 
-_KINDS = dict(_kinds())
+_KINDS = dict(_list_kinds())
 
 
-def failure(status: int, code: str, message: str, data: Mapping[str, object]) -> LooseleafError:
+def build_error(status: int, code: str, message: str, data: Mapping[str, object]) -> LooseleafError:
     """Make the error that a server answers with: its class by its code, its own message."""
     kind = _KINDS.get(code) or _BY_STATUS.get(status, LooseleafError)
     # Its message is made already, so it must not be made again from what it was made of.

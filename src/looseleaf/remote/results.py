@@ -50,13 +50,13 @@ class PageRead:
 
 def build_result(run: Callable[..., Any], document: Any) -> Any:  # noqa: ANN401 - as declared
     """Build what an operation declares as its result from the JSON of an answer."""
-    with _Understanding():
+    with _VersionMismatch():
         return _build(result_type(run), document)
 
 
 def build_value(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     """Build a value from its JSON."""
-    with _Understanding():
+    with _VersionMismatch():
         record: type = kind
         instance: Kind = _build(record_type(record), document)
         return instance
@@ -68,7 +68,7 @@ def gives_page(run: Callable[..., Any]) -> bool:
     return isinstance(declared_type, Record) and declared_type.kind is PageText
 
 
-class _Understanding:
+class _VersionMismatch:
     """Report an answer that cannot be read as the answer of another version."""
 
     def __enter__(self) -> None:
@@ -84,7 +84,7 @@ def _build(declared_type: Type, document: Any) -> Any:  # noqa: ANN401 - as decl
     """Build a value of a declared type; texts, numbers and null stay as they are."""
     match declared_type:
         case Union(options):
-            return _build(_option(options, document), document)
+            return _build(_choose_type(options, document), document)
         case Items(of, container):
             return container(_build(of, item) for item in _require_list(document))
         case Row(parts):
@@ -109,7 +109,7 @@ def _build_record(record: Record, document: Mapping[str, Any]) -> object:
     return fields if record.is_dictionary else record.kind(**fields)
 
 
-def _option(options: tuple[Type, ...], document: object) -> Type:
+def _choose_type(options: tuple[Type, ...], document: object) -> Type:
     """Choose the type of several that a document is of, by its form."""
     for option in options:
         if isinstance(option, Record) and isinstance(document, dict):

@@ -13,7 +13,7 @@ from looseleaf.mcp_server.clients.launch import (
     in_package_cache,
     read_connection,
     read_hook,
-    stable_command,
+    resolve_stable_command,
 )
 
 
@@ -48,9 +48,9 @@ def test_a_copy_in_a_package_cache_is_not_written_down(
     monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
     monkeypatch.setenv("PATH", f"{prefix}/bin")
     with pytest.raises(Invalid, match="uv tool install"):
-        stable_command()
+        resolve_stable_command()
     monkeypatch.setenv("PATH", f"{prefix}/bin:{command.parent}")
-    assert stable_command() == [str(command)]
+    assert resolve_stable_command() == [str(command)]
 
 
 def test_a_cache_can_be_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,9 +68,9 @@ def test_an_environment_that_stays_is_written_down(
     prefix = environment(tmp_path / "project" / ".venv")
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
-    assert stable_command() == [str(prefix / "bin" / "looseleaf")]
+    assert resolve_stable_command() == [str(prefix / "bin" / "looseleaf")]
     (prefix / "bin" / "looseleaf").unlink()
-    assert stable_command() == [str(prefix / "bin" / "python"), "-m", "looseleaf"]
+    assert resolve_stable_command() == [str(prefix / "bin" / "python"), "-m", "looseleaf"]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from looseleaf.models.model import (
     answer,
     never,
 )
-from looseleaf.models.openai.completions import AnswerBuilder, request_of
+from looseleaf.models.openai.completions import AnswerBuilder, encode_request
 from looseleaf.models.retries import Refusal
 from looseleaf.setting_tables import Provider
 from looseleaf.values import Secret
@@ -174,10 +174,10 @@ def test_what_a_server_said_beside_its_answer_goes_back_to_it_alone() -> None:
     bits = chunk(reasoning_content="h"), chunk(reasoning_content="mm"), chunk(tool_calls=[call])
     said = asked(events(*bits, chunk("tool_calls"))).message
     asks = Question((), (Message("user", "?"), said, Message("tool", "r", call="a", name="f")))
-    told = json.loads(request_of("m", "local", asks))["messages"][1]
+    told = json.loads(encode_request("m", "local", asks))["messages"][1]
     assert told["reasoning_content"] == "hmm"
     assert told["tool_calls"][0]["extra_content"] == {"signed": "s"}
-    other = json.loads(request_of("m", "other", asks))["messages"][1]
+    other = json.loads(encode_request("m", "other", asks))["messages"][1]
     assert other == {
         "role": "assistant",
         "content": None,
@@ -261,12 +261,12 @@ def test_a_question_is_written_as_every_server_reads_it() -> None:
     """With half characters, and without what there is none of."""
     tool = Offer("f", "Does.", '{"type": "object"}')
     said = (Message("user", "a\ud800é"), Message("assistant", ""), Message("user", "b"))
-    told = json.loads(request_of("m", "local", Question((), said, (tool,))))
+    told = json.loads(encode_request("m", "local", Question((), said, (tool,))))
     assert [one["content"] for one in told["messages"]] == ["a?é", "", "b"]
     assert told["tools"][0]["function"] == {
         "name": "f", "description": "Does.", "parameters": {"type": "object"},
     }  # fmt: skip
-    assert "tools" not in json.loads(request_of("m", "local", HELLO))
+    assert "tools" not in json.loads(encode_request("m", "local", HELLO))
 
 
 DOCUMENTS = st.recursive(
@@ -287,7 +287,7 @@ def test_no_chunk_does_more_than_be_refused(chunks: list[Any]) -> None:
         for one in chunks:
             assert isinstance(listener.add_chunk(one), str)
         said = listener.answer()
-        json.loads(request_of("m", "local", Question((), (said.message,))))
+        json.loads(encode_request("m", "local", Question((), (said.message,))))
 
 
 def test_addresses_and_keys_are_looked_at_before_anything_is_sent() -> None:

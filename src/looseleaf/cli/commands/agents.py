@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -37,7 +37,7 @@ CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pag
 )
 @click.option("--deleted", is_flag=True, help="Those that were deleted and can be restored.")
 @click.option("--sizes", is_flag=True, help="With sizes against budgets, and the last changes.")
-@shared_options("format")
+@with_shared_options("format")
 def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
     """List every agent."""
     context = options.open()
@@ -91,7 +91,7 @@ def _print_sizes(options: SharedOptions, summaries: list[AgentSummary]) -> None:
 @click.option("--name", default="", help="What people call it; else made from the slug.")
 @click.option("--owner", type=int, metavar="ID", help="The user it belongs to.")
 @click.option("--config", metavar="JSON|@FILE", help="Its configuration.")
-@shared_options(*CHANGE_OPTIONS)
+@with_shared_options(*CHANGE_OPTIONS)
 def create(
     options: SharedOptions, slug: str, name: str, owner: int | None, config: str | None
 ) -> None:
@@ -99,7 +99,7 @@ def create(
 
     A slug has lower-case letters, digits, - and _. Pages that are there already stay.
     """
-    settings = _parse_json("--config", _text(config)) if config else None
+    settings = _parse_json("--config", _read_text(config)) if config else None
     if settings is not None and not isinstance(settings, dict):
         raise click.UsageError('--config takes a JSON object, such as {"tone": "calm"}.')
     record = operations.create_agent(options.open(), slug, name=name, owner=owner, config=settings)
@@ -110,7 +110,7 @@ def create(
 
 @command("show", "looseleaf agents show", "looseleaf agents show ada --format json")
 @click.argument("agent", required=False, shell_complete=complete_agents)
-@shared_options("format")
+@with_shared_options("format")
 def show(options: SharedOptions, agent: str | None) -> None:
     """Show one agent and its configuration.
 
@@ -133,7 +133,7 @@ def show(options: SharedOptions, agent: str | None) -> None:
 @agent_argument
 @click.argument("slug", metavar="NEW")
 @click.option("--name", default="", help="What people call it from now on.")
-@shared_options("format")
+@with_shared_options("format")
 def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
     """Give an agent another slug.
 
@@ -151,7 +151,7 @@ def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
 @agent_argument
 @click.argument("settings", nargs=-1, required=True, metavar="KEY=JSON…")
 @click.option("--preview", is_flag=True, help="Only show what this would change in the prompt.")
-@shared_options("format")
+@with_shared_options("format")
 def configure(
     options: SharedOptions, agent: str, settings: tuple[str, ...], *, preview: bool
 ) -> None:
@@ -191,7 +191,7 @@ def _print_preview(options: SharedOptions, preview: ConfigPreview) -> None:
     say(f"The prompt in {preview.mode} {sizes}. Nothing is set.")
 
 
-def _text(config: str) -> str:
+def _read_text(config: str) -> str:
     if not config.startswith("@"):
         return config
     try:
@@ -214,10 +214,10 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is no JSON number")
 
 
-def _status_command(name: str, status: str, summary: str, details: str) -> click.Command:
+def _build_status_command(name: str, status: str, summary: str, details: str) -> click.Command:
     @command(name, f"looseleaf agents {name} ada")
     @agent_argument
-    @shared_options("format")
+    @with_shared_options("format")
     def change(options: SharedOptions, agent: str) -> None:
         record = operations.set_agent_status(options.open(), agent, status)
         _print_agent(options, record, f"Agent {record.slug} is {record.status}.")
@@ -226,13 +226,13 @@ def _status_command(name: str, status: str, summary: str, details: str) -> click
     return change
 
 
-activate = _status_command(
+activate = _build_status_command(
     "activate", "active", "Make an agent active.", "It can be the default again."
 )
-deactivate = _status_command(
+deactivate = _build_status_command(
     "deactivate", "inactive", "Switch an agent off.", "Its pages stay and can be read and changed."
 )
-archive = _status_command(
+archive = _build_status_command(
     "archive", "archived", "Put an agent away.", "Its pages stay and can be read and changed."
 )
 
@@ -241,7 +241,7 @@ archive = _status_command(
 @agent_argument
 @click.option("--files", is_flag=True, help="Its pages too, until the agent is restored.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options(*CHANGE_OPTIONS)
+@with_shared_options(*CHANGE_OPTIONS)
 def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> None:
     """Delete an agent, and its pages if told.
 
@@ -266,7 +266,7 @@ def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> Non
 @command("restore", "looseleaf agents restore ada", "looseleaf agents restore 2 --slug ada-again")
 @click.argument("agent")
 @click.option("--slug", default="", help="Another slug, where the old one is taken.")
-@shared_options("format")
+@with_shared_options("format")
 def restore(options: SharedOptions, agent: str, slug: str) -> None:
     """Bring a deleted agent back.
 

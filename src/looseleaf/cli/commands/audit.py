@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import format_actor, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -23,7 +23,7 @@ from looseleaf.times import format_microseconds, format_minute
 @click.option("--action", default="", metavar="TEXT", help="Only actions with this in the name.")
 @click.option("--since", default="", metavar="TIME", help="From this day or time on.")
 @click.option("--until", default="", metavar="TIME", help="Up to this time, or the day's end.")
-@shared_options("format")
+@with_shared_options("format")
 def list_audit(options: SharedOptions, limit: int, before: int, **only: str | None) -> None:
     """List what was done, newest first.
 
@@ -64,7 +64,7 @@ def list_audit(options: SharedOptions, limit: int, before: int, **only: str | No
 
 
 @command("verify", "looseleaf audit verify")
-@shared_options("format")
+@with_shared_options("format")
 def verify(options: SharedOptions) -> None:
     """Check that nothing in the audit was changed.
 

@@ -10,7 +10,7 @@ import click
 
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say, show_progress, warn
@@ -24,7 +24,7 @@ _MOST_NAMED = 5
 
 @command("create", "looseleaf backup create", "looseleaf backup create /mnt/disk/backups")
 @click.argument("folder", required=False, default="", type=click.Path())
-@shared_options("format")
+@with_shared_options("format")
 def create(options: SharedOptions, folder: str) -> None:
     """Write a backup; others may write meanwhile.
 
@@ -44,7 +44,7 @@ def create(options: SharedOptions, folder: str) -> None:
 
 @command("list", "looseleaf backup list", "looseleaf backup list /mnt/disk/backups --format json")
 @click.argument("folder", required=False, default="", type=click.Path())
-@shared_options("format")
+@with_shared_options("format")
 def list_backups(options: SharedOptions, folder: str) -> None:
     """List the backups, newest first.
 
@@ -77,7 +77,7 @@ def list_backups(options: SharedOptions, folder: str) -> None:
     "looseleaf backup verify /mnt/disk/backups/looseleaf-20260417T093000Z.tar",
 )
 @click.argument("archive", type=click.Path())
-@shared_options("format")
+@with_shared_options("format")
 def verify(options: SharedOptions, archive: str) -> None:
     """Read a whole backup, and compare every hash.
 
@@ -100,7 +100,7 @@ def verify(options: SharedOptions, archive: str) -> None:
 
 
 @command("commit", "looseleaf backup commit", "looseleaf backup commit --format json")
-@shared_options("format")
+@with_shared_options("format")
 def commit(options: SharedOptions) -> None:
     """Commit the pages that changed to git.
 
@@ -130,7 +130,7 @@ def commit(options: SharedOptions) -> None:
     default="",
     help="An empty PostgreSQL database, or an SQLite file in FOLDER; else LOOSELEAF_DATABASE_URL.",
 )
-@shared_options("format")
+@with_shared_options("format")
 def restore(options: SharedOptions, archive: str, folder: str, database: str) -> None:
     """Restore a backup to a new folder.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.commands.bundles import diff_option
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
@@ -23,7 +23,7 @@ keys_argument = click.argument("keys", nargs=-1, metavar="KEY…")
 @command("pending", "looseleaf bundles pending", "looseleaf bundles pending ada --diff")
 @click.argument("agent", required=False, shell_complete=complete_agents)
 @diff_option
-@shared_options("format")
+@with_shared_options("format")
 def pending(options: SharedOptions, agent: str | None, *, diff: bool) -> None:
     """Show what waits for approval.
 
@@ -77,7 +77,7 @@ def _print_list(options: SharedOptions, upgrades: list[WaitingUpgrade]) -> None:
 @click.option(
     "--merge", multiple=True, metavar="KEY", help="Merge it: what was changed here stays; repeat."
 )
-@shared_options("format")
+@with_shared_options("format")
 def approve(
     options: SharedOptions, agent: str, keys: tuple[str, ...], *, merge: tuple[str, ...]
 ) -> None:
@@ -92,7 +92,7 @@ def approve(
 @command("reject", "looseleaf bundles reject ada schedule:morning")
 @click.argument("agent", shell_complete=complete_agents)
 @keys_argument
-@shared_options("format")
+@with_shared_options("format")
 def reject(options: SharedOptions, agent: str, keys: tuple[str, ...]) -> None:
     """Reject parts that wait for approval.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.commands.bundles import diff_option, read_source, slug_option, source_argument
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
@@ -20,7 +20,7 @@ COMPATIBILITY = (
 
 @command("inspect", "looseleaf bundles inspect ada.zip", "looseleaf bundles inspect ada-bundle")
 @source_argument
-@shared_options("format")
+@with_shared_options("format")
 def inspect(options: SharedOptions, source: str) -> None:
     """Show what a bundle holds, and whether it fits here.
 
@@ -42,7 +42,7 @@ def inspect(options: SharedOptions, source: str) -> None:
 
 @command("validate", "looseleaf bundles validate ada.zip")
 @source_argument
-@shared_options("format")
+@with_shared_options("format")
 def validate(options: SharedOptions, source: str) -> None:
     """Say whether a bundle could run here.
 
@@ -64,7 +64,7 @@ def validate(options: SharedOptions, source: str) -> None:
 @command("rebase", "looseleaf bundles rebase ada.zip --diff")
 @source_argument
 @diff_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def rebase(options: SharedOptions, source: str, *, diff: bool) -> None:
     """Preview how a bundle and local changes would merge.
 
@@ -89,7 +89,7 @@ def rebase(options: SharedOptions, source: str, *, diff: bool) -> None:
 @command("status", "looseleaf bundles status ada.zip")
 @source_argument
 @slug_option
-@shared_options("format")
+@with_shared_options("format")
 def status(options: SharedOptions, source: str, *, slug: str) -> None:
     """Say whether an agent is at this version.
 

@@ -16,7 +16,7 @@ from looseleaf.bundles.layout.bundle_folder import (
     write_folder,
 )
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
@@ -60,7 +60,7 @@ runtime_option = click.option(
 @click.option("--preview", is_flag=True, help="List what would leave, and write nothing.")
 @click.option("--allow-secrets", is_flag=True, help="Export lines that look like secrets.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is there.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def export(
     options: SharedOptions,
     target: str,
@@ -131,7 +131,7 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
 @slug_option
 @diff_option
 @runtime_option
-@shared_options("format")
+@with_shared_options("format")
 def plan(
     options: SharedOptions, source: str, *, slug: str, diff: bool, reconcile_runtime: bool
 ) -> None:
@@ -159,7 +159,7 @@ def plan(
 @click.option("--owner", type=int, metavar="ID", help="The user whom the agent belongs to.")
 @approve_option
 @dry_run_option
-@shared_options("format")
+@with_shared_options("format")
 def install(
     options: SharedOptions,
     source: str,
@@ -200,7 +200,7 @@ def install(
 @runtime_option
 @dry_run_option
 @diff_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def upgrade(
     options: SharedOptions,
     source: str,
@@ -229,7 +229,7 @@ def upgrade(
 
 
 @command("list", "looseleaf bundles list")
-@shared_options("format")
+@with_shared_options("format")
 def list_bundles(options: SharedOptions) -> None:
     """List the agents that came from bundles."""
     entries = installed_bundles.list_bundles(options.open())
@@ -247,7 +247,7 @@ def list_bundles(options: SharedOptions) -> None:
 
 @command("show", "looseleaf bundles show ada")
 @click.argument("agent", required=False, shell_complete=complete_agents)
-@shared_options("format")
+@with_shared_options("format")
 def show_bundle(options: SharedOptions, agent: str | None) -> None:
     """Show an agent's bundle, and what was changed here."""
     bundle = installed_bundles.show_bundle(options.open(), agent)

@@ -11,7 +11,7 @@ import click
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
 from looseleaf.chat.session import Saying
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.escapes import escape
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import Group, command
@@ -52,7 +52,7 @@ _ARGUMENT_CHARACTERS = 120  # characters of a tool's arguments
 @click.option("--retry", is_flag=True, help="Have the last message answered that was not.")
 @click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
 @click.option("--model", default="", metavar="NAME", help="provider:model, instead of the set one.")
-@shared_options("agent", "user", "format")
+@with_shared_options("agent", "user", "format")
 def talk(
     options: SharedOptions,
     words: tuple[str, ...],
@@ -73,7 +73,7 @@ def talk(
     message = _select_message(words, message)
     context = options.open()
     if last:
-        session = _newest_session(context, options.where)
+        session = _resolve_newest_session(context, options.where)
     if retry and (message is not None or not session):
         raise click.UsageError("--retry needs --session or --last, and no message.")
     chat_input = Saying(message, session, mode, model=model)
@@ -90,7 +90,7 @@ def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
         raise click.UsageError("The message is there twice: as an argument and by --message.")
     if len(words) > 1:
         raise click.UsageError('Put the message in quotes: looseleaf chat "one message".')
-    if words and (similar := _similar_command(words[0])):
+    if words and (similar := _find_similar_command(words[0])):
         misplaced_text = f"{similar} is a command: put it before the options."
         misspelled_text = f"No such command {words[0]!r}. Did you mean {similar}?"
         raise click.UsageError(
@@ -104,7 +104,7 @@ def _select_message(words: tuple[str, ...], option: str | None) -> str | None:
     return sys.stdin.read()
 
 
-def _similar_command(word: str) -> str:
+def _find_similar_command(word: str) -> str:
     """Find the command that a single word may be a misspelling of; "" for a real message."""
     parent = click.get_current_context().parent
     names = list(parent.command.entries) if parent and isinstance(parent.command, Group) else []
@@ -131,17 +131,17 @@ def _talk(context: Context, options: SharedOptions, chat_input: Saying, *, retry
     elif options.json:
         raise click.UsageError("--format json needs a message: one question, one document.")
     else:
-        _line_by_line(context, chat_input, options.where)
+        _talk_line_by_line(context, chat_input, options.where)
 
 
-def _newest_session(context: Context, where: Where) -> str:
+def _resolve_newest_session(context: Context, where: Where) -> str:
     newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
     if not newest_sessions:
         raise Invalid("There is no session yet to go on with.")
     return newest_sessions[0].session_id
 
 
-def _line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
+def _talk_line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
     session = None
     if start.session:
         session = transcripts.show_session(context, start.session, limit=1).session
@@ -152,7 +152,7 @@ def _line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
         title_note = f", {session.title!r}" if session else ""
         note(f"Talking to {agent}{title_note}. /help lists the commands.")
     current = start.session
-    for line in _lines(is_person):
+    for line in _read_lines(is_person):
         if line in ("/quit", "/exit"):
             return
         if line == "/help":
@@ -166,7 +166,7 @@ def _line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
             current = _send_line(context, line_saying, page_owner) or current
 
 
-def _lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
+def _read_lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
     while True:
         try:
             line = input("you> ") if is_person else sys.stdin.readline()
@@ -231,16 +231,16 @@ def _print_events(events: Iterator[Event]) -> str:
             has_text = True
         elif isinstance(event, Ended):
             session = event.session
-            _end(event, has_text=has_text)
+            _print_end(event, has_text=has_text)
         else:
             if has_text:
                 print_text("\n")
                 has_text = False
-            _note(event)
+            _print_note(event)
     return session
 
 
-def _end(event: Ended, *, has_text: bool) -> None:
+def _print_end(event: Ended, *, has_text: bool) -> None:
     if not has_text and event.text:
         print_text(escape(event.text))  # a repeated request
     if has_text or event.text:
@@ -251,7 +251,7 @@ def _end(event: Ended, *, has_text: bool) -> None:
         note("(stopped)")
 
 
-def _note(event: Event) -> None:
+def _print_note(event: Event) -> None:
     if isinstance(event, Called):
         note(f"[{event.tool} {event.arguments[:_ARGUMENT_CHARACTERS]}]")
     elif isinstance(event, Returned):

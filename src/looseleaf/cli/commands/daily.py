@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, shared_options, split_content
+from looseleaf.cli.arguments import SharedOptions, split_content, with_shared_options
 from looseleaf.cli.commands.memory import (
     allow_shrink_option,
     from_file_option,
@@ -39,7 +39,7 @@ words_argument = click.argument("words", nargs=-1, metavar="[DATE] CONTENT")
 @command(
     "list", "looseleaf memory daily list", "looseleaf memory daily list --agent ada --format json"
 )
-@shared_options(*READ_OPTIONS)
+@with_shared_options(*READ_OPTIONS)
 def list_days(options: SharedOptions) -> None:
     """List the days that have a page, newest first."""
     context, page_owner = _open_journal(options)
@@ -64,7 +64,7 @@ def list_days(options: SharedOptions) -> None:
 @click.argument("date", default="", metavar="[DATE]")
 @click.option("--as-of", metavar="TIME|REVISION", default="", help="What it said then.")
 @raw_option
-@shared_options(*READ_OPTIONS)
+@with_shared_options(*READ_OPTIONS)
 def read(options: SharedOptions, date: str, as_of: str, *, raw: bool) -> None:
     """Print one day; without a date, today.
 
@@ -99,7 +99,7 @@ def read(options: SharedOptions, date: str, as_of: str, *, raw: bool) -> None:
 @from_file_option
 @if_match_option
 @allow_shrink_option
-@shared_options(*CHANGE_OPTIONS)
+@with_shared_options(*CHANGE_OPTIONS)
 def write(
     options: SharedOptions,
     words: tuple[str, ...],
@@ -115,10 +115,10 @@ def write(
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     context, page_owner = _open_journal(options)
     result = operations.write_day(
-        context, content(), _only_date(names), mode="write", where=page_owner, if_match=if_match,
+        context, content(), _take_date(names), mode="write", where=page_owner, if_match=if_match,
         allow_shrink=allow_shrink,
     )  # fmt: skip
-    print_saved(options, f"Wrote {_date(result.filename)}", result)
+    print_saved(options, f"Wrote {_format_date(result.filename)}", result)
 
 
 @command(
@@ -128,7 +128,7 @@ def write(
 )
 @words_argument
 @from_file_option
-@shared_options(*CHANGE_OPTIONS)
+@with_shared_options(*CHANGE_OPTIONS)
 def append(options: SharedOptions, words: tuple[str, ...], from_file: str | None) -> None:
     """Add to one day; without a date, today.
 
@@ -137,24 +137,24 @@ def append(options: SharedOptions, words: tuple[str, ...], from_file: str | None
     """
     names, content = split_content(words, from_file)
     context, page_owner = _open_journal(options)
-    result = operations.write_day(context, content(), _only_date(names), where=page_owner)
-    print_saved(options, f"Appended to {_date(result.filename)}", result)
+    result = operations.write_day(context, content(), _take_date(names), where=page_owner)
+    print_saved(options, f"Appended to {_format_date(result.filename)}", result)
 
 
-def _only_date(names: tuple[str, ...]) -> str | None:
+def _take_date(names: tuple[str, ...]) -> str | None:
     if len(names) > 1:
         raise click.UsageError("Too many arguments: a date and the content are enough.")
     return names[0] if names else None
 
 
-def _date(filename: str) -> str:
+def _format_date(filename: str) -> str:
     return str(day_of(filename) or filename)
 
 
 @command("delete", "looseleaf memory daily delete 2026-04-17")
 @click.argument("date")
 @if_match_option
-@shared_options(*CHANGE_OPTIONS)
+@with_shared_options(*CHANGE_OPTIONS)
 def delete(options: SharedOptions, date: str, if_match: str | None) -> None:
     """Delete one day.
 
@@ -177,7 +177,7 @@ def delete(options: SharedOptions, date: str, if_match: str | None) -> None:
 @click.option("--from", "since", metavar="DATE", help="The first day.")
 @click.option("--to", "until", metavar="DATE", help="The last day.")
 @context_option
-@shared_options(*READ_OPTIONS)
+@with_shared_options(*READ_OPTIONS)
 def search(
     options: SharedOptions, query: str, since: str | None, until: str | None, lines: int
 ) -> None:
@@ -193,7 +193,7 @@ def search(
 
 
 def _day_of(match: Match) -> str:
-    return _date(match.filename)
+    return _format_date(match.filename)
 
 
 def _open_journal(options: SharedOptions) -> tuple[Context, Where]:

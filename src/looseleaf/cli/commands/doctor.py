@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.colors import paint
 from looseleaf.cli.escapes import escape_line
 from looseleaf.cli.formats import print_document
@@ -26,7 +26,7 @@ _COLORS = {"ok": "green", "warning": "yellow", "fault": "red"}
 
 @command("doctor", "looseleaf doctor", "looseleaf doctor --verify --format json")
 @click.option("--verify", is_flag=True, help="Read every page and version, check every hash.")
-@shared_options("format")
+@with_shared_options("format")
 def doctor(options: SharedOptions, *, verify: bool) -> None:
     """Check the workspace, and say what to do.
 

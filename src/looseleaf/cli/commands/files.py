@@ -13,7 +13,7 @@ from looseleaf.cli.arguments import (
     SharedOptions,
     complete_pages,
     require_local,
-    shared_options,
+    with_shared_options,
 )
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option("--days", type=float, default=7, metavar="N", help="Older than this is stale; 7.")
 @click.option("--daily", is_flag=True, help="The journal too.")
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def files(options: SharedOptions, action: str, days: float, *, daily: bool) -> None:
     """List the pages there are, and which are stale.
 
@@ -44,7 +44,7 @@ def files(options: SharedOptions, action: str, days: float, *, daily: bool) -> N
     pages = operations.list_files(options.open(), where=options.where, daily=daily)
     is_check = action == "check"
     if options.json:
-        documents = [_page_fields(page, days if is_check else None) for page in pages]
+        documents = [_build_document(page, days if is_check else None) for page in pages]
         print_document({"files": documents, **({"stale_after_days": days} if is_check else {})})
         return
     if not pages:
@@ -59,41 +59,43 @@ def files(options: SharedOptions, action: str, days: float, *, daily: bool) -> N
         "AGE",
         *(["STATUS"] if is_check else []),
     ]
-    rows = [_row(page) + ((_status(page, days),) if is_check else ()) for page in pages]
+    rows = [
+        _build_row(page) + ((_format_status(page, days),) if is_check else ()) for page in pages
+    ]
     print_table(headers, rows, shrink="FILE")
 
 
-def _row(page: PageInfo) -> tuple[object, ...]:
-    change_time, age = format_minute(page.updated), _age(page.age_days)
-    return (page.file, page.layer, _kind(page), page.bytes, change_time, age)
+def _build_row(page: PageInfo) -> tuple[object, ...]:
+    change_time, age = format_minute(page.updated), _format_age(page.age_days)
+    return (page.file, page.layer, _kind_of(page), page.bytes, change_time, age)
 
 
-def _page_fields(page: PageInfo, days: float | None) -> dict[str, object]:
+def _build_document(page: PageInfo, days: float | None) -> dict[str, object]:
     fields = {
         **as_dict(page),
         "updated": format_microseconds(page.updated),
         "age_days": round(page.age_days, 3),
     }
-    return fields if days is None else {**fields, "status": _status(page, days)}
+    return fields if days is None else {**fields, "status": _format_status(page, days)}
 
 
-def _kind(page: PageInfo) -> str:
+def _kind_of(page: PageInfo) -> str:
     if page.editable is False:
         return "generated"
     return "core" if page.protected else "registered" if page.registered else ""
 
 
-def _age(days: float) -> str:
+def _format_age(days: float) -> str:
     return format_count(int(days), "day") if days >= 1 else "today"
 
 
-def _status(page: PageInfo, days: float) -> str:
+def _format_status(page: PageInfo, days: float) -> str:
     return "STALE" if page.age_days > days else "OK"
 
 
 @command("paths", "looseleaf memory paths", "looseleaf memory paths --relative --format json")
 @click.option("--relative", is_flag=True, help="Paths as seen from the workspace.")
-@shared_options("agent", "user", "format")
+@with_shared_options("agent", "user", "format")
 def paths(options: SharedOptions, *, relative: bool) -> None:
     """Show where the pages of a prompt lie on disk.
 
@@ -104,7 +106,7 @@ def paths(options: SharedOptions, *, relative: bool) -> None:
     page_paths = operations.list_paths(context, where=options.where)
     root = os.path.realpath(context.settings.root)
     if options.json:
-        print_document(_paths_document(context, options, page_paths, root))
+        print_document(_build_paths_document(context, options, page_paths, root))
         return
     rows = [
         (
@@ -119,7 +121,7 @@ def paths(options: SharedOptions, *, relative: bool) -> None:
     print_table(("PRIORITY", "FILE", "LAYER", "EXISTS", "PATH"), rows)
 
 
-def _paths_document(
+def _build_paths_document(
     context: Context, options: SharedOptions, page_paths: list[PagePath], root: str
 ) -> dict[str, object]:
     agent = context.parts.agents.resolve(options.agent)
@@ -147,7 +149,7 @@ def _paths_document(
 @command("compose", "looseleaf memory compose", "looseleaf memory compose SITE.md")
 @click.argument("file", default="", shell_complete=complete_pages)
 @click.option("--list", "listing", is_flag=True, help="Only list them, with their sections.")
-@shared_options("agent", "user", "format", "actor", "reason")
+@with_shared_options("agent", "user", "format", "actor", "reason")
 def compose(options: SharedOptions, file: str, *, listing: bool) -> None:
     """Make the generated pages anew.
 

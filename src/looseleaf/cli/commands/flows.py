@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.commands.pipelines import if_match_option, print_memory_files
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 flow_argument = click.argument("flow", metavar="FLOW")
 
 
-def definition_options(function: Function) -> Function:
+def with_definition_options(function: Function) -> Function:
     """Add the options that say what a flow is."""
     options = (
         click.option("--slug", metavar="SLUG", help="The short name that never changes."),
@@ -58,7 +58,7 @@ def definition_options(function: Function) -> Function:
     return function
 
 
-def _fields(options: dict[str, Any]) -> dict[str, Any]:
+def _parse_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Give the fields of a flow that the options name."""
     fields: dict[str, Any] = {
         name: options[name] for name in ("slug", "queue_mode") if options[name] is not None
@@ -77,7 +77,7 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
 
 @command("list", "looseleaf flows list", "looseleaf flows list --pipeline daily-music-news")
 @click.option("--pipeline", metavar="PIPELINE", help="Only of this pipeline.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def list_flows(options: SharedOptions, pipeline: str | None) -> None:
     """List the flows, by name."""
     flows = operations.list_flows(options.open(), pipeline=pipeline, agent=options.agent)
@@ -104,7 +104,7 @@ def list_flows(options: SharedOptions, pipeline: str | None) -> None:
 
 @command("show", "looseleaf flows show morning", "looseleaf flows show daily-music-news/morning")
 @flow_argument
-@shared_options("format")
+@with_shared_options("format")
 def show(options: SharedOptions, flow: str) -> None:
     """Show one flow: its schedule, its memory files, its queue and its version.
 
@@ -136,16 +136,16 @@ def show(options: SharedOptions, flow: str) -> None:
 )
 @click.argument("pipeline", metavar="PIPELINE")
 @click.argument("name")
-@definition_options
+@with_definition_options
 @click.option(
     "--memory-file", "memory_files", multiple=True, metavar="PAGE", help="A page to add; repeat."
 )
-@shared_options("format")
+@with_shared_options("format")
 def create(options: SharedOptions, pipeline: str, name: str, **fields: Any) -> None:  # noqa: ANN401 - one for each option
     """Create a flow of a pipeline."""
     memory_files = fields.pop("memory_files")
     document = operations.create_flow(
-        options.open(), pipeline, name, memory_files=memory_files, **_fields(fields)
+        options.open(), pipeline, name, memory_files=memory_files, **_parse_fields(fields)
     )
     _print_flow(options, document, "Created")
 
@@ -157,9 +157,9 @@ def create(options: SharedOptions, pipeline: str, name: str, **fields: Any) -> N
 )
 @flow_argument
 @click.option("--name", metavar="NAME", help="The new name; the slug stays.")
-@definition_options
+@with_definition_options
 @if_match_option
-@shared_options("format")
+@with_shared_options("format")
 def update(
     options: SharedOptions,
     flow: str,
@@ -173,7 +173,7 @@ def update(
     --set replaces all settings of steps in this flow, and --prompt the whole queue.
     """
     context = options.open()
-    changes = _fields(fields)
+    changes = _parse_fields(fields)
     if name is not None:
         changes["name"] = name
     if fields["paused"] is not None and "schedule" not in changes:
@@ -188,7 +188,7 @@ def update(
 @command("queue", 'looseleaf flows queue morning "Write about the festival."')
 @flow_argument
 @click.argument("prompt")
-@shared_options("format")
+@with_shared_options("format")
 def queue(options: SharedOptions, flow: str, prompt: str) -> None:
     """Add a prompt to the end of the queue of a flow."""
     document = operations.queue_prompt(options.open(), flow, prompt)
@@ -202,7 +202,7 @@ def queue(options: SharedOptions, flow: str, prompt: str) -> None:
 @flow_argument
 @if_match_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def delete(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool) -> None:
     """Delete a flow with its files, for good; jobs that ran keep what they recorded."""
     context = options.open()
@@ -219,7 +219,7 @@ def delete(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool
 @command("copy", 'looseleaf flows copy morning --name "Evening edition"')
 @flow_argument
 @click.option("--name", default="", metavar="NAME", help='Of the copy; else with "(copy)".')
-@shared_options("format")
+@with_shared_options("format")
 def copy(options: SharedOptions, flow: str, *, name: str) -> None:
     """Copy a flow inside its pipeline; the schedule of the copy is paused."""
     _print_flow(options, operations.copy_flow(options.open(), flow, name=name), "Created")
@@ -233,7 +233,7 @@ def copy(options: SharedOptions, flow: str, *, name: str) -> None:
 @flow_argument
 @click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
 @click.option("--remove", multiple=True, metavar="PAGE", help="Select a page no longer; repeat.")
-@shared_options("format")
+@with_shared_options("format")
 def memory_files(
     options: SharedOptions, flow: str, *, add: tuple[str, ...], remove: tuple[str, ...]
 ) -> None:

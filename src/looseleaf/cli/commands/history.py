@@ -12,7 +12,7 @@ from looseleaf.cli.arguments import (
     SharedOptions,
     complete_pages,
     confirm,
-    shared_options,
+    with_shared_options,
 )
 from looseleaf.cli.commands.memory import if_match_option, print_saved
 from looseleaf.cli.formats import format_actor, format_count, print_document, print_table
@@ -36,7 +36,7 @@ file_argument = click.argument("file", shell_complete=complete_pages)
     "looseleaf memory history SOUL.md --format json",
 )
 @file_argument
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def history(options: SharedOptions, file: str) -> None:
     """List what a page was, newest first.
 
@@ -79,7 +79,7 @@ def _format_reason(revision: Revision) -> str:
 @click.argument("before", default="", metavar="[A]")
 @click.argument("after", default="", metavar="[B]")
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def diff(options: SharedOptions, file: str, before: str, after: str, *, raw: bool) -> None:
     """Compare two versions of a page.
 
@@ -108,7 +108,7 @@ def diff(options: SharedOptions, file: str, before: str, after: str, *, raw: boo
 @file_argument
 @click.argument("revision", metavar="REVISION|TIME")
 @if_match_option
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def restore(options: SharedOptions, file: str, revision: str, if_match: str | None) -> None:
     """Make a page say again what it said.
 
@@ -125,7 +125,7 @@ def restore(options: SharedOptions, file: str, revision: str, if_match: str | No
 @file_argument
 @click.argument("revision", type=int)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def purge(options: SharedOptions, file: str, revision: int, *, yes: bool) -> None:
     """Remove one prior version for good.
 
@@ -145,7 +145,7 @@ def purge(options: SharedOptions, file: str, revision: int, *, yes: bool) -> Non
 @command("prune", "looseleaf memory prune", "looseleaf memory prune --days 30 --versions 50")
 @click.option("--days", type=float, metavar="N", help="Keep versions so long; else as set.")
 @click.option("--versions", type=int, metavar="N", help="Keep at most so many; else as set.")
-@shared_options("format")
+@with_shared_options("format")
 def prune(options: SharedOptions, days: float | None, versions: int | None) -> None:
     """Drop the versions that need not be kept.
 
@@ -165,7 +165,7 @@ def prune(options: SharedOptions, days: float | None, versions: int | None) -> N
 
 @command("pack", "looseleaf memory pack", "looseleaf memory pack --dry-run")
 @click.option("--dry-run", is_flag=True, help="Only say how much room it would save.")
-@shared_options("format")
+@with_shared_options("format")
 def pack(options: SharedOptions, *, dry_run: bool) -> None:
     """Put old versions into compressed files.
 

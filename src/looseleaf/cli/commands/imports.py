@@ -12,7 +12,7 @@ from looseleaf.bundles.importers.archive_tree import LIMITS
 from looseleaf.bundles.importers.decision import CHANGES
 from looseleaf.bundles.importers.known_systems import IMPORTERS
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
@@ -46,7 +46,7 @@ _SOURCES_IN_LINE = 2
 @click.option("--detect", is_flag=True, help="Only say which system's memory it is.")
 @click.option("--source-agent", default="", metavar="SLUG", help="Only this agent of the source.")
 @click.option("--source-user", type=int, default=0, metavar="ID", help="This user of the source.")
-@shared_options("agent", "user", "format", "actor", "reason")
+@with_shared_options("agent", "user", "format", "actor", "reason")
 def import_memory(
     options: SharedOptions,
     path: str,

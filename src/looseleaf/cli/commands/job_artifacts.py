@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say
@@ -22,7 +22,7 @@ job_argument = click.argument("job", type=click.IntRange(1), metavar="JOB")
 
 @command("artifacts", "looseleaf jobs artifacts 7", "looseleaf jobs artifacts 7 --format json")
 @job_argument
-@shared_options("format")
+@with_shared_options("format")
 def list_artifacts(options: SharedOptions, job: int) -> None:
     """List what a job left.
 
@@ -52,7 +52,7 @@ def _describe_rows(artifacts: RunArtifacts) -> list[tuple[object, ...]]:
     "artifact-content", "looseleaf jobs artifact-content datamachine://jobs/7/artifacts/transcript"
 )
 @click.argument("ref", metavar="REF")
-@shared_options("format")
+@with_shared_options("format")
 def show_content(options: SharedOptions, ref: str) -> None:
     """Print the content of an artifact, verified.
 
@@ -68,7 +68,7 @@ def show_content(options: SharedOptions, ref: str) -> None:
 @command("transcript", "looseleaf jobs transcript 7", "looseleaf jobs transcript 7 --step draft")
 @job_argument
 @click.option("--step", default="", metavar="STEP", help="The step; else the last one.")
-@shared_options()
+@with_shared_options()
 def show_transcript(options: SharedOptions, job: int, step: str) -> None:
     """Print the transcript of a job.
 
@@ -80,7 +80,7 @@ def show_transcript(options: SharedOptions, job: int, step: str) -> None:
 @command("gate", "looseleaf jobs gate 7")
 @job_argument
 @click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
-@shared_options()
+@with_shared_options()
 def show_gate(options: SharedOptions, job: int, step: str) -> None:
     """Print the address that a waiting job is called at.
 
@@ -97,7 +97,7 @@ def show_gate(options: SharedOptions, job: int, step: str) -> None:
 @job_argument
 @click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
 @click.option("--body", default="{}", metavar="JSON|@FILE", help="What the call would bring.")
-@shared_options("format")
+@with_shared_options("format")
 def open_gate(options: SharedOptions, job: int, step: str, body: str) -> None:
     """Let a job that waits for a call go on.
 
@@ -116,7 +116,7 @@ def open_gate(options: SharedOptions, job: int, step: str, body: str) -> None:
 @click.option("--flow-files", is_flag=True, help="Also uploaded files of flows.")
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def prune(options: SharedOptions, *, days: int, flow_files: bool, dry_run: bool, yes: bool) -> None:
     """Remove old data of jobs.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf.cli.colors import paint
 from looseleaf.cli.escapes import escape_line
-from looseleaf.cli.output import columns, on_terminal, print_text, say
+from looseleaf.cli.output import count_columns, on_terminal, print_text, say
 from looseleaf.operations.jobs import show_job
 from looseleaf.times import now, parse_time
 
@@ -54,7 +54,7 @@ class JobView:
             self._height = len(lines)
             return
         for step in job.steps:
-            line = f"{step.label or step.type}: {step.status}{_reason(step.reason)}"
+            line = f"{step.label or step.type}: {step.status}{_format_reason(step.reason)}"
             if step.status != "pending" and self._last_lines.get(step.id) != line:
                 say(line)
             self._last_lines[step.id] = line
@@ -73,17 +73,18 @@ def format_job(job: JobInfo) -> list[str]:
 def describe_end(job: JobInfo) -> str:
     """Say in one line how far a job is."""
     tokens = job.input_tokens + job.output_tokens
-    figures = f"{job.seconds:.1f} s" if job.completed_at else _elapsed(job.started_at)
+    figures = f"{job.seconds:.1f} s" if job.completed_at else _format_elapsed(job.started_at)
     figures += f", {tokens} tokens" if tokens else ""
     next_attempt = f", again at {job.next_attempt_at}" if job.next_attempt_at else ""
-    return f"{job.status}{_reason(job.reason)}{next_attempt}{f' ({figures})' if figures else ''}"
+    state = f"{job.status}{_format_reason(job.reason)}{next_attempt}"
+    return f"{state} ({figures})" if figures else state
 
 
 def _format_step(step: StepInfo) -> str:
     mark, color = _MARKS.get(step.status, ("·", ""))
     seconds = ""
     if step.status != "pending":
-        seconds = f"{step.seconds:.1f} s" if step.ended_at else _elapsed(step.started_at)
+        seconds = f"{step.seconds:.1f} s" if step.ended_at else _format_elapsed(step.started_at)
     tokens = step.input_tokens + step.output_tokens
     attempts = f"{step.attempts} attempts" if step.attempts > 1 else ""
     details = [text for text in (attempts, seconds, f"{tokens} tokens" if tokens else "") if text]
@@ -93,15 +94,15 @@ def _format_step(step: StepInfo) -> str:
     return f"  {paint(mark, color) if color else mark} {text}"
 
 
-def _elapsed(start: str) -> str:
+def _format_elapsed(start: str) -> str:
     return f"{max(now() - parse_time(start), 0.0):.1f} s" if start else ""
 
 
-def _reason(reason: str) -> str:
+def _format_reason(reason: str) -> str:
     return f": {reason}" if reason else ""
 
 
 def _cut(text: str, margin: int = 0) -> str:
-    space = max(columns() - margin - 1, 20)
+    space = max(count_columns() - margin - 1, 20)
     line = escape_line(text)
     return line if len(line) <= space else f"{line[: space - 1]}…"

@@ -10,7 +10,7 @@ import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.workflows.job_documents import PacketFields
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.commands.job_view import FINAL, describe_end, format_job, watch_job
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
@@ -42,7 +42,7 @@ ENDS_OF_VIEW = (*FINAL, "waiting", "paused")
 @click.option("--at", "timestamp", default="", metavar="TIME", help="Not before this UTC time.")
 @click.option("--label", default="", metavar="TEXT", help="The name of the job.")
 @click.option("--detach", is_flag=True, help="Add the job, and do not wait for it.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def run_job(
     options: SharedOptions,
     flow: str | None,
@@ -94,7 +94,7 @@ def _read_packets(text: str) -> tuple[PacketFields, ...]:
 
 def _show_started(options: SharedOptions, context: Context, job: JobInfo, *, detach: bool) -> None:
     if not detach and not options.json:
-        _exit_by(watch_job(context, job.job_id))
+        _check_success(watch_job(context, job.job_id))
         return
     if options.json:
         print_document(to_json_value(job))
@@ -114,7 +114,7 @@ def _follow_here(options: SharedOptions, workspace: Workspace, job: JobInfo) -> 
         print_document(to_json_value(final_job))
     else:
         final_job = watch_job(workspace.context, job.job_id)
-    _exit_by(final_job)
+    _check_success(final_job)
 
 
 def _wait(context: Context, job_id: int) -> JobInfo:
@@ -125,7 +125,7 @@ def _wait(context: Context, job_id: int) -> JobInfo:
         time.sleep(0.1)
 
 
-def _exit_by(job: JobInfo) -> None:
+def _check_success(job: JobInfo) -> None:
     if job.status in FAILURES:
         click.get_current_context().exit(FAILED)
 
@@ -137,7 +137,7 @@ def _exit_by(job: JobInfo) -> None:
 @click.option("--task", "task_type", default="", metavar="TASK", help="Only of this task.")
 @click.option("--limit", type=int, default=20, metavar="N", help="At most so many; else 20.")
 @click.option("--offset", type=int, default=0, metavar="N", help="After so many.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def list_jobs(
     options: SharedOptions,
     *,
@@ -176,7 +176,7 @@ def list_jobs(
 
 @command("show", "looseleaf jobs show 7")
 @job_argument
-@shared_options("format")
+@with_shared_options("format")
 def show_job(options: SharedOptions, job: int) -> None:
     """Show a job with its steps and its writes."""
     job_info = operations.show_job(options.open(), job)
@@ -189,7 +189,7 @@ def show_job(options: SharedOptions, job: int) -> None:
 @command("packets", "looseleaf jobs packets 7 --step input")
 @job_argument
 @click.option("--step", default="", metavar="STEP", help="Only of this step.")
-@shared_options("format")
+@with_shared_options("format")
 def show_packets(options: SharedOptions, job: int, step: str) -> None:
     """Print the packets of a job as JSON.
 
@@ -201,7 +201,7 @@ def show_packets(options: SharedOptions, job: int, step: str) -> None:
 
 @command("watch", "looseleaf jobs watch 7")
 @job_argument
-@shared_options()
+@with_shared_options()
 def watch(options: SharedOptions, job: int) -> None:
     """Show the progress of a job until it ends.
 
@@ -209,17 +209,19 @@ def watch(options: SharedOptions, job: int) -> None:
     job.
     """
     if options.server:
-        _exit_by(watch_job(options.open(), job))
+        _check_success(watch_job(options.open(), job))
         return
     with options.workspace() as workspace:
         _follow_here(options, workspace, operations.show_job(workspace.context, job))
 
 
-def _request_command(name: str, run: Callable[[Context, int], JobInfo], text: str) -> click.Command:
+def _build_request_command(
+    name: str, run: Callable[[Context, int], JobInfo], text: str
+) -> click.Command:
     """Make a command that asks one thing of a job."""
 
     @job_argument
-    @shared_options("format")
+    @with_shared_options("format")
     def ask(options: SharedOptions, job: int) -> None:
         job_info = run(options.open(), job)
         if options.json:
@@ -231,18 +233,20 @@ def _request_command(name: str, run: Callable[[Context, int], JobInfo], text: st
     return command(name, f"looseleaf jobs {name} 7")(ask)
 
 
-cancel = _request_command(
+cancel = _build_request_command(
     "cancel", operations.cancel_job, "Cancel a job.\n\nA running step ends as soon as it can."
 )
-pause = _request_command("pause", operations.pause_job, "Pause a job after its present step.")
-resume = _request_command("resume", operations.resume_job, "Let a paused job go on.")
-retry = _request_command("retry", operations.retry_job, "Run a job again from where it failed.")
+pause = _build_request_command("pause", operations.pause_job, "Pause a job after its present step.")
+resume = _build_request_command("resume", operations.resume_job, "Let a paused job go on.")
+retry = _build_request_command(
+    "retry", operations.retry_job, "Run a job again from where it failed."
+)
 
 
 @command("delete", "looseleaf jobs delete 7 --yes")
 @job_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def delete(options: SharedOptions, job: int, *, yes: bool) -> None:
     """Delete a job that has ended.
 

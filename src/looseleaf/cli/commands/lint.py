@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import CHANGE, SharedOptions, shared_options
+from looseleaf.cli.arguments import CHANGE, SharedOptions, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say, show
@@ -25,7 +25,7 @@ from looseleaf.upkeep.lint.problem import RULES
 @click.option("--diff", "with_diff", is_flag=True, help="Show the proposed edit of each finding.")
 @click.option("--fix", is_flag=True, help="Apply the proposed edits.")
 @click.option("--finding", "ids", multiple=True, metavar="ID", help="With --fix: only this one.")
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def lint(
     options: SharedOptions,
     file: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.groups import DefaultGroup, Entry, command
 from looseleaf.workspace import Workspace
 
@@ -40,7 +40,7 @@ NOT_REMOTE = "a server speaks MCP itself, at /mcp"
 @command("serve", "looseleaf mcp serve --agent ada", "looseleaf mcp serve --tools full")
 @tools_option
 @all_agents_option
-@shared_options("agent", "user")
+@with_shared_options("agent", "user")
 def serve(options: SharedOptions, tools: str, *, all_agents: bool) -> None:
     """Serve one client over standard input and output.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, confirm, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, require_local, with_shared_options
 from looseleaf.cli.commands.mcp import NOT_REMOTE, all_agents_option, tools_option
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
@@ -13,12 +13,12 @@ from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.mcp_server.clients.config_edits import (
     Edit,
     Plan,
+    build_snippets,
     check_plan,
     plan_edits,
-    snippets,
     write,
 )
-from looseleaf.mcp_server.clients.launch import hook_words, stable_command
+from looseleaf.mcp_server.clients.launch import build_hook_command, resolve_stable_command
 from looseleaf.mcp_server.clients.programs import CLIENTS, NAME
 from looseleaf.mcp_server.clients.status import Status, read_status
 from looseleaf.values import as_dict, replace
@@ -57,7 +57,7 @@ yes_option = click.option("--yes", "action", flag_value="yes", help="Do not ask.
 @print_option
 @dry_option
 @yes_option
-@shared_options("agent", "user")
+@with_shared_options("agent", "user")
 def install(
     options: SharedOptions, client: str, tools: str, name: str, *, all_agents: bool, project: bool,
     no_hook: bool, action: str | None,
@@ -89,7 +89,7 @@ def install(
         # The database is created here: a server would need three times its memory for it.
         options.workspace().accounts()
         say(f"{plan.client.title} starts it from now on; restart it if it is running.")
-    for line in _approvals(plan):
+    for line in _list_approvals(plan):
         say(line)
 
 
@@ -99,7 +99,7 @@ def install(
 @name_option
 @dry_option
 @yes_option
-@shared_options()
+@with_shared_options()
 def uninstall(
     options: SharedOptions, client: str, name: str, *, project: bool, action: str | None
 ) -> None:
@@ -119,7 +119,7 @@ def uninstall(
 
 
 @command("status", "looseleaf mcp status", "looseleaf mcp status --format json")
-@shared_options("format")
+@with_shared_options("format")
 def status(options: SharedOptions) -> None:
     """Show which programs are connected to which workspace.
 
@@ -155,14 +155,14 @@ def _write_edits(edits: list[Edit], action: str | None) -> bool:
 
 
 def _print_entries(plan: Plan) -> None:
-    entries = snippets(plan)
+    entries = build_snippets(plan)
     for path, text in entries.items():
         if len(entries) > 1:
             say(f"# In {path}:")
         print_text(text)
 
 
-def _approvals(plan: Plan) -> list[str]:
+def _list_approvals(plan: Plan) -> list[str]:
     client = plan.client
     texts = (client.project_approval if plan.project else "", client.approval)
     lines = [f"To approve: {text}" for text in texts if text]
@@ -177,7 +177,7 @@ def _approvals(plan: Plan) -> list[str]:
 def _with_commands(plan: Plan, options: SharedOptions, tools: str, *, all_agents: bool) -> Plan:
     """Add the commands that start the server and the hook, from any folder."""
     workspace = Workspace.open(options.root, surface="cli")
-    program = stable_command()
+    program = resolve_stable_command()
     try:
         agent = workspace.agents.resolve(options.agent).slug
     except LooseleafError:
@@ -191,5 +191,5 @@ def _with_commands(plan: Plan, options: SharedOptions, tools: str, *, all_agents
     if tools != "small":
         words += ["--tools", tools]
     hook_options = (*user, *plan.client.hook_options)
-    hook = hook_words(program, workspace.root, agent, *hook_options) if agent else []
+    hook = build_hook_command(program, workspace.root, agent, *hook_options) if agent else []
     return replace(plan, words=tuple(words), hook=tuple(hook))

@@ -12,8 +12,8 @@ from looseleaf.cli.arguments import (
     SharedOptions,
     complete_pages,
     parse_target,
-    shared_options,
     split_content,
+    with_shared_options,
 )
 from looseleaf.cli.argv import is_page, parse_page_and_section
 from looseleaf.cli.formats import format_count, print_document, print_table
@@ -57,7 +57,7 @@ raw_option = click.option("--raw", is_flag=True, help="Exactly the bytes, on a t
 @position_option
 @click.option("--as-of", metavar="TIME|REVISION", default="", help="What it said then.")
 @raw_option
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def read(
     options: SharedOptions, names: tuple[str, ...], position: int | None, as_of: str, *, raw: bool
 ) -> None:
@@ -95,7 +95,7 @@ def read(
 @command("sections", "looseleaf memory sections", "looseleaf memory sections SOUL.md --format json")
 @click.argument("file", required=False, shell_complete=complete_pages)
 @click.option("--file", "file_option", metavar="FILE", help="The same as FILE.")
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def sections(options: SharedOptions, file: str | None, file_option: str | None) -> None:
     """List the sections of a page.
 
@@ -143,7 +143,7 @@ def sections(options: SharedOptions, file: str | None, file_option: str | None) 
 @from_file_option
 @if_match_option
 @allow_shrink_option
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def write(
     options: SharedOptions,
     *,
@@ -196,7 +196,7 @@ def write(
 @page_option
 @position_option
 @from_file_option
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def append(
     options: SharedOptions,
     words: tuple[str, ...],
@@ -231,7 +231,7 @@ def _append(options: SharedOptions, place: Target, content: str) -> None:
 @page_option
 @position_option
 @if_match_option
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def delete(
     options: SharedOptions,
     names: tuple[str, ...],
@@ -268,7 +268,7 @@ def delete(
 )
 @click.argument("file", shell_complete=complete_pages)
 @if_match_option
-@shared_options(*CHANGE)
+@with_shared_options(*CHANGE)
 def clear(options: SharedOptions, file: str, if_match: str | None) -> None:
     """Empty a page, core pages too.
 

@@ -6,7 +6,7 @@ import click
 
 from looseleaf.bundles.importers.folder_export import KEPT
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import FAILED, say
@@ -21,7 +21,7 @@ secrets_option = click.option(
 @click.argument("folder", type=click.Path())
 @click.option("--replace", is_flag=True, help="Replace files that have another text.")
 @secrets_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def export(options: SharedOptions, folder: str, *, replace: bool, allow_secrets: bool) -> None:
     """Write the pages as files to a folder.
 
@@ -46,7 +46,7 @@ def export(options: SharedOptions, folder: str, *, replace: bool, allow_secrets:
 @command("publish", "looseleaf memory publish ~/project/CLAUDE.md --agent ada")
 @click.argument("path", metavar="FILE", type=click.Path())
 @secrets_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def publish(options: SharedOptions, path: str, *, allow_secrets: bool) -> None:
     """Put memory into AGENTS.md or CLAUDE.md.
 

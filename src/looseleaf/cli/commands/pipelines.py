@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, confirm, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -36,7 +36,7 @@ pipeline_argument = click.argument("pipeline", metavar="PIPELINE")
 if_match_option = click.option("--if-match", metavar="HASH", help="Only this version of it.")
 
 
-def definition_options(function: Function) -> Function:
+def with_definition_options(function: Function) -> Function:
     """Add the options that say what a pipeline is."""
     options = (
         click.option("--slug", metavar="SLUG", help="The short name that never changes."),
@@ -55,7 +55,7 @@ def definition_options(function: Function) -> Function:
     return function
 
 
-def _fields(slug: str | None, prompt: str | None, tool_policy: str | None) -> dict[str, Any]:
+def _parse_fields(slug: str | None, prompt: str | None, tool_policy: str | None) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if slug is not None:
         fields["slug"] = slug
@@ -67,7 +67,7 @@ def _fields(slug: str | None, prompt: str | None, tool_policy: str | None) -> di
 
 
 @command("list", "looseleaf pipelines list", "looseleaf pipelines list --agent ada --format json")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def list_pipelines(options: SharedOptions) -> None:
     """List the pipelines, by name."""
     pipelines = operations.list_pipelines(options.open(), agent=options.agent)
@@ -93,7 +93,7 @@ def list_pipelines(options: SharedOptions) -> None:
 
 @command("show", "looseleaf pipelines show daily-music-news")
 @pipeline_argument
-@shared_options("format")
+@with_shared_options("format")
 def show(options: SharedOptions, pipeline: str) -> None:
     """Show one pipeline: its steps, its memory files and its version.
 
@@ -125,11 +125,11 @@ def show(options: SharedOptions, pipeline: str) -> None:
     """looseleaf pipelines create News --step 'input={"text": "…"}' --step ai:Write""",
 )
 @click.argument("name")
-@definition_options
+@with_definition_options
 @click.option(
     "--memory-file", "memory_files", multiple=True, metavar="PAGE", help="A page to add; repeat."
 )
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def create(
     options: SharedOptions,
     name: str,
@@ -150,7 +150,7 @@ def create(
         agent=options.agent,
         memory_files=memory_files,
         steps=read_steps(steps),
-        **_fields(slug, prompt, tool_policy),
+        **_parse_fields(slug, prompt, tool_policy),
     )
     _print_pipeline(options, document, "Created")
 
@@ -162,10 +162,10 @@ def create(
 )
 @pipeline_argument
 @click.option("--name", metavar="NAME", help="The new name; the slug stays.")
-@definition_options
+@with_definition_options
 @click.option("--steps", "row", metavar="JSON|@FILE", help='The row as {"steps": […]}, with ids.')
 @if_match_option
-@shared_options("format")
+@with_shared_options("format")
 def update(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     pipeline: str,
@@ -183,7 +183,7 @@ def update(  # noqa: PLR0913 - one for each option
     --step replaces the whole row of steps by new ones. --steps takes the steps as `show --format
     json` prints them, so that a step keeps its id.
     """
-    fields = _fields(slug, prompt, tool_policy)
+    fields = _parse_fields(slug, prompt, tool_policy)
     if name is not None:
         fields["name"] = name
     if row is not None and steps:
@@ -203,7 +203,7 @@ def update(  # noqa: PLR0913 - one for each option
 @pipeline_argument
 @if_match_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def delete(options: SharedOptions, pipeline: str, *, if_match: str | None, yes: bool) -> None:
     """Delete a pipeline with its flows and files, for good.
 
@@ -229,7 +229,7 @@ def delete(options: SharedOptions, pipeline: str, *, if_match: str | None, yes: 
 @click.option(
     "--to-agent", metavar="ID|SLUG", help="For this agent.", shell_complete=complete_agents
 )
-@shared_options("format")
+@with_shared_options("format")
 def copy(options: SharedOptions, pipeline: str, *, name: str, to_agent: str | None) -> None:
     """Copy a pipeline without its flows."""
     document = operations.copy_pipeline(options.open(), pipeline, name=name, agent=to_agent)
@@ -239,7 +239,7 @@ def copy(options: SharedOptions, pipeline: str, *, name: str, to_agent: str | No
 @command("export", "looseleaf pipelines export daily-music-news > news.json")
 @pipeline_argument
 @click.option("--without-flows", is_flag=True, help="Only the pipeline itself.")
-@shared_options()
+@with_shared_options()
 def export(options: SharedOptions, pipeline: str, *, without_flows: bool) -> None:
     """Print a pipeline with its flows as one JSON file."""
     file = export_pipeline(options.open(), pipeline, without_flows=without_flows)
@@ -249,7 +249,7 @@ def export(options: SharedOptions, pipeline: str, *, without_flows: bool) -> Non
 @command("import", "looseleaf pipelines import news.json --agent ada")
 @click.argument("file", type=click.Path())
 @click.option("--name", default="", metavar="NAME", help="Another name than in the file.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def import_file(options: SharedOptions, file: str, *, name: str) -> None:
     """Create a pipeline and its flows from an exported file; - is standard input.
 
@@ -278,7 +278,7 @@ def import_file(options: SharedOptions, file: str, *, name: str) -> None:
 @pipeline_argument
 @click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
 @click.option("--remove", multiple=True, metavar="PAGE", help="Select a page no longer; repeat.")
-@shared_options("format")
+@with_shared_options("format")
 def memory_files(
     options: SharedOptions, pipeline: str, *, add: tuple[str, ...], remove: tuple[str, ...]
 ) -> None:

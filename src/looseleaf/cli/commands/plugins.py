@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from looseleaf import __version__
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -17,36 +17,37 @@ if TYPE_CHECKING:
 
 
 @command("list", "looseleaf plugins list", "looseleaf plugins list --format json")
-@shared_options("format")
+@with_shared_options("format")
 def list_plugins(options: SharedOptions) -> None:
     """List the plugins, and what each registered."""
     require_local(options, "plugins are packages on the machine where the workspace lies")
     plugins = options.workspace().registries.plugins()
     if options.json:
         print_document(
-            {"plugins": [{**as_dict(plugin), "version": _version(plugin)} for plugin in plugins]}
+            {"plugins": [{**as_dict(plugin), "version": _version_of(plugin)} for plugin in plugins]}
         )
         return
     rows = [
-        (plugin.name, _version(plugin), _origin(plugin), len(plugin.hooks)) for plugin in plugins
+        (plugin.name, _version_of(plugin), _format_origin(plugin), len(plugin.hooks))
+        for plugin in plugins
     ]
     print_table(("NAME", "VERSION", "ORIGIN", "HOOKS"), rows)
     for plugin in plugins:
         if plugin.enabled:
-            _describe(plugin)
+            _print_plugin(plugin)
 
 
-def _describe(plugin: Plugin) -> None:
+def _print_plugin(plugin: Plugin) -> None:
     say()
     say(f"{plugin.name}: {', '.join(plugin.hooks)}")
     for kind, names in plugin.registered.items():
         say(f"  {kind}: {', '.join(names)}")
 
 
-def _version(plugin: Plugin) -> str:
+def _version_of(plugin: Plugin) -> str:
     return __version__ if plugin.name == OWNER else plugin.version
 
 
-def _origin(plugin: Plugin) -> str:
+def _format_origin(plugin: Plugin) -> str:
     package = f" with {plugin.package}" if plugin.package else ""
     return f"{plugin.origin}{package}" + ("" if plugin.enabled else ", switched off")

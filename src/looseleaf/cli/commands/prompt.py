@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.tools.access import GIVEN
-from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
-from looseleaf.cli.hook_options import hook_options, host_option, max_characters_option, select_host
+from looseleaf.cli.hook_options import (
+    host_option,
+    max_characters_option,
+    select_host,
+    with_hook_options,
+)
 from looseleaf.cli.output import say, show
-from looseleaf.cli.workflow_options import select_mode, workflow_options
+from looseleaf.cli.workflow_options import select_mode, with_workflow_options
 from looseleaf.errors import LooseleafError
 from looseleaf.operations import prompt as operations
 from looseleaf.prompt import formats
@@ -36,7 +41,7 @@ as_of_option = click.option(
 OWNER_OPTIONS = ("agent", "user")
 
 
-def narrowing_options(function: Function) -> Function:
+def with_narrowing_options(function: Function) -> Function:
     """Add the options that narrow one request."""
     deny = click.option("--deny", multiple=True, metavar="FILE", help="Leave a page out; repeat.")
     allow = click.option(
@@ -53,8 +58,8 @@ def narrowing_options(function: Function) -> Function:
 )
 @mode_option
 @as_of_option
-@narrowing_options
-@workflow_options
+@with_narrowing_options
+@with_workflow_options
 @click.option(
     "--format", "shape", type=click.Choice(formats.FORMATS), default="text", help="Else text."
 )
@@ -64,7 +69,7 @@ def narrowing_options(function: Function) -> Function:
 @host_option
 @max_characters_option
 @click.option("--raw", is_flag=True, help="Exactly the text, on a terminal too.")
-@shared_options(*OWNER_OPTIONS)
+@with_shared_options(*OWNER_OPTIONS)
 def show_prompt(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
@@ -121,10 +126,10 @@ def show_prompt(  # noqa: PLR0913 - one for each option
 )
 @mode_option
 @as_of_option
-@narrowing_options
-@workflow_options
-@hook_options
-@shared_options(*OWNER_OPTIONS, "format")
+@with_narrowing_options
+@with_workflow_options
+@with_hook_options
+@with_shared_options(*OWNER_OPTIONS, "format")
 def explain(
     options: SharedOptions,
     *,
@@ -177,45 +182,47 @@ def _print_explanation(explanation: Explanation) -> None:
             f"{candidate.comments:,}" if candidate.comments else "",
             f"{candidate.tokens:,}",
         )
-        rows.append((label, *sizes, _status(candidate, explanation), _change(candidate)))
+        rows.append(
+            (label, *sizes, _format_status(candidate, explanation), _format_change(candidate))
+        )
     headers = ("WHAT", "BYTES", "COMMENTS", "TOKENS", "STATUS", "CHANGED")
     print_table(headers, rows, shrink="CHANGED", right=("BYTES", "COMMENTS", "TOKENS"))
-    say(_total(explanation))
-    say(f"Stable beginning: {_prefix(explanation.stable)}")
+    say(_format_total(explanation))
+    say(f"Stable beginning: {_format_prefix(explanation.stable)}")
     if explanation.comments:
         say(f"Comments left out: {format_count(explanation.comments, 'byte')}.")
     for candidate in explanation.candidates:
         if candidate.detail:
             say(f"{candidate.name}: {candidate.detail}")
     for tool in explanation.tools:
-        say(f"Tool {tool.name}: {_tool_status(tool)}")
+        say(f"Tool {tool.name}: {_format_tool_status(tool)}")
 
 
-def _tool_status(tool: ToolCandidate) -> str:
+def _format_tool_status(tool: ToolCandidate) -> str:
     if tool.rule != GIVEN:
         return f"left out: {tool.rule.replace('_', ' ')}"
     return f"given ({', '.join(tool.actions)})" if tool.actions else "given"
 
 
-def _status(candidate: Candidate, explanation: Explanation) -> str:
+def _format_status(candidate: Candidate, explanation: Explanation) -> str:
     if candidate.rule != INJECTED:
         return f"left out: {candidate.rule.replace('_', ' ')}"
     return f"{INJECTED} in part" if candidate.name in explanation.truncated else INJECTED
 
 
-def _change(candidate: Candidate) -> str:
+def _format_change(candidate: Candidate) -> str:
     by = f" by {candidate.by}" if candidate.by else ""
     return f"{candidate.changed}{by}" if candidate.rule == INJECTED else ""
 
 
-def _total(explanation: Explanation) -> str:
+def _format_total(explanation: Explanation) -> str:
     size = f"{format_count(explanation.bytes, 'byte')}, {format_count(explanation.words, 'word')}"
     tokens = f"{format_count(explanation.tokens, 'token')} ({explanation.tokenizer})"
     messages = format_count(explanation.messages, "message")
     return f"Agent {explanation.agent}, mode {explanation.mode}: {messages}, {size}, {tokens}."
 
 
-def _prefix(prefix: Prefix) -> str:
+def _format_prefix(prefix: Prefix) -> str:
     parts = (
         format_count(prefix.messages, "message"),
         format_count(prefix.bytes, "byte"),
@@ -233,7 +240,7 @@ def _prefix(prefix: Prefix) -> str:
 )
 @mode_option
 @as_of_option
-@workflow_options
+@with_workflow_options
 @click.option("--to-mode", default="", metavar="MODE", help="Compare with this mode.")
 @click.option(
     "--to-agent", metavar="ID|SLUG", help="With this agent.", shell_complete=complete_agents
@@ -242,7 +249,7 @@ def _prefix(prefix: Prefix) -> str:
 @click.option("--to-pipeline", metavar="PIPELINE", help='With this pipeline; "" for none.')
 @click.option("--to-flow", metavar="FLOW", help="With this flow.")
 @click.option("--to-step", default="", metavar="ID", help="With this step; else the first ai.")
-@shared_options(*OWNER_OPTIONS, "format")
+@with_shared_options(*OWNER_OPTIONS, "format")
 def diff(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
@@ -288,7 +295,7 @@ def _print_difference(comparison: Comparison) -> None:
             change.name,
             change.layer,
             *change.bytes,
-            _rules(change.rule),
+            _format_rules(change.rule),
         )
         for change in comparison.differences
         if change.kind != "same"
@@ -300,11 +307,11 @@ def _print_difference(comparison: Comparison) -> None:
     say(f"First difference: byte {comparison.first}, in {location}.")
     say(f"  before: {comparison.before!r}")
     say(f"  after:  {comparison.after!r}")
-    say(f"In common: {_prefix(comparison.common)}")
+    say(f"In common: {_format_prefix(comparison.common)}")
     old, new = (f"{count:,}" for count in comparison.tokens)
     say(f"Tokens ({comparison.tokenizer}): {old} before, {new} after.")
 
 
-def _rules(rules: tuple[str, str]) -> str:
+def _format_rules(rules: tuple[str, str]) -> str:
     before, after = (rule.replace("_", " ") or "not there" for rule in rules)
     return before if before == after else f"{before} → {after}"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.commands.prompt import OWNER_OPTIONS, mode_option
 from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.groups import command
-from looseleaf.cli.hook_options import hook_options, select_host
+from looseleaf.cli.hook_options import select_host, with_hook_options
 from looseleaf.cli.output import FAILED, complain, say
-from looseleaf.cli.workflow_options import select_mode, workflow_options
+from looseleaf.cli.workflow_options import select_mode, with_workflow_options
 from looseleaf.operations import prompt as operations
 from looseleaf.values import as_dict
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @mode_option
 @click.option("--max-bytes", type=int, default=0, metavar="N", help="For the whole prompt.")
 @click.option("--max-tokens", type=int, default=0, metavar="N", help="For the whole prompt.")
-@workflow_options
-@hook_options
-@shared_options(*OWNER_OPTIONS, "format")
+@with_workflow_options
+@with_hook_options
+@with_shared_options(*OWNER_OPTIONS, "format")
 def check(
     options: SharedOptions,
     *,
@@ -71,7 +71,7 @@ def _print_check(result: Checked) -> None:
     tokens = f"{format_count(result.tokens, 'token')} ({result.tokenizer})"
     say(f"The prompt has {format_count(result.bytes, 'byte')}, {tokens}.")
     for overrun in result.overruns:
-        complain(_overrun(overrun))
+        complain(_format_overrun(overrun))
     if result.host:
         usage = f"{result.characters:,} of {result.max_characters:,} characters"
         say(f"The hook's output takes {usage}, as {_HOST_NAMES[result.host]} counts.")
@@ -90,6 +90,6 @@ def _print_check(result: Checked) -> None:
 _HOST_NAMES = {"any": "the strictest host", "claude-code": "Claude Code", "codex": "Codex"}
 
 
-def _overrun(overrun: Overrun) -> str:
+def _format_overrun(overrun: Overrun) -> str:
     subject = f"{overrun.name} ({overrun.layer})" if overrun.name else "The prompt"
     return f"{subject} has {overrun.size:,} {overrun.unit}, and may have {overrun.limit:,}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -21,7 +21,7 @@ kind_argument = click.argument("kind", default="", metavar="[KIND]")
 
 
 @command("show", "looseleaf retention show")
-@shared_options("format")
+@with_shared_options("format")
 def show(options: SharedOptions) -> None:
     """Say how long each kind of data is kept.
 
@@ -46,7 +46,7 @@ def show(options: SharedOptions) -> None:
 
 @command("preview", "looseleaf retention preview", "looseleaf retention preview chat_sessions")
 @kind_argument
-@shared_options("format")
+@with_shared_options("format")
 def preview(options: SharedOptions, kind: str) -> None:
     """Count what has outlived its time, and remove nothing.
 
@@ -59,7 +59,7 @@ def preview(options: SharedOptions, kind: str) -> None:
 @kind_argument
 @click.option("--dry-run", is_flag=True, help="Only count, as preview does.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def run(options: SharedOptions, kind: str, *, dry_run: bool, yes: bool) -> None:
     """Remove what has outlived its time.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -15,7 +15,7 @@ schedule_argument = click.argument("schedule", metavar="SCHEDULE")
 
 
 @command("list", "looseleaf schedules list", "looseleaf schedules list --format json")
-@shared_options("format")
+@with_shared_options("format")
 def list_schedules(options: SharedOptions) -> None:
     """List schedules with their next times."""
     schedules = operations.list_schedules(options.open())
@@ -37,7 +37,7 @@ def list_schedules(options: SharedOptions) -> None:
 
 @command("run", "looseleaf schedules run flow:3")
 @schedule_argument
-@shared_options("format")
+@with_shared_options("format")
 def run(options: SharedOptions, schedule: str) -> None:
     """Start the jobs of a schedule now.
 
@@ -53,7 +53,7 @@ def run(options: SharedOptions, schedule: str) -> None:
 
 @command("pause", "looseleaf schedules pause task:daily_memory_generation")
 @schedule_argument
-@shared_options("format")
+@with_shared_options("format")
 def pause(options: SharedOptions, schedule: str) -> None:
     """Pause a schedule.
 
@@ -64,7 +64,7 @@ def pause(options: SharedOptions, schedule: str) -> None:
 
 @command("resume", "looseleaf schedules resume task:daily_memory_generation")
 @schedule_argument
-@shared_options("format")
+@with_shared_options("format")
 def resume(options: SharedOptions, schedule: str) -> None:
     """Let a paused schedule go on."""
     _show(options, operations.resume_schedule(options.open(), schedule))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, shared_options
+from looseleaf.cli.arguments import PAGE, SharedOptions, complete_pages, with_shared_options
 from looseleaf.cli.colors import highlight, paint
 from looseleaf.cli.escapes import escape, escape_line
 from looseleaf.cli.formats import format_count, print_document
@@ -39,7 +39,7 @@ context_option = click.option(
 @click.option("--as-of", metavar="TIME", default="", help="Search what pages said then.")
 @click.option("--words", is_flag=True, help="Rank pages by how much they are about the words.")
 @click.option("--copies", is_flag=True, help="Also generated copies of pages, as AGENTS.md is.")
-@shared_options(*PAGE)
+@with_shared_options(*PAGE)
 def search(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
     *,
@@ -73,17 +73,17 @@ def search(  # noqa: PLR0913 - one for each option
         options.open(), query, file=file, section=section, lines=lines,
         limit=50 if limit is None else limit, where=options.where, as_of=as_of, copies=copies,
     )  # fmt: skip
-    print_results(options, query, results, place_of=_place)
+    print_results(options, query, results, place_of=_format_place)
 
 
-def _place(match: Match) -> str:
+def _format_place(match: Match) -> str:
     return f"{match.filename}: {match.section}" if match.section else match.filename
 
 
 def _print_hits(options: SharedOptions, query: str, ranked_pages: RankedPages) -> None:
     if options.json:
-        document = {"query": query, "hits": _hit_documents(ranked_pages.pages)}
-        print_document({**document, **_unseen_document(ranked_pages)})
+        document = {"query": query, "hits": _build_hits(ranked_pages.pages)}
+        print_document({**document, **_build_unseen_fields(ranked_pages)})
         return
     _print_pages(ranked_pages.pages)
     if not ranked_pages.pages:
@@ -100,7 +100,7 @@ def _print_unseen(results: Results | RankedPages) -> None:
         warn(f"Not searched, since versions of that time are no longer kept: {names}{ending}.")
 
 
-def _unseen_document(results: Results | RankedPages) -> dict[str, object]:
+def _build_unseen_fields(results: Results | RankedPages) -> dict[str, object]:
     return {"unseen": list(results.unseen), "unseen_total": results.unseen_total}
 
 
@@ -116,7 +116,7 @@ def print_results(
 ) -> None:
     """Print matches with the lines around them, their number and their freshness."""
     if options.json:
-        print_document(_document(query, results))
+        print_document(_build_document(query, results))
         return
     for match in results.matches:
         heading = f"--- [{place_of(match)}] line {match.line} ---"
@@ -141,11 +141,11 @@ def print_results(
     _print_unseen(results)
 
 
-def _hit_documents(hits: Iterable[Hit]) -> list[dict[str, object]]:
+def _build_hits(hits: Iterable[Hit]) -> list[dict[str, object]]:
     return [{"file": hit.filename, "score": hit.score, "snippet": hit.snippet} for hit in hits]
 
 
-def _document(query: str, results: Results) -> dict[str, object]:
+def _build_document(query: str, results: Results) -> dict[str, object]:
     return {
         "query": query,
         "matches": [
@@ -161,7 +161,7 @@ def _document(query: str, results: Results) -> dict[str, object]:
         "total": results.total,
         "files": results.files,
         "freshness": results.freshness,
-        "ranked": _hit_documents(results.ranked),
+        "ranked": _build_hits(results.ranked),
         "notice": results.notice,
-        **_unseen_document(results),
+        **_build_unseen_fields(results),
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.errors import Invalid
@@ -33,7 +33,7 @@ def _show_link(link: str, own_name: Callable[[str], str]) -> None:
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
 @click.option("--login-link", is_flag=True, help="Print a login link, also into a log.")
 @click.option("--log", is_flag=True, help="Print a line for each request and job; JSON in a pipe.")
-@shared_options()
+@with_shared_options()
 def serve(
     options: SharedOptions,
     host: str | None,

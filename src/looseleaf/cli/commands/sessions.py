@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.formats import format_count, print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
@@ -27,7 +27,7 @@ OWNER_OPTIONS = ("agent", "user", "format")
 @click.option("--mode", default="", metavar="MODE", help="Only of this mode.")
 @click.option("--limit", type=int, default=20, metavar="N", help="At most so many; else 20.")
 @click.option("--offset", type=int, default=0, metavar="N", help="After so many.")
-@shared_options(*OWNER_OPTIONS)
+@with_shared_options(*OWNER_OPTIONS)
 def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) -> None:
     """List the sessions, newest first.
 
@@ -40,10 +40,16 @@ def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) ->
         print_document(to_json_value(page))
         return
     rows = [
-        (session.session_id, session.agent_slug, _minute(session.updated_at), session.message_count,
-         session.unread_count, session.title)
+        (
+            session.session_id,
+            session.agent_slug,
+            _format_minute(session.updated_at),
+            session.message_count,
+            session.unread_count,
+            session.title,
+        )
         for session in page.sessions
-    ]  # fmt: skip
+    ]
     if rows:
         print_table(
             ("SESSION", "AGENT", "LAST", "MESSAGES", "UNREAD", "TITLE"), rows, shrink="TITLE"
@@ -55,7 +61,7 @@ def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) ->
 @command("show", "looseleaf chat show 3f0c…", "looseleaf chat show 3f0c… --last 10")
 @session_argument
 @click.option("--last", type=int, default=0, metavar="N", help="Only the last messages.")
-@shared_options("format")
+@with_shared_options("format")
 def show_session(options: SharedOptions, session: str, last: int) -> None:
     """Print what was said in a session.
 
@@ -91,14 +97,14 @@ def _print_message(message: transcripts.MessageInfo, agent: str) -> None:
         say(f"{speaker} called {call.name} {call.arguments}")
 
 
-def _minute(time: str) -> str:
+def _format_minute(time: str) -> str:
     return time[:16].replace("T", " ")
 
 
 @command("search", "looseleaf chat search deployment")
 @click.argument("query")
 @click.option("--limit", type=int, default=50, metavar="N", help="At most so many; else 50.")
-@shared_options(*OWNER_OPTIONS)
+@with_shared_options(*OWNER_OPTIONS)
 def search(options: SharedOptions, query: str, limit: int) -> None:
     """Find a text in what was said.
 
@@ -118,7 +124,7 @@ def search(options: SharedOptions, query: str, limit: int) -> None:
 @command("rename", 'looseleaf chat rename 3f0c… "The move to Friday"')
 @session_argument
 @click.argument("title")
-@shared_options("format")
+@with_shared_options("format")
 def rename(options: SharedOptions, session: str, title: str) -> None:
     """Give a session another title."""
     session_info = operations.rename_session(options.open(), session, title)
@@ -131,7 +137,7 @@ def rename(options: SharedOptions, session: str, title: str) -> None:
 @command("title", "looseleaf chat title 3f0c…", "looseleaf chat title 3f0c… --force")
 @session_argument
 @click.option("--force", is_flag=True, help="Even if it has one that is not its first words.")
-@shared_options("format")
+@with_shared_options("format")
 def title(options: SharedOptions, session: str, *, force: bool) -> None:
     """Have the model give a session a title.
 
@@ -145,7 +151,7 @@ def title(options: SharedOptions, session: str, *, force: bool) -> None:
 
 
 @command("prune", "looseleaf chat prune")
-@shared_options("format")
+@with_shared_options("format")
 def prune(options: SharedOptions) -> None:
     """Delete the sessions that need not be kept.
 
@@ -160,7 +166,7 @@ def prune(options: SharedOptions) -> None:
 
 @command("finish", "looseleaf chat finish 3f0c…")
 @session_argument
-@shared_options("format")
+@with_shared_options("format")
 def finish(options: SharedOptions, session: str) -> None:
     """End a session; the journal may tell of it.
 
@@ -177,7 +183,7 @@ def finish(options: SharedOptions, session: str) -> None:
 
 @command("cancel", "looseleaf chat cancel 3f0c…")
 @session_argument
-@shared_options("format")
+@with_shared_options("format")
 def cancel(options: SharedOptions, session: str) -> None:
     """Stop the answer that is being given.
 
@@ -199,7 +205,7 @@ def cancel(options: SharedOptions, session: str) -> None:
     default="markdown",
     help="Else markdown.",
 )
-@shared_options()
+@with_shared_options()
 def export(options: SharedOptions, session: str, shape: Literal["markdown", "json"]) -> None:
     """Print a session as a page or as JSON.
 
@@ -215,7 +221,7 @@ def export(options: SharedOptions, session: str, shape: Literal["markdown", "jso
 @command("delete", "looseleaf chat delete 3f0c… --yes")
 @session_argument
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("format")
+@with_shared_options("format")
 def delete(options: SharedOptions, session: str, *, yes: bool) -> None:
     """Delete a session for good.
 

@@ -7,7 +7,7 @@ import json
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -15,7 +15,7 @@ from looseleaf.operations import settings as operations
 
 
 @command("list", "looseleaf settings list", "looseleaf settings list --format json")
-@shared_options("format")
+@with_shared_options("format")
 def list_settings(options: SharedOptions) -> None:
     """List every setting and where it comes from."""
     settings = operations.list_settings(options.open())
@@ -46,7 +46,7 @@ def list_settings(options: SharedOptions) -> None:
 )
 @click.argument("name")
 @click.argument("setting", metavar="VALUE")
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def set_setting(options: SharedOptions, name: str, setting: str) -> None:
     """Make a setting while the server is running.
 
@@ -57,7 +57,7 @@ def set_setting(options: SharedOptions, name: str, setting: str) -> None:
 
 @command("unset", "looseleaf settings unset daily_memory_enabled")
 @click.argument("name")
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def unset(options: SharedOptions, name: str) -> None:
     """Go back to what the settings file says."""
     _set_and_print(options, name, None)

@@ -10,7 +10,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from looseleaf import settings
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import print_text, say, warn
@@ -43,7 +43,7 @@ LAYER_FOLDERS = ("agents", "network", "shared", "users")
     default=None,
     help="Whether agents may write their daily journal; asked for at a terminal.",
 )
-@shared_options("format")
+@with_shared_options("format")
 def init(
     options: SharedOptions, folder: str | None, name: str, agent: str, *, journal: bool | None
 ) -> None:
@@ -54,14 +54,14 @@ def init(
     """
     require_local(options, "it makes a folder", by_option=True)
     root = os.path.abspath(os.path.expanduser(options.root or folder or os.getcwd()))
-    old_files = _snapshot(root)
+    old_files = _read_change_times(root)
     if journal is None and settings.FILE not in old_files and not options.json:
         journal = _ask_for_journal()
     workspace = Workspace.create(root, name=name, agent=agent, journal=bool(journal), surface="cli")
     is_set = journal is not None and settings.FILE in old_files and _differs(workspace, journal)
     if is_set:
         set_setting(workspace.context, "daily_memory_enabled", setting=journal)
-    new_files = _snapshot(root)
+    new_files = _read_change_times(root)
     created_paths = sorted(path for path in new_files if path not in old_files)
     if journal:
         _give_journal_to(
@@ -140,7 +140,7 @@ def _print_next_steps(workspace: Workspace, root: str) -> None:
         say(f"  {line:<44} {purpose}".rstrip())
 
 
-def _snapshot(root: str) -> dict[str, int]:
+def _read_change_times(root: str) -> dict[str, int]:
     """Give the time of the last change of the settings and of every file of the layers."""
     change_times = {}
     paths = [f"{root}/{settings.FILE}"]
@@ -157,7 +157,7 @@ def _snapshot(root: str) -> dict[str, int]:
 
 @command("completion", "looseleaf completion bash", "looseleaf completion fish")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@shared_options()
+@with_shared_options()
 def completion(options: SharedOptions, shell: str) -> None:
     """Print the script that completes commands in a shell.
 

@@ -6,7 +6,7 @@ import http.client
 import json
 
 from looseleaf import settings
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import format_count, print_document
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -20,7 +20,7 @@ _PROBE_BYTES = 10_000
 
 
 @command("status", "looseleaf status", "looseleaf status --agent ada --format json")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def status(options: SharedOptions) -> None:
     """Say which workspace, agent, server and version you are on.
 
@@ -28,8 +28,8 @@ def status(options: SharedOptions) -> None:
     """
     context = options.open()
     info = show_status(context, where=options.where)
-    source = _source(options)
-    address = options.server or _running_server(context.settings)
+    source = _describe_source(options)
+    address = options.server or _find_server(context.settings)
     if options.json:
         extra_fields = {
             "client_version": __version__,
@@ -45,7 +45,7 @@ def _print_status(info: StatusInfo, source: str, address: str) -> None:
     name = f" {info.workspace!r}" if info.workspace else ""
     place = info.root or "on the server"
     say(f"workspace  {place}{name} ({source})")
-    say(f"agent      {_agent_line(info)}")
+    say(f"agent      {_format_agent(info)}")
     say(f"user       {info.actor} (user {info.user_id})")
     say(f"model      {info.model or 'none: set default_model in looseleaf.toml to chat'}")
     say(f"journal    {'on' if info.journal else 'off: agents may read it and not write it'}")
@@ -54,7 +54,7 @@ def _print_status(info: StatusInfo, source: str, address: str) -> None:
     say(f"version    looseleaf {__version__}{difference}")
 
 
-def _agent_line(info: StatusInfo) -> str:
+def _format_agent(info: StatusInfo) -> str:
     if info.agent:
         return f"{info.agent} (of {format_count(info.agent_count, 'agent')})"
     if not info.agents:
@@ -63,7 +63,7 @@ def _agent_line(info: StatusInfo) -> str:
     return f"choose one with --agent: {names}"
 
 
-def _source(options: SharedOptions) -> str:
+def _describe_source(options: SharedOptions) -> str:
     """Say which rule found the workspace."""
     if options.remote is not None:
         return "--remote"
@@ -76,7 +76,7 @@ def _source(options: SharedOptions) -> str:
     )
 
 
-def _running_server(server_settings: Settings) -> str:
+def _find_server(server_settings: Settings) -> str:
     """Give the address of a Looseleaf server that listens where the settings say; else ""."""
     connection = http.client.HTTPConnection(
         server_settings.host, server_settings.port, timeout=_PROBE_SECONDS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @command("status", "looseleaf system status")
-@shared_options("format")
+@with_shared_options("format")
 def status(options: SharedOptions) -> None:
     """Say whether the system tasks are well.
 
@@ -38,7 +38,7 @@ def status(options: SharedOptions) -> None:
 
 
 @command("tasks", "looseleaf system tasks", "looseleaf system tasks --format json")
-@shared_options("format")
+@with_shared_options("format")
 def tasks(options: SharedOptions) -> None:
     """List the system tasks and the condition of each.
 
@@ -71,7 +71,7 @@ def tasks(options: SharedOptions) -> None:
 @click.argument("task")
 @click.option("--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter.")
 @click.option("--params", "document", default="", metavar="JSON", help="Parameters as JSON.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def run(options: SharedOptions, task: str, pairs: tuple[str, ...], document: str) -> None:
     """Run a system task now, for one agent or for all.
 
@@ -87,7 +87,7 @@ def run(options: SharedOptions, task: str, pairs: tuple[str, ...], document: str
 @command("runs", "looseleaf system runs", "looseleaf system runs --task daily_memory_generation")
 @click.option("--task", default="", metavar="TYPE", help="Only runs of this task.")
 @click.option("--limit", type=int, default=20, metavar="N", help="At most so many; 20.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def runs(options: SharedOptions, task: str, limit: int) -> None:
     """List the newest runs of system tasks."""
     records = operations.list_runs(options.open(), task_type=task, agent=options.agent, limit=limit)

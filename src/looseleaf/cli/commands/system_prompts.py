@@ -7,7 +7,7 @@ import sys
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say, show
@@ -19,7 +19,7 @@ key_argument = click.argument("key")
 
 
 @command("prompts", "looseleaf system prompts")
-@shared_options("format")
+@with_shared_options("format")
 def prompts(options: SharedOptions) -> None:
     """List the prompts of system tasks.
 
@@ -38,7 +38,7 @@ def prompts(options: SharedOptions) -> None:
 @command("prompt-get", "looseleaf system prompt-get daily_memory_generation daily_memory")
 @task_argument
 @key_argument
-@shared_options("format")
+@with_shared_options("format")
 def prompt_get(options: SharedOptions, task: str, key: str) -> None:
     """Print a prompt of a task.
 
@@ -58,7 +58,7 @@ def prompt_get(options: SharedOptions, task: str, key: str) -> None:
 @task_argument
 @key_argument
 @click.argument("prompt", default="-")
-@shared_options("format")
+@with_shared_options("format")
 def prompt_set(options: SharedOptions, task: str, key: str, prompt: str) -> None:
     """Replace a prompt of a task.
 
@@ -78,7 +78,7 @@ def prompt_set(options: SharedOptions, task: str, key: str, prompt: str) -> None
 @command("prompt-reset", "looseleaf system prompt-reset daily_memory_generation daily_memory")
 @task_argument
 @key_argument
-@shared_options("format")
+@with_shared_options("format")
 def prompt_reset(options: SharedOptions, task: str, key: str) -> None:
     """Go back to the built-in text of a prompt."""
     info = operations.reset_prompt(options.open(), task, key)

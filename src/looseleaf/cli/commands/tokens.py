@@ -8,7 +8,7 @@ import click
 
 from looseleaf.access.principals import CREDENTIAL_RIGHTS, ROLES
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -29,7 +29,7 @@ agent_option = click.option(
 user_option = click.option("--user", metavar="ID|LOGIN", help="The user it acts as.")
 
 
-def credential_options(function: Function) -> Function:
+def with_credential_options(function: Function) -> Function:
     """Give a command the options that say what a credential is and how far it reaches."""
     for option in (
         click.option("--expires", metavar="TIME", help="When it ends: 90d, 12h, 30m; else never."),
@@ -56,8 +56,8 @@ def credential_options(function: Function) -> Function:
     "looseleaf tokens create --user eve --can chat",
 )
 @agent_option
-@credential_options
-@shared_options("format", "reason")
+@with_credential_options
+@with_shared_options("format", "reason")
 def create(
     options: SharedOptions,
     *,
@@ -79,14 +79,14 @@ def create(
         label=label,
         role=role,
         capabilities=capabilities or None,
-        expires_in=seconds(expires),
+        expires_in=parse_seconds(expires),
     )
     _print_secret(options, token, "token")
 
 
 @command("password", "looseleaf tokens password --user eve --label backup")
-@credential_options
-@shared_options("format", "reason")
+@with_credential_options
+@with_shared_options("format", "reason")
 def password(
     options: SharedOptions,
     *,
@@ -106,14 +106,14 @@ def password(
         label=label,
         role=role,
         capabilities=capabilities or None,
-        expires_in=seconds(expires),
+        expires_in=parse_seconds(expires),
     )
     _print_secret(options, token, "application password")
 
 
 @command("login", "looseleaf tokens login", "looseleaf tokens login eve")
 @click.argument("user", required=False, metavar="[ID|LOGIN]")
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def login(options: SharedOptions, user: str | None) -> None:
     """Make a code to sign in with once.
 
@@ -128,7 +128,7 @@ def login(options: SharedOptions, user: str | None) -> None:
 @click.option(
     "--ended", "include_ended", is_flag=True, help="Those that were revoked or have expired, too."
 )
-@shared_options("format")
+@with_shared_options("format")
 def list_tokens(
     options: SharedOptions, *, agent: str | None, user: str | None, include_ended: bool
 ) -> None:
@@ -154,8 +154,8 @@ def list_tokens(
                 token.agent_id or "-",
                 token.role,
                 "all" if token.capabilities is None else ", ".join(token.capabilities) or "-",
-                _time(token.ended or token.expires),
-                _time(token.last_used),
+                _format_time(token.ended or token.expires),
+                _format_time(token.last_used),
                 token.label,
             )
             for token in tokens
@@ -168,7 +168,7 @@ def list_tokens(
 
 @command("revoke", "looseleaf tokens revoke 1f0a9c2b7d3e4f50")
 @click.argument("identity", metavar="ID")
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def revoke(options: SharedOptions, identity: str) -> None:
     """End a token, password or session at once."""
     token = operations.revoke_token(options.open(), identity)
@@ -178,7 +178,7 @@ def revoke(options: SharedOptions, identity: str) -> None:
         say(f"Revoked {token.kind.replace('_', ' ')} {token.id}.")
 
 
-def seconds(text: str | None) -> float | None:
+def parse_seconds(text: str | None) -> float | None:
     """Read a time such as 90d, 12h or 30m."""
     if text is None:
         return None
@@ -188,7 +188,7 @@ def seconds(text: str | None) -> float | None:
     return float(duration)
 
 
-def _time(timestamp: float) -> str:
+def _format_time(timestamp: float) -> str:
     return format_minute(timestamp) if timestamp else "-"
 
 

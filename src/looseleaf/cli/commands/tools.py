@@ -6,7 +6,7 @@ import click
 
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.tools.formats import FORMATS, all_tools, declare_tools
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
 
@@ -17,7 +17,7 @@ from looseleaf.cli.groups import command
     "looseleaf tools export --agent ada --format anthropic",
 )
 @click.option("--format", "shape", type=click.Choice(FORMATS), default="json", help="For whom.")
-@shared_options("agent")
+@with_shared_options("agent")
 def export(options: SharedOptions, shape: str) -> None:
     """Print every tool as JSON.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, confirm, shared_options
+from looseleaf.cli.arguments import SharedOptions, confirm, with_shared_options
 from looseleaf.cli.commands.system import print_runs
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
@@ -19,7 +19,7 @@ date_option = click.option("--date", default="", metavar="DAY", help="The day of
 
 @command("preview", "looseleaf upkeep preview --agent ada")
 @date_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def preview(options: SharedOptions, date: str) -> None:
     """Show what a run would do, and write nothing.
 
@@ -40,7 +40,7 @@ def preview(options: SharedOptions, date: str) -> None:
 
 @command("run", "looseleaf upkeep run", "looseleaf upkeep run --agent ada --date 2026-04-17")
 @date_option
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def run(options: SharedOptions, date: str) -> None:
     """Keep MEMORY.md within its budget, now.
 
@@ -55,7 +55,7 @@ def run(options: SharedOptions, date: str) -> None:
 
 @command("log", "looseleaf upkeep log --agent ada")
 @click.option("--limit", type=int, default=20, metavar="N", help="At most so many; 20.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def log(options: SharedOptions, limit: int) -> None:
     """List the runs of an agent, newest first.
 
@@ -69,7 +69,7 @@ def log(options: SharedOptions, limit: int) -> None:
 
 @command("show", "looseleaf upkeep show --agent ada")
 @click.argument("run_id", default="", metavar="[RUN]")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def show_run(options: SharedOptions, run_id: str) -> None:
     """Show a run: why, and where each line went.
 
@@ -96,7 +96,7 @@ def show_run(options: SharedOptions, run_id: str) -> None:
 @command("undo", "looseleaf upkeep undo --agent ada")
 @click.argument("run_id", default="", metavar="[RUN]")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@shared_options("agent", "format")
+@with_shared_options("agent", "format")
 def undo(options: SharedOptions, run_id: str, *, yes: bool) -> None:
     """Take a run back, page and journal together.
 

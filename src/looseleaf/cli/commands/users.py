@@ -10,7 +10,7 @@ import click
 from looseleaf.access.accounts import USER_STATUSES
 from looseleaf.access.principals import CAPABILITIES, ROLES
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, complete_agents, shared_options
+from looseleaf.cli.arguments import SharedOptions, complete_agents, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -37,7 +37,7 @@ agent_argument = click.argument("agent", metavar="AGENT", shell_complete=complet
 
 
 @command("list", "looseleaf users list", "looseleaf users list --format json")
-@shared_options("format")
+@with_shared_options("format")
 def list_users(options: SharedOptions) -> None:
     """List every user."""
     users = operations.list_users(options.open())
@@ -53,7 +53,7 @@ def list_users(options: SharedOptions) -> None:
 
 @command("show", "looseleaf users show eve")
 @user_argument
-@shared_options("format")
+@with_shared_options("format")
 def show(options: SharedOptions, user: str) -> None:
     """Show one user."""
     user_info = operations.show_user(options.open(), user)
@@ -84,7 +84,7 @@ def show(options: SharedOptions, user: str) -> None:
 @click.option("--email", default="", help="Their address.")
 @can_option
 @password_option
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def create(
     options: SharedOptions,
     *,
@@ -98,7 +98,7 @@ def create(
 
     Without --can they may read shared pages, and what they own or are granted.
     """
-    password = _password() if password_stdin else None
+    password = _read_password() if password_stdin else None
     user_info = operations.create_user(
         options.open(),
         login,
@@ -123,7 +123,7 @@ def create(
 @can_option
 @click.option("--can-nothing", is_flag=True, help="Take every capability away.")
 @password_option
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def update(
     options: SharedOptions,
     *,
@@ -149,7 +149,7 @@ def update(
         email=email,
         status=status,  # type: ignore[arg-type] # click has checked it
         capabilities=capabilities if capabilities or can_nothing else None,
-        password=_password() if password_stdin else None,
+        password=_read_password() if password_stdin else None,
     )
     _print_result(options, user_info, f"Updated user {user_info.login} (id {user_info.id}).")
 
@@ -157,7 +157,7 @@ def update(
 @command("list", "looseleaf grants list", "looseleaf grants list --for eve --format json")
 @click.argument("agent", required=False, shell_complete=complete_agents)
 @click.option("--for", "user", metavar="ID|LOGIN", help="The roles of this user, on all agents.")
-@shared_options("format")
+@with_shared_options("format")
 def list_grants(options: SharedOptions, agent: str | None, user: str | None) -> None:
     """List who has which role on an agent."""
     grants = operations.list_grants(options.open(), agent, user=user)
@@ -175,7 +175,7 @@ def list_grants(options: SharedOptions, agent: str | None, user: str | None) -> 
 @agent_argument
 @user_argument
 @click.argument("role", type=click.Choice(ROLES))
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def give(options: SharedOptions, agent: str, user: str, role: str) -> None:
     """Give a user a role on an agent.
 
@@ -188,14 +188,14 @@ def give(options: SharedOptions, agent: str, user: str, role: str) -> None:
 @command("take", "looseleaf grants take ada eve")
 @agent_argument
 @user_argument
-@shared_options("format", "reason")
+@with_shared_options("format", "reason")
 def take(options: SharedOptions, agent: str, user: str) -> None:
     """Take a user's role on an agent away."""
     grant = operations.revoke_role(options.open(), agent, user)
     _print_result(options, grant, f"{grant.user} has no role on agent {grant.agent} any more.")
 
 
-def _password() -> str:
+def _read_password() -> str:
     take_stdin("password")
     if sys.stdin.isatty():
         password: str = click.prompt(

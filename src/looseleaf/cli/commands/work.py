@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from looseleaf.cli.arguments import SharedOptions, require_local, shared_options
+from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.escapes import escape_line
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command("work", "looseleaf work", "looseleaf work --drain")
 @click.option("--drain", is_flag=True, help="End when no schedule and no job is due.")
-@shared_options()
+@with_shared_options()
 def work(options: SharedOptions, *, drain: bool) -> None:
     """Run jobs and schedules without a server.
 
@@ -32,11 +32,11 @@ def work(options: SharedOptions, *, drain: bool) -> None:
     with options.workspace() as workspace:
         is_announced = threading.Event()
 
-        def log(event: JobEvent) -> None:
+        def print_event(event: JobEvent) -> None:
             is_announced.wait()
             say(f"{format_time(now())} {escape_line(event.describe())}")
 
-        worker = workspace.workflow_jobs().start_worker(log)
+        worker = workspace.workflow_jobs().start_worker(print_event)
         if not drain:
             say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
         is_announced.set()

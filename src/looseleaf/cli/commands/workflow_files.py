@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.cli.arguments import SharedOptions, shared_options
+from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.formats import print_document, print_table
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
@@ -39,7 +39,7 @@ remove_option = click.option(
 @click.argument("pipeline", metavar="PIPELINE")
 @add_option
 @remove_option
-@shared_options("format")
+@with_shared_options("format")
 def pipeline_files(
     options: SharedOptions, pipeline: str, add: tuple[str, ...], remove: tuple[str, ...]
 ) -> None:
@@ -58,7 +58,7 @@ def pipeline_files(
 @click.argument("flow", metavar="FLOW")
 @add_option
 @remove_option
-@shared_options("format")
+@with_shared_options("format")
 def flow_files(
     options: SharedOptions, flow: str, add: tuple[str, ...], remove: tuple[str, ...]
 ) -> None:

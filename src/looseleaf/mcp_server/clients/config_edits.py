@@ -71,35 +71,35 @@ class Plan:
         return self.client.policy_file(self.name, project=self.project)
 
 
-def snippets(plan: Plan) -> dict[str, str]:
+def build_snippets(plan: Plan) -> dict[str, str]:
     """Return the entries of the program's files as text to paste, by file.
 
     Two entries of one file are one document.
     """
-    hook = _hook_snippet(plan)
-    texts = {plan.server_file: _server_snippet(plan)}
+    hook = _build_hook_snippet(plan)
+    texts = {plan.server_file: _build_server_snippet(plan)}
     if hook and plan.hook_file == plan.server_file:
-        texts[plan.hook_file] = _document(json.loads(texts[plan.server_file]) | json.loads(hook))
+        texts[plan.hook_file] = _encode_json(json.loads(texts[plan.server_file]) | json.loads(hook))
     elif hook:
         texts[plan.hook_file] = hook
     if plan.policy_file:
-        texts[plan.policy_file] = policy.policy_text(plan.name)
+        texts[plan.policy_file] = policy.build_policy(plan.name)
     return texts
 
 
-def _server_snippet(plan: Plan) -> str:
+def _build_server_snippet(plan: Plan) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words])
     if any(file.endswith(".toml") for file in client.project_files):
         return toml.format_table(client.key, plan.name, entry)
-    return _document({client.key: {plan.name: entry}})
+    return _encode_json({client.key: {plan.name: entry}})
 
 
-def _hook_snippet(plan: Plan) -> str:
+def _build_hook_snippet(plan: Plan) -> str:
     if not plan.hook or not plan.hook_file:
         return ""
     if plan.client.hooks == "plugin":
-        return hooks.plugin_text([*plan.hook])
-    return _document({"hooks": {"SessionStart": [hooks.json_hook([*plan.hook])]}})
+        return hooks.build_plugin([*plan.hook])
+    return _encode_json({"hooks": {"SessionStart": [hooks.build_json_hook([*plan.hook])]}})
 
 
 def check_plan(plan: Plan) -> None:
@@ -115,7 +115,7 @@ def plan_edits(plan: Plan) -> list[Edit]:
     paths = (plan.server_file, plan.hook_file, plan.policy_file)
     old_texts = {path: read_file(path) for path in paths if path}
     texts = dict(old_texts)
-    old_connections = connections(plan.client, plan.server_file, texts[plan.server_file])
+    old_connections = parse_connections(plan.client, plan.server_file, texts[plan.server_file])
     _draft(texts, plan.server_file, lambda text: _with_server(plan, text))
     if plan.hook_file:
         _draft(texts, plan.hook_file, lambda text: _with_hook(plan, text, old_connections))
@@ -128,7 +128,7 @@ def plan_edits(plan: Plan) -> list[Edit]:
     ]
 
 
-def connections(client: Client, path: str, content: bytes | None) -> dict[str, Connection]:
+def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, Connection]:
     """Return the Looseleaf servers of a program by name; none for a broken file."""
     try:
         text = (content or b"").decode()
@@ -138,7 +138,7 @@ def connections(client: Client, path: str, content: bytes | None) -> dict[str, C
     servers = data.get(client.key) if isinstance(data, dict) else None
     own_servers = {}
     for name, entry in servers.items() if isinstance(servers, dict) else ():
-        connection = read_connection(_words(entry))
+        connection = read_connection(_argv_of(entry))
         if connection:
             own_servers[name] = connection
     return own_servers
@@ -175,7 +175,7 @@ def write(edits: list[Edit]) -> None:
         raise
 
 
-def _words(entry: object) -> list[object]:
+def _argv_of(entry: object) -> list[object]:
     command = entry.get("command") if isinstance(entry, dict) else None
     if isinstance(command, list):
         return command
@@ -183,7 +183,7 @@ def _words(entry: object) -> list[object]:
     return [command, *arguments] if isinstance(arguments, list) else [command]
 
 
-def _document(data: object) -> str:
+def _encode_json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -228,13 +228,13 @@ def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) ->
 def _with_plugin(plan: Plan, text: str) -> str | None:
     if text and not hooks.is_plugin(text):
         raise ValueError("Looseleaf did not write it")
-    return hooks.plugin_text([*plan.hook]) if plan.hook else None
+    return hooks.build_plugin([*plan.hook]) if plan.hook else None
 
 
 def _with_policy(plan: Plan, text: str) -> str | None:
     if text and not policy.is_policy(text):
         raise ValueError("Looseleaf did not write it")
-    return policy.policy_text(plan.name) if plan.words else None
+    return policy.build_policy(plan.name) if plan.words else None
 
 
 def _serves(server: Connection, hook: Connection) -> bool:

@@ -49,7 +49,7 @@ export const Looseleaf = async () => ({
 """
 
 
-def plugin_text(command: list[str]) -> str:
+def build_plugin(command: list[str]) -> str:
     """Write the module that OpenCode loads."""
     return _PLUGIN % (_MARK, json.dumps(command, ensure_ascii=False))
 
@@ -68,42 +68,44 @@ def read_plugin(text: str) -> Connection | None:
         return None
 
 
-def json_hook(command: list[str]) -> dict[str, Any]:
+def build_json_hook(command: list[str]) -> dict[str, Any]:
     """Return the hook group in the format of Claude Code, Codex and Gemini CLI."""
     return {"hooks": [{"type": "command", "command": shlex.join(command)}]}
 
 
 def read_json_hooks(data: object) -> list[Connection]:
     """List the Looseleaf hooks of a JSON file."""
-    return [connection for _, connection in _json_hooks(data)]
+    return [connection for _, connection in _list_json_hooks(data)]
 
 
 def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter) -> str:
     """Set our hook in a JSON file in place of the selected ones, or remove those."""
-    places = [place for place, hook in _json_hooks(jsonc.parse(text).data) if is_replaced(hook)]
+    places = [
+        place for place, hook in _list_json_hooks(jsonc.parse(text).data) if is_replaced(hook)
+    ]
     keep = 1 if command else 0
     for place in reversed(places[keep:]):
         text = jsonc.remove_value(text, place)
     if command and places:
         return jsonc.set_value(text, (*places[0], "command"), shlex.join(command))
     if command:
-        groups = _at(jsonc.parse(text).data, *EVENT)
+        groups = _find_value(jsonc.parse(text).data, *EVENT)
         place = (*EVENT, len(groups) if isinstance(groups, list) else 0)
-        return jsonc.set_value(text, place, json_hook(command))
+        return jsonc.set_value(text, place, build_json_hook(command))
     return text
 
 
-def _json_hooks(data: object) -> Iterator[tuple[jsonc.Path, Connection]]:
-    groups = _at(data, *EVENT)
+def _list_json_hooks(data: object) -> Iterator[tuple[jsonc.Path, Connection]]:
+    groups = _find_value(data, *EVENT)
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
-        hooks = _at(group, "hooks")
+        hooks = _find_value(group, "hooks")
         for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
-            connection = read_hook(_at(hook, "command"))
+            connection = read_hook(_find_value(hook, "command"))
             if connection:
                 yield (*EVENT, index, "hooks", number), connection
 
 
-def _at(data: object, *names: str) -> object:
+def _find_value(data: object, *names: str) -> object:
     for name in names:
         data = data.get(name) if isinstance(data, dict) else None
     return data

@@ -36,10 +36,10 @@ def parse(text: str) -> Node:
     start = _skip(text, 0)
     if start == len(text):
         return Node(start, start, start, {})
-    node = _value(text, start, start, MAX_DEPTH)
+    node = _parse_value(text, start, start, MAX_DEPTH)
     end = _skip(text, node.end)
     if end < len(text):
-        raise ValueError(f"line {_line(text, end)}: there is text after the end")
+        raise ValueError(f"line {_find_line_number(text, end)}: there is text after the end")
     return node
 
 
@@ -78,7 +78,7 @@ def _replace_or_insert(text: str, node: Node, path: Path, data: object) -> str:
     while depth < len(path) and (child := node.child(path[depth])) is not None:
         node, depth = child, depth + 1
     if depth == len(path):
-        margin = _margin(text, node.at)
+        margin = _find_margin(text, node.at)
         is_same = node.data == data
         return (
             text if is_same else text[: node.start] + _format(text, data, margin) + text[node.end :]
@@ -112,9 +112,9 @@ def _wrap_in_path(path: Path, data: object) -> object:
 
 def _insert(text: str, container: Node, key: str | int, data: object) -> str:
     name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else ""
-    line = _newline(text)
-    margin = _margin(text, container.at)
-    inside = margin + _unit(text)
+    line = _detect_newline(text)
+    margin = _find_margin(text, container.at)
+    inside = margin + _detect_indent(text)
     if not container.children:
         inner = text[container.start + 1 : container.end - 1]
         if "\n" not in text.strip():
@@ -124,11 +124,11 @@ def _insert(text: str, container: Node, key: str | int, data: object) -> str:
         head = text[: container.start + 1] + inner.rstrip()
         return head + insertion + line + margin + text[container.end - 1 :]
     last_child = container.children[-1][1]
-    comma = _comma_end(text, last_child.end)
+    comma = _find_comma_end(text, last_child.end)
     if not _starts_line(text, last_child.at):
         insertion = ", " + name + _format(text, data, margin)
         return text[: last_child.end] + insertion + text[last_child.end :]
-    inside = _margin(text, last_child.at)
+    inside = _find_margin(text, last_child.at)
     at = comma or last_child.end
     line_rest = _LINE_REST.match(text, at)
     at = line_rest.end() if line_rest else at
@@ -144,19 +144,19 @@ def _insert(text: str, container: Node, key: str | int, data: object) -> str:
 
 def _cut(text: str, container: Node, node: Node) -> str:
     position = [inner.at for _, inner in container.children].index(node.at)
-    comma = had_comma = _comma_end(text, node.end)
+    comma = had_comma = _find_comma_end(text, node.end)
     start, end = node.at, node.end
     if comma and not text[node.end : comma - 1].strip():
         end, comma = comma, 0
     line_rest = _LINE_REST.match(text, end)
     if _starts_line(text, start) and line_rest and not line_rest[0].strip():
         start = text.rfind("\n", 0, start) + 1
-        end = min(line_rest.end() + len(_newline(text)), len(text))
+        end = min(line_rest.end() + len(_detect_newline(text)), len(text))
     elif position:
         start = len(text[:start].rstrip(" \t"))
     parts = [(start, end)] + ([(comma - 1, comma)] if comma else [])
     if position and not had_comma:
-        last_comma = _comma_end(text, container.children[position - 1][1].end)
+        last_comma = _find_comma_end(text, container.children[position - 1][1].end)
         parts.append((last_comma - 1, last_comma))
     for cut_start, cut_end in sorted(parts, reverse=True):
         text = text[:cut_start] + text[cut_end:]
@@ -172,21 +172,21 @@ def _close(text: str, start: int) -> str:
 def _format(text: str, data: object, margin: str) -> str:
     if "\n" not in text.strip():
         return json.dumps(data, ensure_ascii=False)
-    lines = json.dumps(data, indent=_unit(text), ensure_ascii=False).split("\n")
-    return (_newline(text) + margin).join(lines)
+    lines = json.dumps(data, indent=_detect_indent(text), ensure_ascii=False).split("\n")
+    return (_detect_newline(text) + margin).join(lines)
 
 
-def _newline(text: str) -> str:
+def _detect_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _unit(text: str) -> str:
+def _detect_indent(text: str) -> str:
     """Return the indentation of one level, taken from the first member."""
     unit = re.search(r"\{[^\S\n]*(?://[^\n]*)?\n(?:[ \t]*//[^\n]*\n)*([ \t]+)\S", text)
     return unit[1] if unit else "  "
 
 
-def _margin(text: str, at: int) -> str:
+def _find_margin(text: str, at: int) -> str:
     """Return the white space at the start of a position's line."""
     begin = text.rfind("\n", 0, at) + 1
     line = text[begin:at]
@@ -199,7 +199,7 @@ def _starts_line(text: str, at: int) -> bool:
     return begin > 0 and not text[begin:at].strip()
 
 
-def _comma_end(text: str, at: int) -> int:
+def _find_comma_end(text: str, at: int) -> int:
     """Return the position after the comma that follows a value; 0 without a comma."""
     at = _skip(text, at)
     return at + 1 if text[at : at + 1] == "," else 0
@@ -210,46 +210,54 @@ def _skip(text: str, at: int) -> int:
     return space.end() if space else at
 
 
-def _line(text: str, at: int) -> int:
+def _find_line_number(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-def _value(text: str, at: int, start: int, depth: int) -> Node:
+def _parse_value(text: str, at: int, start: int, depth: int) -> Node:
     character = text[start : start + 1]
     if not depth:
-        raise ValueError(f"line {_line(text, start)}: it is nested too deeply")
+        raise ValueError(f"line {_find_line_number(text, start)}: it is nested too deeply")
     if character in ("{", "["):
-        return _container(text, at, start, depth)
+        return _parse_container(text, at, start, depth)
     match = (_STRING if character == '"' else _SCALAR).match(text, start)
     if not match:
-        raise ValueError(f"line {_line(text, start)}: a value is missing or is not JSON")
+        raise ValueError(
+            f"line {_find_line_number(text, start)}: a value is missing or is not JSON"
+        )
     return Node(at, start, match.end(), json.loads(match[0]))
 
 
-def _container(text: str, at: int, start: int, depth: int) -> Node:
+def _parse_container(text: str, at: int, start: int, depth: int) -> Node:
     close = {"{": "}", "[": "]"}[text[start]]
     children: dict[str | int, Node] = {}
     position = _skip(text, start + 1)
     while text[position : position + 1] != close:
-        key, node = _child(text, position, len(children) if close == "]" else None, depth)
+        key, node = _parse_child(text, position, len(children) if close == "]" else None, depth)
         if key in children:
-            raise ValueError(f"line {_line(text, position)}: it has the key {key!r} twice")
+            raise ValueError(
+                f"line {_find_line_number(text, position)}: it has the key {key!r} twice"
+            )
         children[key] = node
-        comma_end = _comma_end(text, node.end)
+        comma_end = _find_comma_end(text, node.end)
         position = _skip(text, comma_end or node.end)
         if not comma_end and text[position : position + 1] != close:
-            raise ValueError(f"line {_line(text, position)}: a comma or {close!r} is missing")
+            raise ValueError(
+                f"line {_find_line_number(text, position)}: a comma or {close!r} is missing"
+            )
     data = {key: node.data for key, node in children.items()}
     content = data if close == "}" else [*data.values()]
     return Node(at, start, position + 1, content, tuple(children.items()))
 
 
-def _child(text: str, position: int, index: int | None, depth: int) -> tuple[str | int, Node]:
+def _parse_child(text: str, position: int, index: int | None, depth: int) -> tuple[str | int, Node]:
     if index is not None:
-        return index, _value(text, position, position, depth - 1)
+        return index, _parse_value(text, position, position, depth - 1)
     name = _STRING.match(text, position)
     colon = _skip(text, name.end()) if name else position
     if not name or text[colon : colon + 1] != ":":
-        raise ValueError(f"line {_line(text, position)}: a key with its colon is missing")
+        raise ValueError(
+            f"line {_find_line_number(text, position)}: a key with its colon is missing"
+        )
     start = _skip(text, colon + 1)
-    return json.loads(name[0]), _value(text, position, start, depth - 1)
+    return json.loads(name[0]), _parse_value(text, position, start, depth - 1)

@@ -28,7 +28,7 @@ class Connection:
     command: str  # the program that is started
 
 
-def stable_command() -> list[str]:
+def resolve_stable_command() -> list[str]:
     """Return the command that starts Looseleaf from anywhere, independent of PATH.
 
     A copy in a package cache disappears with the cache, so another copy is searched.
@@ -65,7 +65,7 @@ def in_package_cache(prefix: str) -> bool:
     return False
 
 
-def hook_words(command: list[str], root: str, agent: str, *options: str) -> list[str]:
+def build_hook_command(command: list[str], root: str, agent: str, *options: str) -> list[str]:
     """Return the command that prints an agent's memory when a session starts."""
     return [*command, "prompt", "show", "--root", root, "--agent", agent, *options, *_HOOK]
 
@@ -77,10 +77,10 @@ def read_connection(words: Sequence[object]) -> Connection | None:
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
     if len(texts) < len(words) or not (is_server or is_hook):
         return None
-    return Connection(_option(texts, "--root"), _option(texts, "--agent"), texts[0])
+    return Connection(_find_option(texts, "--root"), _find_option(texts, "--agent"), texts[0])
 
 
-def _option(words: list[str], name: str) -> str:
+def _find_option(words: list[str], name: str) -> str:
     return words[words.index(name) + 1] if name in words[:-1] else ""
 
 

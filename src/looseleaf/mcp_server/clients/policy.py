@@ -23,7 +23,7 @@ priority = 100
 """
 
 
-def policy_text(name: str) -> str:
+def build_policy(name: str) -> str:
     """Write the policy of a server."""
     return _POLICY.format(mark=_MARK, name=name)
 

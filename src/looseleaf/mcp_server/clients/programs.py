@@ -43,72 +43,72 @@ class Client:
 
     def server_file(self, *, project: bool) -> str:
         """Return the file for the entry of a server."""
-        return _first_existing(self.project_files if project else self.files())
+        return _pick_existing(self.project_files if project else self.files())
 
     def hook_file(self, name: str, *, project: bool) -> str:
         """Return the file for the hook of a server; "" where there is none."""
         files = self.project_hook_files if project else self.hook_files()
-        return _first_existing(tuple(file.format(name=name) for file in files)) if files else ""
+        return _pick_existing(tuple(file.format(name=name) for file in files)) if files else ""
 
     def policy_file(self, name: str, *, project: bool) -> str:
         """Return the file for the policy of a server; "" where there is none."""
         files = () if project else self.policy_files()
-        return _first_existing(tuple(file.format(name=name) for file in files)) if files else ""
+        return _pick_existing(tuple(file.format(name=name) for file in files)) if files else ""
 
 
-def _first_existing(files: tuple[str, ...]) -> str:
+def _pick_existing(files: tuple[str, ...]) -> str:
     paths = [os.path.abspath(file) for file in files]
     return next((path for path in paths if os.path.exists(path)), paths[-1]) if paths else ""
 
 
-def _plain_entry(command: list[str]) -> dict[str, Any]:
+def _build_plain_entry(command: list[str]) -> dict[str, Any]:
     return {"command": command[0], "args": command[1:]}
 
 
-def _typed_entry(command: list[str]) -> dict[str, Any]:
-    return {"type": "stdio", **_plain_entry(command)}
+def _build_typed_entry(command: list[str]) -> dict[str, Any]:
+    return {"type": "stdio", **_build_plain_entry(command)}
 
 
-def _loaded_entry(command: list[str]) -> dict[str, Any]:
+def _build_loaded_entry(command: list[str]) -> dict[str, Any]:
     # Otherwise the tools are hidden behind a search, and the first request may not wait for them.
-    return {**_typed_entry(command), "alwaysLoad": True}
+    return {**_build_typed_entry(command), "alwaysLoad": True}
 
 
-def _required_entry(command: list[str]) -> dict[str, Any]:
+def _build_required_entry(command: list[str]) -> dict[str, Any]:
     # Otherwise the first request does not wait for the tools.
-    return {**_plain_entry(command), "required": True}
+    return {**_build_plain_entry(command), "required": True}
 
 
-def _listed_entry(command: list[str]) -> dict[str, Any]:
+def _build_listed_entry(command: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": command, "enabled": True}
 
 
-def _files_in(variable: str, default_folder: str, *files: str) -> Files:
+def _locate_files(variable: str, default_folder: str, *files: str) -> Files:
     return lambda: tuple(
         os.path.join(settings.folder_of(variable, default_folder), file) for file in files
     )
 
 
-def _application(folder: str, file: str) -> Files:
+def _locate_application_file(folder: str, file: str) -> Files:
     """Return the configuration file of a desktop application."""
     is_mac = sys.platform == "darwin"
     default_folder = "~/Library/Application Support" if is_mac else "~/.config"
-    return _files_in("" if is_mac else "XDG_CONFIG_HOME", default_folder, f"{folder}/{file}")
+    return _locate_files("" if is_mac else "XDG_CONFIG_HOME", default_folder, f"{folder}/{file}")
 
 
-def _claude_settings() -> tuple[str, ...]:
+def _locate_claude_settings() -> tuple[str, ...]:
     return (os.path.join(settings.folder_of("CLAUDE_CONFIG_DIR", "~/.claude"), "settings.json"),)
 
 
 CLIENTS = {
     "claude-code": Client(
         "Claude Code",
-        _files_in("CLAUDE_CONFIG_DIR", "~", ".claude.json"),
+        _locate_files("CLAUDE_CONFIG_DIR", "~", ".claude.json"),
         (".mcp.json",),
         "mcpServers",
-        _loaded_entry,
+        _build_loaded_entry,
         hooks="json",
-        hook_files=_claude_settings,
+        hook_files=_locate_claude_settings,
         project_hook_files=(".claude/settings.json",),
         hook_options=("--host", "claude-code"),
         approval="Claude Code asks before a memory tool is used for the first time.",
@@ -117,12 +117,12 @@ CLIENTS = {
     ),
     "codex": Client(
         "Codex",
-        _files_in("CODEX_HOME", "~/.codex", "config.toml"),
+        _locate_files("CODEX_HOME", "~/.codex", "config.toml"),
         (".codex/config.toml",),
         "mcp_servers",
-        _required_entry,
+        _build_required_entry,
         hooks="json",
-        hook_files=_files_in("CODEX_HOME", "~/.codex", "hooks.json"),
+        hook_files=_locate_files("CODEX_HOME", "~/.codex", "hooks.json"),
         project_hook_files=(".codex/hooks.json",),
         hook_options=("--host", "codex"),
         approval="Codex runs a hook only once you trust it: run `codex` and trust the "
@@ -133,15 +133,15 @@ CLIENTS = {
     ),
     "gemini": Client(
         "Gemini CLI",
-        _files_in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
+        _locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         (".gemini/settings.json",),
         "mcpServers",
-        _plain_entry,
+        _build_plain_entry,
         hooks="json",
-        hook_files=_files_in("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
+        hook_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/settings.json"),
         project_hook_files=(".gemini/settings.json",),
         hook_options=_NO_LIMIT,
-        policy_files=_files_in("GEMINI_CLI_HOME", "~", ".gemini/policies/{name}.toml"),
+        policy_files=_locate_files("GEMINI_CLI_HOME", "~", ".gemini/policies/{name}.toml"),
         approval="Gemini CLI starts servers only in folders that you trust: run `gemini` in the "
         "folder and answer, or see /permissions. It asks before a page's text is replaced.",
         project_approval="Gemini CLI warns once of a hook that a project brings, and without a "
@@ -149,39 +149,39 @@ CLIENTS = {
     ),
     "opencode": Client(
         "OpenCode",
-        _files_in(
+        _locate_files(
             "XDG_CONFIG_HOME", "~/.config", "opencode/opencode.jsonc", "opencode/opencode.json"
         ),
         ("opencode.jsonc", "opencode.json"),
         "mcp",
-        _listed_entry,
+        _build_listed_entry,
         hooks="plugin",
-        hook_files=_files_in("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
+        hook_files=_locate_files("XDG_CONFIG_HOME", "~/.config", "opencode/plugin/{name}.js"),
         project_hook_files=(".opencode/plugin/{name}.js",),
         hook_options=_NO_LIMIT,
     ),
     "cursor": Client(
         "Cursor",
-        _files_in("", "~/.cursor", "mcp.json"),
+        _locate_files("", "~/.cursor", "mcp.json"),
         (".cursor/mcp.json",),
         "mcpServers",
-        _plain_entry,
+        _build_plain_entry,
         approval="Cursor may ask you to switch the server on: Settings, Tools & MCP.",
     ),
     "vscode": Client(
         "VS Code",
-        _application("Code/User", "mcp.json"),
+        _locate_application_file("Code/User", "mcp.json"),
         (".vscode/mcp.json",),
         "servers",
-        _typed_entry,
+        _build_typed_entry,
         approval="VS Code asks whether you trust the server when it starts it for the first time.",
     ),
     "claude-desktop": Client(
         "Claude Desktop",
-        _application("Claude", "claude_desktop_config.json"),
+        _locate_application_file("Claude", "claude_desktop_config.json"),
         (),
         "mcpServers",
-        _plain_entry,
+        _build_plain_entry,
         approval="Claude Desktop asks before a memory tool is used for the first time.",
     ),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import uuid
 
-from looseleaf.models.model import Answer, Message, ToolCall, Usage, cut_reason
-from looseleaf.models.retries import Refusal, describe_failure, message_in
+from looseleaf.models.model import Answer, Message, ToolCall, Usage, describe_cut
+from looseleaf.models.retries import Refusal, describe_failure, extract_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 _OF_A_CALL = ("index", "id", "type", "function")
 
 
-def request_of(model: str, provider: str, question: Question) -> bytes:
+def encode_request(model: str, provider: str, question: Question) -> bytes:
     """Write down a question, to be answered as a stream."""
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": item} for item in question.system
     ]
-    messages += [_message(item, provider) for item in question.messages]
+    messages += [_build_message(item, provider) for item in question.messages]
     document: dict[str, Any] = {
         "model": model,
         "messages": messages,
@@ -46,7 +46,7 @@ def request_of(model: str, provider: str, question: Question) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _message(message: Message, provider: str) -> dict[str, Any]:
+def _build_message(message: Message, provider: str) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call, "content": message.text}
     if message.role == "user":
@@ -95,10 +95,11 @@ class AnswerBuilder:
         if chunk.get("error"):
             code = (chunk["error"] if isinstance(chunk["error"], dict) else chunk).get("code")
             raise Refusal(
-                describe_failure(None, message_in(chunk)), is_temporary=code in (429, 500, 502, 503)
+                describe_failure(None, extract_message(chunk)),
+                is_temporary=code in (429, 500, 502, 503),
             )
         if chunk.get("usage"):
-            self._usage = _usage(chunk["usage"])
+            self._usage = _parse_usage(chunk["usage"])
         if not chunk.get("choices"):
             return ""
         choice = chunk["choices"][0]
@@ -111,7 +112,7 @@ class AnswerBuilder:
                 self._thoughts[name] = self._thoughts.get(name, "") + delta[name]
         for call in delta.get("tool_calls") or ():
             self._add_call(call)
-        text = _text(delta.get("content"))
+        text = _extract_text(delta.get("content"))
         self._text.append(text)
         return text
 
@@ -147,17 +148,17 @@ class AnswerBuilder:
         extra |= {"calls": beside} if beside else {}
         native = json.dumps(extra) if len(extra) > 1 else ""
         message = Message("assistant", "".join(self._text), calls, native=native)
-        return Answer(message, self._usage, self._name, warning=cut_reason(self._finish))
+        return Answer(message, self._usage, self._name, warning=describe_cut(self._finish))
 
 
-def _text(content: object) -> str:
+def _extract_text(content: object) -> str:
     """Give the text of a content, which some servers send in typed parts."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else ""
 
 
-def _usage(counts: dict[str, Any]) -> Usage:
+def _parse_usage(counts: dict[str, Any]) -> Usage:
     details = counts.get("prompt_tokens_details") or {}
     return Usage(
         1,

@@ -15,8 +15,8 @@ import httpx2
 
 from looseleaf.errors.models import InvalidModel
 from looseleaf.models.model import Delta
-from looseleaf.models.openai.completions import AnswerBuilder, request_of
-from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, message_in
+from looseleaf.models.openai.completions import AnswerBuilder, encode_request
+from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, extract_message
 from looseleaf.times import now
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Compatible:
 
     def open(self, name: str, provider_config: Provider, timeout: float) -> CompatibleLine:
         """Open the line to a model by its whole name."""
-        url = _url(name, provider_config.base_url)
+        url = _build_url(name, provider_config.base_url)
         if provider_config.name not in self._clients:
             self._clients[provider_config.name] = httpx2.AsyncClient(
                 # Over plain http a proxy that the environment names would see the key.
@@ -90,14 +90,14 @@ class CompatibleLine:
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once, and give the answer as it comes."""
         builder = AnswerBuilder(self._name)
-        body = request_of(self._model, self._provider, question)
+        body = encode_request(self._model, self._provider, question)
         try:
             async with self._client.stream(
                 "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
             ) as response:
                 if response.status_code != 200:
-                    raise await _refusal(response)
-                async for data in self._data(response):
+                    raise await _build_refusal(response)
+                async for data in self._read_data(response):
                     if data == _DONE:
                         builder.end()
                     elif text := builder.add_chunk(json.loads(data)):
@@ -110,14 +110,14 @@ class CompatibleLine:
             raise Refusal(_BROKEN, is_temporary=True)
         yield builder.answer()
 
-    async def _data(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+    async def _read_data(self, response: httpx2.Response) -> AsyncIterator[bytes]:
         """Read the events of a stream, or the one document of a server that does not stream."""
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             yield await _read_bounded(response, _MOST_BYTES_OF_A_LINE)
             yield _DONE
             return
         last_data = time.monotonic()
-        async for line in _lines(response):
+        async for line in _read_lines(response):
             if line.startswith(b"data:"):
                 last_data = time.monotonic()
                 yield line[5:].strip()
@@ -126,7 +126,7 @@ class CompatibleLine:
                 raise Refusal(NO_ANSWER, is_temporary=True)
 
 
-async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
     size, rest = 0, b""
     async for part in response.aiter_bytes():
         size += len(part)
@@ -148,25 +148,27 @@ async def _read_bounded(response: httpx2.Response, limit: int) -> bytes:
     return b"".join(parts)[:limit]
 
 
-async def _refusal(response: httpx2.Response) -> Refusal:
+async def _build_refusal(response: httpx2.Response) -> Refusal:
     """Say why there is no answer."""
     status = response.status_code
     body = await _read_bounded(response, _MOST_BYTES_OF_AN_ERROR)
     if status == 401:
         return Refusal(NO_KEY)
     try:
-        message = message_in(json.loads(body))
+        message = extract_message(json.loads(body))
     except (ValueError, RecursionError):
         message = body.decode("utf-8", "replace")
     if status < 400:
         message = "the server sends us elsewhere, or answers as none should; check base_url"
     busy = status in _BUSY or status >= 500
     return Refusal(
-        describe_failure(status, message), is_temporary=busy, seconds=_retry_after(response.headers)
+        describe_failure(status, message),
+        is_temporary=busy,
+        seconds=_parse_retry_after(response.headers),
     )
 
 
-def _retry_after(headers: httpx2.Headers) -> float | None:
+def _parse_retry_after(headers: httpx2.Headers) -> float | None:
     """Read how long a server wants us to wait: in ms, in seconds or until a date."""
     try:
         if "retry-after-ms" in headers:
@@ -179,7 +181,7 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         return None
 
 
-def _url(name: str, base: str) -> httpx2.URL:
+def _build_url(name: str, base: str) -> httpx2.URL:
     try:
         url = httpx2.URL(base)
     except (httpx2.InvalidURL, ValueError):

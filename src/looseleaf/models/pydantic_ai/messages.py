@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from looseleaf.models.model import Answer, Message, ToolCall, Usage, cut_reason
+from looseleaf.models.model import Answer, Message, ToolCall, Usage, describe_cut
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelRequestPart
@@ -37,7 +37,7 @@ def messages_of(question: Question) -> list[ModelMessage]:
         if message.role == "assistant":
             if parts:
                 messages.append(ModelRequest(parts=parts))
-            messages.append(_response(message))
+            messages.append(_build_response(message))
             parts = []
         elif message.role == "tool":
             parts.append(
@@ -55,7 +55,7 @@ def messages_of(question: Question) -> list[ModelMessage]:
     return messages
 
 
-def _response(message: Message) -> ModelResponse:
+def _build_response(message: Message) -> ModelResponse:
     """Give an answer back; as the library wrote it where that says more and can still be read."""
     if any(sign in message.native for sign in _MORE):
         try:
@@ -82,4 +82,4 @@ def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer
     native = ModelMessagesTypeAdapter.dump_json([response], exclude_none=True).decode()
     total_usage = Usage(1, usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
     message = Message("assistant", text, calls, native=native)
-    return Answer(message, total_usage, name, warning=cut_reason(response.finish_reason))
+    return Answer(message, total_usage, name, warning=describe_cut(response.finish_reason))

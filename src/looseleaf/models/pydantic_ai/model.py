@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from looseleaf.models.model import Delta
 from looseleaf.models.pydantic_ai.messages import answer_of, messages_of
-from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, message_in
+from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, extract_message
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,7 +55,7 @@ class ProvidedLine:
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once, and give the answer as it comes."""
-        messages, parameters = messages_of(question), _parameters(question)
+        messages, parameters = messages_of(question), _build_parameters(question)
         responses: list[Response] = []
         _responses.set(responses)
         try:
@@ -66,7 +66,7 @@ class ProvidedLine:
                 model_request_parameters=parameters,
             ) as stream:
                 async for event in stream:
-                    text = _text(event)
+                    text = _extract_text(event)
                     if text:
                         yield Delta(text)
                 response = stream.get()
@@ -76,13 +76,13 @@ class ProvidedLine:
             raise
         except Exception as error:  # noqa: BLE001 - libraries trip over what they do not expect
             # Without its cause, which may hold the request, and so the key.
-            raise _refusal(error) from None
+            raise _build_refusal(error) from None
         finally:
             for open_response in responses:
                 await open_response.aclose()
 
 
-def _parameters(question: Question) -> ModelRequestParameters:
+def _build_parameters(question: Question) -> ModelRequestParameters:
     return ModelRequestParameters(
         function_tools=[
             ToolDefinition(
@@ -95,7 +95,7 @@ def _parameters(question: Question) -> ModelRequestParameters:
     )
 
 
-def _text(event: ModelResponseStreamEvent) -> str:
+def _extract_text(event: ModelResponseStreamEvent) -> str:
     if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
         return event.part.content
     if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
@@ -103,10 +103,10 @@ def _text(event: ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _refusal(error: Exception) -> Refusal:
+def _build_refusal(error: Exception) -> Refusal:
     """Give a failure of the library as ours."""
     if isinstance(error, _PASSING):
-        return Refusal(_describe_error(error), is_temporary=True, seconds=_seconds(error))
+        return Refusal(_describe_error(error), is_temporary=True, seconds=_find_delay(error))
     if isinstance(error, exceptions.UnexpectedModelBehavior):
         return Refusal(
             _describe_error(error), is_temporary=True
@@ -128,7 +128,7 @@ def _require_end(response: ModelResponse) -> None:
         raise Refusal("the provider's answer broke off", is_temporary=True)
 
 
-def _seconds(error: exceptions.ModelAPIError) -> float | None:
+def _find_delay(error: exceptions.ModelAPIError) -> float | None:
     """Find how long to wait: in the headers, or in the details of Google's errors, as "34s"."""
     inner = error.body.get("error") if isinstance(error.body, dict) else None
     details = inner.get("details") if isinstance(inner, dict) else None
@@ -146,7 +146,7 @@ def _describe_error(error: exceptions.AgentRunError | exceptions.UserError) -> s
     if isinstance(error, exceptions.ModelConnectionError):
         return NO_ANSWER
     status = getattr(error, "status_code", None)
-    message = message_in(getattr(error, "body", None))
+    message = extract_message(getattr(error, "body", None))
     if not message and status is None:
         message = error.message or "the provider reports an error, and not which"
     return describe_failure(status, message)

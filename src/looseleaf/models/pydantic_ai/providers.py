@@ -43,13 +43,13 @@ class Providers:
         provider = name.partition(":")[0]
         try:
             native = infer_model(
-                name, lambda provider_name: self._get_provider(provider_name, provider_config)
+                name, lambda provider_name: self._open_provider(provider_name, provider_config)
             )
         except ImportError:
             reason = f"the provider {provider} needs a package: pip install "
             raise InvalidModel(name, f"{reason}'pydantic-ai-slim[{provider}]'") from None
         except (UserError, ValueError) as error:
-            raise InvalidModel(name, _hint(provider, provider_config, error)) from None
+            raise InvalidModel(name, _suggest_setting(provider, provider_config, error)) from None
         except TypeError:
             if not provider_config.base_url:
                 raise
@@ -71,9 +71,9 @@ class Providers:
         for client in clients:
             self._bridge.run(client.aclose())
 
-    def _get_provider(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
+    def _open_provider(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
         if provider not in self._providers:
-            native = self._new(provider, provider_config)
+            native = self._create_provider(provider, provider_config)
             # A client's own retries would multiply with ours; told with each request instead, it
             # would be copied for each, which costs more than the rest of asking.
             if hasattr(native.client, "max_retries"):
@@ -82,9 +82,9 @@ class Providers:
             self._providers[provider] = native
         return self._providers[provider]
 
-    def _new(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
+    def _create_provider(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
         key = provider_config.key.reveal() if provider_config.key is not None else None
-        client = _noting_client() if provider in _FORGETFUL else None
+        client = _create_noting_client() if provider in _FORGETFUL else None
         options = {"api_key": key, "base_url": provider_config.base_url, "http_client": client}
         native: NativeProvider[Any] = infer_provider_class(provider)(
             **{name: option for name, option in options.items() if option}
@@ -93,7 +93,7 @@ class Providers:
         return native
 
 
-def _noting_client() -> AsyncClient:
+def _create_noting_client() -> AsyncClient:
     return AsyncClient(
         timeout=Timeout(None),
         limits=Limits(max_connections=_MOST_CONNECTIONS),
@@ -117,7 +117,7 @@ def _is_known(provider: str) -> bool:
     return True
 
 
-def _hint(provider: str, provider_config: Provider, error: Exception) -> str:
+def _suggest_setting(provider: str, provider_config: Provider, error: Exception) -> str:
     """Name the setting to make; the library's own advice is about its own arguments."""
     if not _is_known(provider):
         return (

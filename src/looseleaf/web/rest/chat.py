@@ -15,7 +15,7 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.arguments import arguments
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.chat.events import event_document
+from looseleaf.chat.events import build_event_document
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.operations import chat
@@ -147,7 +147,7 @@ def _run_turn(request: Request, events: Iterator[Event]) -> asyncio.Queue[bytes 
     def pull() -> None:
         try:
             for event in events:
-                put(_encode_event(event_document(event)))
+                put(_encode_event(build_event_document(event)))
         except LooseleafError as error:
             put(_encode_error(request, error))
         except Exception as error:  # noqa: BLE001 - the headers are sent, so the error is an event
