@@ -26,7 +26,7 @@ from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
 from looseleaf.workflows.pipeline import Step
-from looseleaf.workflows.schedules.timing import stagger_seconds
+from looseleaf.workflows.schedules.timing import compute_stagger
 from tests.conftest import Clock
 from tests.models.scripted import Reply, Scripted, serving
 from tests.upkeep.daily_task.behaviors import perfect
@@ -165,7 +165,7 @@ def test_the_nightly_task_runs_for_every_agent(nights: Nights) -> None:
     assert nights.jobs() == []
     nights.move_to(nights.midnight + 1)
     wait_until(lambda: len(nights.jobs()) == 2)
-    expected = [nights.midnight + stagger_seconds(agent.id, HOUR) for agent in nights.agents]
+    expected = [nights.midnight + compute_stagger(agent.id, HOUR) for agent in nights.agents]
     assert [job.not_before for job in nights.jobs()] == expected
     assert len(set(expected)) == 2
     nights.move_to(nights.midnight + HOUR + 1)

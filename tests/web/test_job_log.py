@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.web.job_log import describe_event
-from looseleaf.workflows.execution.job_event import JobEvent, end_event, start_event
+from looseleaf.workflows.execution.job_event import JobEvent, build_end_event, build_start_event
 from looseleaf.workflows.job import STATUSES, Job, StepRecord
 
 TEXT = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=1, max_size=3000)
@@ -20,7 +20,7 @@ def test_no_line_holds_a_name_or_a_reason(text: str, status: Any, position: int)
     """Whatever the job is called, however it ends, and wherever it continues."""
     steps = (StepRecord(text, text, text),)
     job = Job(7, text, status=status, reason=text, steps=steps, task_type=text, model=text)
-    for event in (start_event(job, position), end_event(job)):
+    for event in (build_start_event(job, position), build_end_event(job)):
         line = json.dumps(describe_event(event), ensure_ascii=False)
         assert not set(text) & set(line)
         assert len(line) < 200

@@ -8,7 +8,7 @@ from looseleaf.errors import Refused
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.workflows.packet import register_core_packets
 from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
-from looseleaf.workflows.step_run import effect_key
+from looseleaf.workflows.step_run import build_effect_key
 
 SETTINGS = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
 
@@ -86,4 +86,4 @@ def test_a_type_that_could_not_run_is_refused(steps: StepTypes) -> None:
 
 def test_the_key_of_an_effect_names_job_and_step() -> None:
     """It is the same in every attempt."""
-    assert effect_key(7, "2") == "job-7/step-2"
+    assert build_effect_key(7, "2") == "job-7/step-2"

@@ -124,10 +124,10 @@ def _collect_workflows(
         return pipelines, flows, uploads
     workflows = list_workflows(source.definitions, record.id)
     for slug, pipeline in workflows.pipelines.items():
-        pipelines[slug] = format_pipeline(_shareable(pipeline, profile), slug)
+        pipelines[slug] = format_pipeline(_apply_pipeline_auth(pipeline, profile), slug)
     for slug, flow in workflows.flows.items():
         pipeline = workflows.pipeline_of(flow)
-        flows[slug] = format_flow(_shareable_flow(flow, profile), slug, pipeline, pipeline.slug)
+        flows[slug] = format_flow(_apply_flow_auth(flow, profile), slug, pipeline, pipeline.slug)
     if profile.learned_memory:
         uploads = read_uploads(source.uploads(), _choose_uploads(source, workflows))
     return pipelines, flows, uploads
@@ -187,7 +187,7 @@ def list_workflows(definitions: Definitions, agent_id: int) -> AgentWorkflows:
     return AgentWorkflows(pipelines, flows)
 
 
-def _shareable(pipeline: Pipeline, profile: Profile) -> Pipeline:
+def _apply_pipeline_auth(pipeline: Pipeline, profile: Profile) -> Pipeline:
     """Give a pipeline whose steps hold no secrets, where the profile says so."""
     if profile.handler_auth != "refs":
         return pipeline
@@ -201,7 +201,7 @@ def _shareable(pipeline: Pipeline, profile: Profile) -> Pipeline:
     return replace(pipeline, steps=steps)
 
 
-def _shareable_flow(flow: Flow, profile: Profile) -> Flow:
+def _apply_flow_auth(flow: Flow, profile: Profile) -> Flow:
     settings = {
         step_id: apply_handler_auth(profile, step, f"{flow.slug}/{step_id}")
         for step_id, step in flow.step_settings.items()

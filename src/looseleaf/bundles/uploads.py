@@ -29,7 +29,7 @@ def choose_uploads(
 ) -> UploadChoice:
     """Choose what fits, by path; ids are those of pipelines, and of flows with their pipeline."""
     chosen_files, left_out, total = [], [], 0
-    for prefix, folder in _folders(pipeline_ids, flow_ids):
+    for prefix, folder in _list_folders(pipeline_ids, flow_ids):
         for file in uploads.list(folder):
             path = f"{prefix}{file.name}"
             if file.size > LARGEST_FILE:
@@ -42,7 +42,7 @@ def choose_uploads(
     return UploadChoice(tuple(chosen_files), tuple(left_out))
 
 
-def _folders(
+def _list_folders(
     pipeline_ids: dict[str, int], flow_ids: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[str, FileFolder]]:
     for slug, pipeline_id in pipeline_ids.items():

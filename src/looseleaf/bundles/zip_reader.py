@@ -118,12 +118,12 @@ class ZipArchive:
 
     def _unpack(self, entry: ZipEntry) -> Iterator[bytes]:
         if entry.method == _STORED:
-            yield from self._packed_parts(entry)
+            yield from self._read_packed_parts(entry)
             return
         decompressor = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
             has_excess = False
-            for packed_part in self._packed_parts(entry):
+            for packed_part in self._read_packed_parts(entry):
                 remainder = packed_part
                 has_excess = has_excess or decompressor.eof
                 while remainder and not decompressor.eof:
@@ -136,7 +136,7 @@ class ZipArchive:
         if not decompressor.eof or decompressor.unused_data or has_excess:
             raise InvalidArchive(entry.path, "its compressed bytes do not end where they should")
 
-    def _packed_parts(self, entry: ZipEntry) -> Iterator[bytes]:
+    def _read_packed_parts(self, entry: ZipEntry) -> Iterator[bytes]:
         self._file.seek(entry.start)
         remaining = entry.packed_size
         while remaining:

@@ -28,7 +28,11 @@ from looseleaf.operations.chat import model_of, run_call, step_limit
 from looseleaf.values import replace
 from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
-from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
+from looseleaf.workflows.prompt_parts import (
+    build_flow_part,
+    build_pipeline_part,
+    read_context_files,
+)
 from looseleaf.workflows.step_parts import ToolExecution, TurnResult
 
 TYPE_CHECKING = False
@@ -109,8 +113,8 @@ def pipeline_request(context: Context, run: StepRun) -> Request:
         context.during("read"),
         SOURCE,
         where=Where(run.job.agent_id, run.job.user_id or None),
-        pipeline=pipeline_part(run.pipeline, run.step.id, context_files),
-        flow=flow_part(run.flow),
+        pipeline=build_pipeline_part(run.pipeline, run.step.id, context_files),
+        flow=build_flow_part(run.flow),
         **narrow_tools(context.parts.operations(), run.pipeline, run.settings),
     )
 

@@ -98,14 +98,14 @@ class JobRuntime:
         from looseleaf.job_runtime.job_memory import JobMemory
         from looseleaf.job_runtime.step_parts import JobStepParts
         from looseleaf.workflows.execution.job_run import JobParts
-        from looseleaf.workflows.execution.worker import Worker, new_worker_id
+        from looseleaf.workflows.execution.worker import Worker, create_worker_id
 
         with require_extra(WORKFLOWS, "A worker for jobs"):
             from looseleaf.stores.engine.dbos_engine import DbosEngine
 
         context, store, settings = self._context, self.store, self._context.settings
         modes = GROUP if settings.group_writable else PRIVATE
-        worker_id = new_worker_id()
+        worker_id = create_worker_id()
         engine = DbosEngine(
             settings.database_url,
             self._root,

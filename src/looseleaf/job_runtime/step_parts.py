@@ -16,7 +16,7 @@ from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Where
 from looseleaf.operations.system_tasks import describe_run
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
-from looseleaf.upkeep.system_tasks.runs import RunRequest, job_run_id, run_task
+from looseleaf.upkeep.system_tasks.runs import RunRequest, derive_run_id, run_task
 from looseleaf.upkeep.system_tasks.task import MANUAL, SCHEDULE
 from looseleaf.values import replace
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
@@ -160,7 +160,7 @@ class JobStepParts:
             raise InvalidStep(run.step.id, f"{task_type} is a task of the whole workspace")
         agent = context.parts.agents.resolve(job.agent_id) if job.agent_id else None
         trigger = SCHEDULE if job.idempotency_key.startswith("task:") else MANUAL
-        request = RunRequest(params, trigger, SURFACE, job_run_id(job.created_at, job.id))
+        request = RunRequest(params, trigger, SURFACE, derive_run_id(job.created_at, job.id))
         prompts = TaskPrompts(context.settings.root)
         record = run_task(
             task,

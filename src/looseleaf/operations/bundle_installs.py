@@ -233,7 +233,7 @@ def _describe_plan(
 def _describe_outcome(context: Context, bundle: Bundle, act: str, outcome: Outcome) -> BundlePlan:
     entries = _hide_user_page(context, outcome.record, outcome.entries)
     plan = _describe_plan(context, bundle, (outcome.record.slug, act), entries)
-    return replace(plan, dry_run=False, applied=outcome.applied, waiting=outcome.waiting)
+    return replace(plan, dry_run=False, applied=outcome.applied_keys, waiting=outcome.waiting_keys)
 
 
 def _hide_user_page(

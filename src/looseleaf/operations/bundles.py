@@ -19,7 +19,7 @@ from looseleaf.bundles.installation.installed_title import (
 )
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.layout.archive import find_excess, pack_files
-from looseleaf.bundles.layout.bundle import format_bundle, readable_files
+from looseleaf.bundles.layout.bundle import format_bundle, list_readable_files
 from looseleaf.bundles.layout.manifest import check_bundle_slug
 from looseleaf.bundles.profiles import find_profile
 from looseleaf.bundles.secret_scan import SecretFinding, scan_files
@@ -103,7 +103,7 @@ def preview_bundle(
         bundle.manifest.bundle_version,
         describe_files(files),
         sum(map(len, files.values())),
-        tuple(scan_files(sorted(readable_files(bundle).items()))),
+        tuple(scan_files(sorted(list_readable_files(bundle).items()))),
         left_out,
         hash_content(pack_files(files)),
     )
@@ -132,7 +132,7 @@ def export_bundle(
     """
     bundle, left_out = _collect(context, agent, profile, slug, version)
     files = _format_files(bundle)
-    findings = scan_files(sorted(readable_files(bundle).items()))
+    findings = scan_files(sorted(list_readable_files(bundle).items()))
     if findings and not allow_secrets:
         raise SecretsFound(tuple(finding.place for finding in findings), ALLOW_SECRETS)
     content = pack_files(files)

@@ -11,9 +11,9 @@ from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.upkeep.generated_text import (
     TextSources,
-    agent_for,
+    find_page_agent,
     generate_text,
-    project_folder,
+    project_folder_of,
 )
 from looseleaf.upkeep.project_copy import write_copy
 from looseleaf.values import value
@@ -70,7 +70,7 @@ def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
     receipt = require_outcome(file.filename, outcome)
     target = ""
     if file.convention_path:
-        folder = project_folder(context.settings, file)
+        folder = project_folder_of(context.settings, file)
         write_copy(folder, file.convention_path, text)
         target = os.path.join(folder, file.convention_path)
     return Composed(file.filename, receipt.bytes, receipt.changed, target)
@@ -79,7 +79,7 @@ def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
 def composed_text(context: Context, file: RegisteredFile, where: Where) -> str:
     """Make the text of a generated page as it should be now, for the agent that is meant."""
     is_named = where.agent is not None
-    agent = agent_for(file, lambda: agent_meant(context, where), is_named=is_named)
+    agent = find_page_agent(file, lambda: agent_meant(context, where), is_named=is_named)
     return generate_text(sources_of(context, where.user), file, agent)
 
 

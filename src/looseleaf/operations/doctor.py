@@ -21,7 +21,7 @@ from looseleaf.stores.database.audit_anchor import NAME as AUDIT_END
 from looseleaf.stores.disk.agents.record_files import RECORD
 from looseleaf.times import parse_time
 from looseleaf.upkeep import folder_condition
-from looseleaf.upkeep.core_pages import check_core_pages, shelves_to_check
+from looseleaf.upkeep.core_pages import check_core_pages, list_shelves
 from looseleaf.upkeep.daily_task.compaction import Compactions
 from looseleaf.upkeep.finding import Finding
 from looseleaf.upkeep.hidden_text import check_hidden_text
@@ -63,7 +63,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         "databases": folder_condition.check_databases(root),
         "agents": _agents(context, root),
         "core pages": check_core_pages(pages, agents, user),
-        "hidden text": check_hidden_text(pages, shelves_to_check(agents, user), every_page=verify),
+        "hidden text": check_hidden_text(pages, list_shelves(agents, user), every_page=verify),
         "hooks": _hooks(context),
         "accounts": _accounts(context, root, verify=verify),
         "workflows": _workflows(context),
@@ -150,7 +150,7 @@ def _upkeep(context: Context) -> Iterator[Finding]:
         compactions = Compactions(
             context.settings.root, context.parts.pages, context.parts.history, agent.id
         )
-        for record in compactions.unfinished():
+        for record in compactions.list_unfinished():
             detail = f"the upkeep run {record.id} of {agent.slug} was stopped half-way"
             advice = f"looseleaf upkeep run --agent {agent.slug} completes it or takes it back."
             yield Finding("upkeep", "warning", detail, advice)

@@ -99,7 +99,7 @@ def commit_layers(root: str, agents: AgentList, history: History) -> PageCommit:
 def _describe(
     repository: Repository, change: FileChange, agents: AgentList, history: History
 ) -> PageChange:
-    from looseleaf.bundles.git.commit_message import PageChange, revisions_since
+    from looseleaf.bundles.git.commit_message import PageChange, select_revisions
 
     path = os.fsdecode(change.path).removeprefix(repository.prefix)
     try:
@@ -110,7 +110,7 @@ def _describe(
     committed_text = None
     if change.kind != "added" and revisions:
         committed_text = repository.read_blob(change.old[1], _MOST_BLOB_BYTES) or b""
-    since = revisions_since(revisions, committed_text) if revisions else ()
+    since = select_revisions(revisions, committed_text) if revisions else ()
     return PageChange(path, change.kind, since)
 
 

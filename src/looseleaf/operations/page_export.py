@@ -12,7 +12,7 @@ from looseleaf.errors.bundles import FolderRefused, InvalidExport, SecretsFound
 from looseleaf.memory.composed import is_generated
 from looseleaf.memory.scope import PAGE_SUFFIXES, Shelf
 from looseleaf.operations.composed import sources_of
-from looseleaf.upkeep.generated_text import compose_context
+from looseleaf.upkeep.generated_text import build_context
 from looseleaf.upkeep.project_copy import write_copy
 from looseleaf.values import value
 
@@ -136,7 +136,7 @@ def export_block(
         )
     record = agent_of(context, agent)
     sources = sources_of(context)
-    text = sources.sections().generate(_BLOCK, compose_context(sources, record, folder))
+    text = sources.sections().generate(_BLOCK, build_context(sources, record, folder))
     head, _, body = text.partition("\n\n")
     content = body if is_generated(head) else text
     _refuse_secrets({name: content.encode()}, allow_secrets=allow_secrets)

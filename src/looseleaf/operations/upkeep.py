@@ -12,7 +12,7 @@ from looseleaf.operations.system_tasks import RunInfo, describe_run
 from looseleaf.upkeep.daily_task.compaction import MEMORY, Compactions
 from looseleaf.upkeep.daily_task.task import TASK_TYPE, propose
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
-from looseleaf.upkeep.system_tasks.runs import RunLog, check_run, new_run_id
+from looseleaf.upkeep.system_tasks.runs import RunLog, check_run, create_run_id
 from looseleaf.upkeep.system_tasks.task import MANUAL, TaskRun
 from looseleaf.values import value
 
@@ -123,7 +123,7 @@ def preview(context: Context, *, date: str = "", where: Where = HERE) -> UpkeepP
     check_run(task, params)
     prompts = TaskPrompts(context.settings.root)
     run = TaskRun(
-        new_run_id(context.clock()),
+        create_run_id(context.clock()),
         context.parts,
         context.settings,
         agent,

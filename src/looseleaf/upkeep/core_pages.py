@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.memory.scope import Shelf
 from looseleaf.upkeep.finding import Finding
-from looseleaf.upkeep.page_problems import page_problems
+from looseleaf.upkeep.page_problems import find_page_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ _FAULTS = ("unreadable", "not_text")
 def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -> Iterator[Finding]:
     """Check that every core page can be read, and that none is half merged or there twice."""
     count = 0
-    for shelf in shelves_to_check(agents, default_user):
-        owner = _owner(agents, shelf)
-        for problem in page_problems(pages, shelf):
+    for shelf in list_shelves(agents, default_user):
+        owner = _format_owner(agents, shelf)
+        for problem in find_page_problems(pages, shelf):
             count += 1
             status = "fault" if problem.kind in _FAULTS else "warning"
             detail = f"{owner}: {problem.detail}"
@@ -31,7 +31,7 @@ def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -
         yield Finding("core pages", "ok", "every core page can be read")
 
 
-def shelves_to_check(agents: AgentList, default_user: int) -> Iterator[Shelf]:
+def list_shelves(agents: AgentList, default_user: int) -> Iterator[Shelf]:
     """List the shelves of everyone whose agents can be used."""
     records = list(list_readable_agents(agents))
     yield from (Shelf("shared"), Shelf("network"))
@@ -40,7 +40,7 @@ def shelves_to_check(agents: AgentList, default_user: int) -> Iterator[Shelf]:
     yield from (record.shelf for record in records)
 
 
-def _owner(agents: AgentList, shelf: Shelf) -> str:
+def _format_owner(agents: AgentList, shelf: Shelf) -> str:
     if shelf.layer == "agent":
         return f"agents/{agents.slug_of(shelf.agent_id)}"
     return f"users/{shelf.user_id}" if shelf.layer == "user" else shelf.layer

@@ -13,7 +13,7 @@ from looseleaf.memory.day import is_in_journal
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK, Provenance
 from looseleaf.memory.store import Change, Missing
-from looseleaf.upkeep.generated_text import agent_for, generate_text, project_folder
+from looseleaf.upkeep.generated_text import find_page_agent, generate_text, project_folder_of
 from looseleaf.upkeep.project_copy import update_copy
 
 TYPE_CHECKING = False
@@ -106,25 +106,25 @@ class GeneratedPages:
             if isinstance(page, Missing):
                 return
             before = decode_text(file.filename, page.content)
-            if not is_generated(before) or self._text(file, record) in ("", before):
+            if not is_generated(before) or self._generate_text(file, record) in ("", before):
                 return
             # The copy first: after a crash in between, it is still known by what the page says.
             if file.convention_path:
-                folder = project_folder(self.sources.settings, file)
+                folder = project_folder_of(self.sources.settings, file)
                 path = file.convention_path
-                update_copy(folder, path, before, lambda: self._text(file, record))
+                update_copy(folder, path, before, lambda: self._generate_text(file, record))
 
             def make(current: str) -> str:
                 # Under the page's lock, so that of two writers the later has the newer sources.
-                return self._text(file, record) if is_generated(current) else current
+                return self._generate_text(file, record) if is_generated(current) else current
 
             pages.edit(scope, make, change=_change(self.surface))
         except LooseleafError as error:
             self.report(f"{file.filename} could not be brought up to date", error)
 
-    def _text(self, file: RegisteredFile, record: AgentRecord | None) -> str:
+    def _generate_text(self, file: RegisteredFile, record: AgentRecord | None) -> str:
         agents = self.sources.agents
-        agent = agent_for(
+        agent = find_page_agent(
             file,
             lambda: agents.resolve(record.id if record else None),
             is_named=record is not None,

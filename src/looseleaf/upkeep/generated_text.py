@@ -42,7 +42,7 @@ class TextSources:
     find_page: FindPage
 
 
-def agent_for(
+def find_page_agent(
     file: RegisteredFile, find: Callable[[], AgentRecord], *, is_named: bool = False
 ) -> AgentRecord | None:
     """Find the agent that a generated page is about; None for a page about the whole workspace."""
@@ -56,38 +56,38 @@ def agent_for(
 
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
     """Make the text of a generated page as it should be now; "" where no section says anything."""
-    folder = project_folder(sources.settings, file)
-    return sources.sections().generate(file.filename, compose_context(sources, agent, folder))
+    folder = project_folder_of(sources.settings, file)
+    return sources.sections().generate(file.filename, build_context(sources, agent, folder))
 
 
-def project_folder(settings: Settings, file: RegisteredFile) -> str:
+def project_folder_of(settings: Settings, file: RegisteredFile) -> str:
     """Give the folder that the paths on a generated page start from."""
     folder = settings.project_folder if file.convention_path else "."
     return os.path.realpath(os.path.join(settings.root, folder))
 
 
-def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str) -> ComposeContext:
+def build_context(sources: TextSources, agent: AgentRecord | None, folder: str) -> ComposeContext:
     """Give the context of generated sections whose paths start from a folder."""
 
-    def scope(filename: str) -> Scope | None:
+    def find_scope(filename: str) -> Scope | None:
         # A composed page is one more way into a prompt, so the agent's policy holds here too.
         if agent is None or not decide(filename, policy=agent.configuration.memory_policy).allowed:
             return None
         return sources.find_page(filename, agent.id, None)
 
-    def read(filename: str) -> str | None:
-        page_scope = scope(filename)
+    def read_page(filename: str) -> str | None:
+        page_scope = find_scope(filename)
         page = sources.pages.read(page_scope) if page_scope is not None else None
         return decode_text(filename, page.content) if isinstance(page, Found) else None
 
-    def path(filename: str) -> str | None:
-        page_scope = scope(filename)
+    def find_path(filename: str) -> str | None:
+        page_scope = find_scope(filename)
         if page_scope is None or not sources.pages.exists(page_scope):
             return None
         store = sources.pages.store_for(page_scope)
         return os.path.relpath(store.path(page_scope), folder) if has_paths(store) else None
 
-    def pages(layer: Layer) -> Sequence[ListItem]:
+    def list_pages(layer: Layer) -> Sequence[ListItem]:
         registry = sources.pages.registry
         return [
             ListItem(
@@ -105,17 +105,17 @@ def compose_context(sources: TextSources, agent: AgentRecord | None, folder: str
         language=settings.language,
         timezone=settings.timezone,
         date=format_date(sources.clock()),
-        command=_command(settings, folder),
+        command=_format_command(settings, folder),
         workspaces=(ListItem(settings.name or os.path.basename(settings.root), settings.url),),
         include="imports" if settings.agents_md_include == "imports" else "inline",
         agents=tuple(ListItem(record.slug, record.name) for record in sources.agents.records()),
-        pages=pages,
-        read=read,
-        path=path,
+        pages=list_pages,
+        read=read_page,
+        path=find_path,
     )
 
 
-def _command(settings: Settings, folder: str) -> str:
+def _format_command(settings: Settings, folder: str) -> str:
     """Give the command as it must be typed where the composed file is read."""
     root = settings.root if settings.root == folder else os.path.realpath(settings.root)
     if root == folder or os.path.commonpath([root, folder]) == root:

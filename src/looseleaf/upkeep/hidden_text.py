@@ -23,7 +23,7 @@ def check_hidden_text(
 ) -> Iterator[Finding]:
     """Report hidden characters on core pages, or on every page."""
     count = 0
-    for scope in _scopes(pages, shelves, every_page=every_page):
+    for scope in _list_scopes(pages, shelves, every_page=every_page):
         description = _describe_page(pages, scope)
         if description:
             count += 1
@@ -33,7 +33,9 @@ def check_hidden_text(
         yield Finding("hidden text", "warning", f"{count - _MOST} more pages", _ADVICE)
 
 
-def _scopes(pages: MemoryPages, shelves: Iterable[Shelf], *, every_page: bool) -> Iterator[Scope]:
+def _list_scopes(
+    pages: MemoryPages, shelves: Iterable[Shelf], *, every_page: bool
+) -> Iterator[Scope]:
     for shelf in shelves:
         if every_page:
             yield from (shelf.page(entry.filename) for entry in pages.list(shelf))

@@ -33,16 +33,16 @@ def find_prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Proble
     for piece in assembly.pieces:
         item = piece.item
         if isinstance(item, LeftOut) and item.rule in ("unreadable", "not_text"):
-            problems.append(_unreadable(item.name, item.layer, item.rule, item.detail))
+            problems.append(_build_unreadable(item.name, item.layer, item.rule, item.detail))
         elif piece.injected and piece.layer:
-            problems += _merge_conflict(piece.name, piece.layer, piece.text, above=1)
+            problems += _find_merge_conflict(piece.name, piece.layer, piece.text, above=1)
     request = assembly.request
     for shelf in (Shelf("shared"), request.agent.shelf, Shelf("user", request.user)):
         problems += find_conflicting_copies(pages, shelf)
     return tuple(problems)
 
 
-def page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
+def find_page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
     """Find problems of the registered pages of a shelf, and copies beside them."""
     for file in pages.registry.by_layer(shelf.layer):
         yield from _problems_of(pages, shelf.page(file.filename))
@@ -55,19 +55,19 @@ def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[Problem]:
         page = pages.read(scope)
         text = "" if isinstance(page, Missing) else decode_text(name, page.content)
     except NotText as error:
-        yield _unreadable(name, layer, "not_text", str(error))
+        yield _build_unreadable(name, layer, "not_text", str(error))
     except LooseleafError as error:
-        yield _unreadable(name, layer, "unreadable", str(error))
+        yield _build_unreadable(name, layer, "unreadable", str(error))
     else:
-        yield from _merge_conflict(name, layer, text)
+        yield from _find_merge_conflict(name, layer, text)
 
 
-def _unreadable(name: str, layer: str, kind: Kind, detail: str) -> Problem:
+def _build_unreadable(name: str, layer: str, kind: Kind, detail: str) -> Problem:
     advice = "Make it a UTF-8 text that this user may read, or restore it from its history."
     return Problem(name, layer, kind, detail, advice)
 
 
-def _merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iterator[Problem]:
+def _find_merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iterator[Problem]:
     line = find_conflict_line(text)
     if line:
         detail = f"{name} has the markers of a merge, from line {line - above} on"
@@ -78,7 +78,7 @@ def _merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iter
 def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
     """Find second versions of pages that a program for syncing or merging left on a shelf."""
     count = 0
-    for folder, names in _folders(pages, shelf):
+    for folder, names in _walk_folders(pages, shelf):
         for name in sorted(names):
             page = find_original_page(name, names)
             if page and count < _MOST_COPIES:
@@ -89,7 +89,7 @@ def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Proble
                 yield Problem(path, shelf.layer, "conflicting_copy", detail, advice)
 
 
-def _folders(pages: MemoryPages, shelf: Shelf) -> Iterator[tuple[str, list[str]]]:
+def _walk_folders(pages: MemoryPages, shelf: Shelf) -> Iterator[tuple[str, list[str]]]:
     """Walk the folder of a shelf, where it lies on this disk."""
     store = pages.store_for(shelf)
     if not has_paths(store):

@@ -6,7 +6,7 @@ from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.errors.workflows import FlowMissing, InvalidSchedule
 from looseleaf.workflows.execution.plan import Plan, plan_flow_job, plan_task_job
 from looseleaf.workflows.schedules.schedule import FLOW, TASK, ScheduleEntry
-from looseleaf.workflows.schedules.timing import read_timing, stagger_seconds
+from looseleaf.workflows.schedules.timing import compute_stagger, read_timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class ScheduledJobs:
             if agent.status != "active":
                 continue
             # All agents at once would ask the same provider at the same moment.
-            wait = stagger_seconds(agent.id, entry.timing.seconds or 3_600) if key else 0
+            wait = compute_stagger(agent.id, entry.timing.seconds or 3_600) if key else 0
             job = plan_task_job(
                 entry.task_type,
                 entry.params,

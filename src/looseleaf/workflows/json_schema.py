@@ -35,7 +35,7 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
     foreign = sorted(set(schema) - KEYWORDS)
     if foreign:
         return f"{path} has {foreign[0]!r}; the keywords are {', '.join(sorted(KEYWORDS))}"
-    for name in _type_names(schema):
+    for name in _list_types(schema):
         if name not in _TYPES:
             return f"{path}.type is {name!r}; the types are {', '.join(sorted(_TYPES))}"
     children = [(f"{path}.{name}", part) for name, part in schema.get("properties", {}).items()]
@@ -49,33 +49,37 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
 
 def find_problem(schema: Schema, document: object, path: str = "") -> str | None:
     """Return the first reason why a document does not fit a schema; None where it does."""
-    return next(_problems(schema, document, path, 0), None)
+    return next(_find_problems(schema, document, path, 0), None)
 
 
-def _problems(schema: Schema, document: object, path: str, depth: int) -> Iterator[str]:
+def _find_problems(schema: Schema, document: object, path: str, depth: int) -> Iterator[str]:
     place = path or "it"
     if depth > _DEEPEST:
         yield f"{place} is nested more than {_DEEPEST} levels deep"
         return
-    names = _type_names(schema)
+    names = _list_types(schema)
     if names and not any(_has_type(document, name) for name in names):
         yield f"{place} must be {' or '.join(names)}"
         return
     if "enum" in schema and document not in schema["enum"]:
         yield f"{place} must be one of {', '.join(map(repr, schema['enum']))}"
     if isinstance(document, str):
-        yield from _bounds(place, len(document), schema, ("minLength", "maxLength"), "characters")
+        yield from _find_bound_problems(
+            place, len(document), schema, ("minLength", "maxLength"), "characters"
+        )
     elif isinstance(document, int | float) and not isinstance(document, bool):
-        yield from _bounds(place, document, schema, ("minimum", "maximum"), "")
+        yield from _find_bound_problems(place, document, schema, ("minimum", "maximum"), "")
     elif isinstance(document, list):
-        yield from _bounds(place, len(document), schema, ("minItems", "maxItems"), "entries")
+        yield from _find_bound_problems(
+            place, len(document), schema, ("minItems", "maxItems"), "entries"
+        )
         for number, entry in enumerate(document if "items" in schema else ()):
-            yield from _problems(schema["items"], entry, f"{path}[{number}]", depth + 1)
+            yield from _find_problems(schema["items"], entry, f"{path}[{number}]", depth + 1)
     elif isinstance(document, dict):
-        yield from _object_problems(schema, document, path, depth)
+        yield from _find_object_problems(schema, document, path, depth)
 
 
-def _object_problems(
+def _find_object_problems(
     schema: Schema, document: dict[str, object], path: str, depth: int
 ) -> Iterator[str]:
     prefix = f"{path}." if path else ""
@@ -85,13 +89,13 @@ def _object_problems(
             yield f"{prefix}{name} is missing"
     for name, part in document.items():
         if name in properties:
-            yield from _problems(properties[name], part, f"{prefix}{name}", depth + 1)
+            yield from _find_problems(properties[name], part, f"{prefix}{name}", depth + 1)
         elif schema.get("additionalProperties", True) is False:
             expected = ", ".join(sorted(properties)) or "none"
             yield f"{prefix}{name} is not known; the keys are: {expected}"
 
 
-def _bounds(
+def _find_bound_problems(
     place: str, size: float, schema: Schema, keywords: tuple[str, str], unit: str
 ) -> Iterator[str]:
     low, high = schema.get(keywords[0]), schema.get(keywords[1])
@@ -102,7 +106,7 @@ def _bounds(
         yield f"{place} must be at most {high}{unit}"
 
 
-def _type_names(schema: Schema) -> tuple[str, ...]:
+def _list_types(schema: Schema) -> tuple[str, ...]:
     names = schema.get("type", ())
     return (names,) if isinstance(names, str) else tuple(names)
 

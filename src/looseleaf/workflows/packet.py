@@ -126,7 +126,7 @@ _ENVELOPE = {
 }
 
 
-def _object(*names: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
+def _build_object_schema(*names: str, **properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of an object with required texts, and further properties."""
     texts = dict.fromkeys(names, _TEXT)
     return {"type": "object", "required": list(names), "properties": texts | properties}
@@ -137,27 +137,35 @@ def register_core_packets(packets: PacketTypes) -> None:
     packets.register(
         "item",
         "A piece of source material: a text, a file, an entry of a feed or of a JSON document.",
-        schema=_object("content", title=_TEXT, url=_TEXT, id=_TEXT, published=_TEXT),
+        schema=_build_object_schema("content", title=_TEXT, url=_TEXT, id=_TEXT, published=_TEXT),
     )
     packets.register(
-        "ai_response", "The answer of a model.", schema=_object("content", title=_TEXT, model=_TEXT)
+        "ai_response",
+        "The answer of a model.",
+        schema=_build_object_schema("content", title=_TEXT, model=_TEXT),
     )
     packets.register(
         "tool_result",
         "The result of a tool that a model called.",
-        schema=_object("tool_name", "content", success={"type": "boolean"}),
+        schema=_build_object_schema("tool_name", "content", success={"type": "boolean"}),
     )
     packets.register(
         "memory_update",
         "A change of a page.",
-        schema=_object("page", "operation", revision={"type": "integer"}, section=_TEXT),
+        schema=_build_object_schema(
+            "page", "operation", revision={"type": "integer"}, section=_TEXT
+        ),
     )
     packets.register(
-        "publication", "A published text and its place.", schema=_object("target", url=_TEXT)
+        "publication",
+        "A published text and its place.",
+        schema=_build_object_schema("target", url=_TEXT),
     )
-    packets.register("webhook", "The body of an inbound call.", schema=_object(body={}))
+    packets.register(
+        "webhook", "The body of an inbound call.", schema=_build_object_schema(body={})
+    )
     packets.register(
         "task_result",
         "The result of a system task.",
-        schema=_object("task_type", result={"type": "object"}),
+        schema=_build_object_schema("task_type", result={"type": "object"}),
     )

@@ -17,7 +17,7 @@ MOST_TEXT_BYTES = 262_144  # a larger file is named in a prompt, and not given
 AI = "ai"  # the type of the steps that are given prompts
 
 
-def pipeline_part(
+def build_pipeline_part(
     pipeline: Pipeline, step_id: str = "", context_files: tuple[ContextFile, ...] = ()
 ) -> request.Pipeline:
     """Give what a prompt needs of a pipeline; without a step, its first AI step is asking."""
@@ -59,7 +59,7 @@ def _read_text(files: WorkflowFiles, folder: FileFolder, file: StoredFile) -> st
         return None
 
 
-def flow_part(flow: Flow) -> request.Flow:
+def build_flow_part(flow: Flow) -> request.Flow:
     """Give what a prompt needs of a flow."""
     return request.Flow(flow.id, flow.name, flow.memory_files)
 

@@ -125,9 +125,9 @@ class StepRun:
     @property
     def effect_key(self) -> str:
         """The key of the step's effect: the same in every attempt, unique for job and step."""
-        return effect_key(self.job.id, self.step.id)
+        return build_effect_key(self.job.id, self.step.id)
 
 
-def effect_key(job_id: int, step_id: str) -> str:
+def build_effect_key(job_id: int, step_id: str) -> str:
     """Return the key of the effect of a step in a job."""
     return f"job-{job_id}/step-{step_id}"

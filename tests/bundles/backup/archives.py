@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from looseleaf.bundles.backup.archive import checksum_text, manifest_line
-from looseleaf.bundles.backup.tar_format import END, FILE, Header, encode_header, padding
+from looseleaf.bundles.backup.archive import format_checksum, format_manifest_line
+from looseleaf.bundles.backup.tar_format import END, FILE, Header, build_padding, encode_header
 
 DESCRIPTION: dict[str, Any] = {
     "format": 1,
@@ -26,7 +26,7 @@ def member(path: str | bytes, content: bytes = b"", *, kind: bytes = FILE) -> by
     """Give a member as it stands in an archive."""
     raw_path = path.encode() if isinstance(path, str) else path
     header = encode_header(Header(raw_path, len(content), 0o600, 0, kind))
-    return header + content + padding(len(content))
+    return header + content + build_padding(len(content))
 
 
 def build(
@@ -40,14 +40,15 @@ def build(
     everything = (("BACKUP.json", told), *files)
     archive = b"".join(member(path, content) for path, content in everything) + members
     lines = [
-        manifest_line(sha256(content).hexdigest(), path.encode()) for path, content in everything
+        format_manifest_line(sha256(content).hexdigest(), path.encode())
+        for path, content in everything
     ]
     return close(archive + member("SHA256SUMS", b"".join(lines[:1] if unlisted else lines)))
 
 
 def close(archive: bytes) -> bytes:
     """Add the checksum and the end to everything that stands before them."""
-    text = checksum_text(sha256(archive).hexdigest(), len(archive))
+    text = format_checksum(sha256(archive).hexdigest(), len(archive))
     return archive + member("ARCHIVE-SHA256", text) + END
 
 

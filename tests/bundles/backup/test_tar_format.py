@@ -16,9 +16,9 @@ from looseleaf.bundles.backup.tar_format import (
     FOLDER,
     Header,
     apply_extension,
+    build_padding,
     check_path,
     encode_header,
-    padding,
     parse_header,
 )
 from looseleaf.errors.bundles import InvalidBackup
@@ -58,8 +58,8 @@ def test_a_folder_ends_with_a_slash() -> None:
 @pytest.mark.parametrize("size", [0, 1, 511, 512, 513])
 def test_a_content_fills_whole_blocks(size: int) -> None:
     """With zeros after it, and none where it fits."""
-    assert (size + len(padding(size))) % BLOCK == 0
-    assert not padding(size).strip(b"\0")
+    assert (size + len(build_padding(size))) % BLOCK == 0
+    assert not build_padding(size).strip(b"\0")
 
 
 @pytest.mark.parametrize("path", [b"", b"/a", b"a/", b"a//b", b"./a", b"a/..", b"a\0b", b"x" * 256])

@@ -131,11 +131,11 @@ def explained_tools(
         step = Step("one", "ai", "", step_settings)
         definitions.pipelines.change(
             bench.pipeline.id,
-            lambda pipeline, step=step: changed(pipeline, tool_policy=policy, steps=(step,)),  # type: ignore[misc]
+            lambda pipeline, step=step: replace(pipeline, tool_policy=policy, steps=(step,)),  # type: ignore[misc]
         )
         definitions.flows.change(
             bench.flow.id,
-            lambda flow, settings=flow_settings: changed(flow, step_settings=settings),  # type: ignore[misc]
+            lambda flow, settings=flow_settings: replace(flow, step_settings=settings),  # type: ignore[misc]
         )
         explanation = explain_prompt(context, "pipeline", flow=bench.flow.id)
         names.append({tool.name for tool in explanation.tools if tool.rule == "given"})

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from looseleaf.errors.models import ModelFailed
-from looseleaf.upkeep.daily_task.gates import Thresholds, acceptable_size, minimum_size
+from looseleaf.upkeep.daily_task.gates import Thresholds, compute_maximum_size, compute_minimum_size
 
 LIMITS = Thresholds()
 Behavior = Callable[[str, random.Random], "str | Exception"]
@@ -18,8 +18,8 @@ def partition(page: str, rng: random.Random, *, by_line: bool = False) -> tuple[
     """Divide a page as a good model does: whole blocks, or line by line, about at the middle."""
     text = page.replace("\r\n", "\n")
     size = len(text.encode())
-    goal = min(acceptable_size(size, LIMITS), size) * 0.85
-    floor = minimum_size(size, LIMITS) * 1.15
+    goal = min(compute_maximum_size(size, LIMITS), size) * 0.85
+    floor = compute_minimum_size(size, LIMITS) * 1.15
     blocks = _blocks(text, by_line=by_line)
     room, persistent, archive = max(goal, floor), [blocks[0]], []
     used = len(blocks[0].encode())

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from looseleaf import Workspace
 from looseleaf.upkeep.daily_task.archive import PageParts
-from looseleaf.upkeep.daily_task.compaction import Compactions, new_compaction
+from looseleaf.upkeep.daily_task.compaction import Compactions, build_compaction
 from looseleaf.upkeep.daily_task.plan import plan_selection
 from looseleaf.values import replace
 
@@ -37,7 +37,7 @@ def compact(workspace: Workspace, run: str = "run-1") -> None:
     compactions = compactions_of(workspace)
     page = workspace.pages.text(compactions.page)
     plan = plan_selection(PageParts(page), {0, 1, 2, 3})
-    record = new_compaction(
+    record = build_compaction(
         run, compactions.agent_id, plan, before=page, day_file=DAY, title="Archived from MEMORY.md"
     )
     assert compactions.commit(replace(record, time=workspace.clock()))

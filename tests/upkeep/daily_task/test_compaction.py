@@ -8,7 +8,7 @@ from looseleaf.errors import Conflicted, Refused, Unavailable
 from looseleaf.errors.upkeep import TaskRunMissing
 from looseleaf.upkeep.daily_task import compaction
 from looseleaf.upkeep.daily_task.archive import PageParts
-from looseleaf.upkeep.daily_task.compaction import Compaction, Compactions, new_compaction
+from looseleaf.upkeep.daily_task.compaction import Compaction, Compactions, build_compaction
 from looseleaf.upkeep.daily_task.plan import plan_selection
 from looseleaf.values import replace
 from tests.upkeep.daily_task.conftest import Upkeep
@@ -30,7 +30,7 @@ def record(upkeep: Upkeep, run: str = "run-1", page: str = PAGE) -> Compaction:
     """Make the record of a plan that archives section B."""
     parts = PageParts(page)
     plan = plan_selection(parts, {0, 1, 2, 3})
-    made = new_compaction(run, upkeep.agent.id, plan, before=page, day_file=DAY, title="Archived")
+    made = build_compaction(run, upkeep.agent.id, plan, before=page, day_file=DAY, title="Archived")
     return replace(made, time=upkeep.workspace.clock())
 
 
@@ -83,12 +83,12 @@ def test_undo_restores_page_and_journal(upkeep: Upkeep, compactions: Compactions
     assert upkeep.page.read_text() == PAGE
     assert upkeep.journal() == ""
     upkeep.workspace.daily("ada").append(
-        "2026-04-17", "- met Grace", change=compactions._change(record(upkeep), "append")
+        "2026-04-17", "- met Grace", change=compactions._build_change(record(upkeep), "append")
     )
     before = upkeep.journal()
     assert compactions.commit(record(upkeep, "run-2"))
     upkeep.workspace.daily("ada").append(
-        "2026-04-17", "- later", change=compactions._change(record(upkeep), "append")
+        "2026-04-17", "- later", change=compactions._build_change(record(upkeep), "append")
     )
     compactions.undo("run-2", "cli")
     assert upkeep.journal() == before + "- later\n"
@@ -135,7 +135,7 @@ def test_a_failure_leaves_every_line_somewhere(
     for line in ("- one", "- two", "- three"):
         assert line in upkeep.page.read_text() + upkeep.journal()
     compactions.recover()
-    assert compactions.unfinished() == []
+    assert compactions.list_unfinished() == []
     text = upkeep.page.read_text()
     assert (text + upkeep.journal()).count("- three") == 1
     if text == PAGE:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from looseleaf.upkeep.daily_task.gates import acceptable_size, minimum_size
+from looseleaf.upkeep.daily_task.gates import compute_maximum_size, compute_minimum_size
 from tests.upkeep.daily_task.behaviors import BEHAVIORS, LIMITS, PERFECT
 from tests.upkeep.daily_task.conftest import Upkeep
 from tests.upkeep.daily_task.memories import memory
@@ -64,7 +64,9 @@ def judge(upkeep: Upkeep, page: str, name: str, reply: str | Exception, tally: T
     if record.status == "compacted":
         assert violations(page, text, archive) == [], name
         original, size = len(page.encode()), len(text.encode())
-        assert minimum_size(original, LIMITS) <= size <= acceptable_size(original, LIMITS)
+        assert (
+            compute_minimum_size(original, LIMITS) <= size <= compute_maximum_size(original, LIMITS)
+        )
     else:
         assert hashlib.sha256(upkeep.page.read_bytes()).hexdigest() == before, (name, record)
         assert upkeep.journal() == journal
@@ -100,4 +102,6 @@ def _with_activity(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let something have happened, so that small pages are looked at, too."""
     from looseleaf.upkeep.daily_task import task
 
-    monkeypatch.setattr(task, "_activity", lambda *_a: "## Today's Activity\n\n- [chat] Talk\n")
+    monkeypatch.setattr(
+        task, "_describe_activity", lambda *_a: "## Today's Activity\n\n- [chat] Talk\n"
+    )

@@ -43,7 +43,7 @@ def check(root: Path) -> str:
     workspace = Workspace.open(root)
     compactions = compactions_of(workspace)
     compactions.recover()
-    assert compactions.unfinished() == []
+    assert compactions.list_unfinished() == []
     page, day = texts(root)
     for fact in FACTS:
         assert (page + day).count(fact) == 1, f"{fact} is twice"

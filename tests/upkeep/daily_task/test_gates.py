@@ -9,8 +9,8 @@ from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.gates import (
     Sizes,
     Thresholds,
-    acceptable_size,
-    minimum_size,
+    compute_maximum_size,
+    compute_minimum_size,
     refuse_answer,
     refuse_bytes,
     refuse_loss,
@@ -80,11 +80,11 @@ def test_the_reason_names_the_figures() -> None:
 
 def test_a_page_far_over_its_budget_may_shrink_to_half_of_it() -> None:
     """Near the budget a tenth must stay."""
-    assert minimum_size(20_000, LIMITS) == 4096
-    assert minimum_size(16_384, LIMITS) == 1638
-    assert minimum_size(9000, LIMITS) == 900
-    assert acceptable_size(8192, LIMITS) == 8192
-    assert acceptable_size(9000, LIMITS) == 8192
+    assert compute_minimum_size(20_000, LIMITS) == 4096
+    assert compute_minimum_size(16_384, LIMITS) == 1638
+    assert compute_minimum_size(9000, LIMITS) == 900
+    assert compute_maximum_size(8192, LIMITS) == 8192
+    assert compute_maximum_size(9000, LIMITS) == 8192
     refusal = refuse_minimum(Sizes(20_000, 4095, 16_000), LIMITS)
     assert refusal is not None
     assert refusal.gate == "minimum"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.gates import Thresholds
-from looseleaf.upkeep.daily_task.review import continuation, review_answer
+from looseleaf.upkeep.daily_task.review import format_feedback, review_answer
 
 LIMITS = Thresholds()
 PAGE = "# M\n\n## A\n\n" + "".join(f"- fact {number} is here\n" for number in range(500))
@@ -42,8 +42,8 @@ def test_each_refusal_tells_the_model_what_to_do() -> None:
         review = review_answer(page, text, LIMITS)
         assert review.refusal is not None
         assert review.refusal.gate == gate
-        assert advice in continuation(review, LIMITS)
-        assert "at most 8192" in continuation(review, LIMITS)
+        assert advice in format_feedback(review, LIMITS)
+        assert "at most 8192" in format_feedback(review, LIMITS)
     seven = review_answer(page, cases["verbatim"][0], LIMITS)
     assert seven.refusal is not None
     assert "- fact seven is here" in seven.refusal.reason

@@ -17,7 +17,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention import removal
-from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord, new_run_id
+from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord, create_run_id
 from looseleaf.values import replace
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
@@ -153,7 +153,7 @@ def test_the_newest_old_run_of_each_task_stays(workspace: Workspace, clock: Cloc
         for task_type in ("tidy", "greet"):
             clock.advance(seconds=1)
             start = clock()
-            run_id = new_run_id(start)
+            run_id = create_run_id(start)
             log.add(RunRecord(run_id, task_type, 0, "", "schedule", "", start, start, "done", ""))
             log.add(RunRecord(run_id, task_type, 1, "ada", "manual", "", start, start, "done", ""))
         clock.advance(days=20)

@@ -13,7 +13,7 @@ from looseleaf.upkeep.system_tasks.runs import (
     RunRecord,
     RunRequest,
     check_run,
-    new_run_id,
+    create_run_id,
     run_task,
 )
 from looseleaf.upkeep.system_tasks.task import SystemTask, TaskResult, TaskRun
@@ -87,5 +87,5 @@ def test_what_a_task_does_not_take_is_refused() -> None:
 
 def test_ids_sort_by_time() -> None:
     """And no two are the same."""
-    assert new_run_id(1_000_000.5) < new_run_id(1_000_001.0)
-    assert new_run_id(1.0) != new_run_id(1.0)
+    assert create_run_id(1_000_000.5) < create_run_id(1_000_001.0)
+    assert create_run_id(1.0) != create_run_id(1.0)

@@ -31,7 +31,7 @@ from looseleaf.workflows.execution.job_event import JobEvent
 from looseleaf.workflows.execution.job_run import JobParts
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.execution.queue import Limits
-from looseleaf.workflows.execution.worker import Worker, WorkerOptions, new_worker_id
+from looseleaf.workflows.execution.worker import Worker, WorkerOptions, create_worker_id
 from looseleaf.workflows.job import Job
 from looseleaf.workflows.packet import create_packet, register_core_packets
 from looseleaf.workflows.pipeline import Step
@@ -170,7 +170,7 @@ class House:
         self, options: WorkerOptions = QUICK, log: Callable[[JobEvent], None] | None = None
     ) -> Worker:
         """Give a worker that is not started."""
-        worker_id = new_worker_id()
+        worker_id = create_worker_id()
         engine = DbosEngine(
             self.database_url,
             str(self.root),

@@ -6,7 +6,7 @@ import pytest
 
 from looseleaf.errors import Invalid, Locked, LooseleafError, Unavailable
 from looseleaf.errors.models import ModelFailed
-from looseleaf.workflows.execution.retries import describe_error, is_transient, wait_seconds
+from looseleaf.workflows.execution.retries import compute_wait_seconds, describe_error, is_transient
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_some_failures_pass_by_themselves(error: Exception, is_passing: bool) ->
 )
 def test_waits_grow_to_a_limit(reason: str, attempts: int, seconds: float | None) -> None:
     """Three attempts; the server's own wish counts."""
-    assert wait_seconds(reason, attempts) == seconds
+    assert compute_wait_seconds(reason, attempts) == seconds
 
 
 def test_an_error_is_described_in_a_line() -> None:

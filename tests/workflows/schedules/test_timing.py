@@ -9,11 +9,11 @@ from looseleaf.times import compute_day_start, format_time
 from looseleaf.workflows.schedules.timing import (
     INTERVALS,
     Timing,
-    first_time,
+    compute_stagger,
+    find_first_time,
+    find_next_time,
     list_times,
-    next_time,
     read_timing,
-    stagger_seconds,
 )
 
 NOON = float(compute_day_start(2026, 4, 17) + 12 * 3600)
@@ -80,26 +80,26 @@ def test_first_runs_are_staggered_as_in_the_reference(
     seed: int, interval: int, seconds: int
 ) -> None:
     """By a checksum of the seed; without a seed there is no delay."""
-    assert stagger_seconds(seed, interval) == seconds
-    assert stagger_seconds(0, interval) == 0
+    assert compute_stagger(seed, interval) == seconds
+    assert compute_stagger(0, interval) == 0
 
 
 def test_an_interval_keeps_its_phase() -> None:
     """Runs that were missed count as one, and the next is later than now."""
     hourly = Timing("hourly")
-    first = first_time(hourly, NOON, seed=42)
+    first = find_first_time(hourly, NOON, seed=42)
     assert first == NOON + 562
-    assert next_time(hourly, NOON, NOON) == NOON + 3600
-    assert next_time(hourly, NOON, NOON + 3 * 3600 + 7) == NOON + 4 * 3600
+    assert find_next_time(hourly, NOON, NOON) == NOON + 3600
+    assert find_next_time(hourly, NOON, NOON + 3 * 3600 + 7) == NOON + 4 * 3600
     # A clock that was set back: the time that was due is over all the same.
-    assert next_time(hourly, NOON, NOON - 3600) == NOON + 3600
+    assert find_next_time(hourly, NOON, NOON - 3600) == NOON + 3600
 
 
 def test_cron_follows_the_zone_of_the_site() -> None:
     """Also over the change to summer time, when an hour is left out."""
     nightly = read_timing("30 2 * * *")
     start = float(compute_day_start(2026, 3, 28))
-    first = first_time(nightly, start, zone="Europe/Berlin")
+    first = find_first_time(nightly, start, zone="Europe/Berlin")
     assert first is not None
     times = [format_time(time) for time in list_times(nightly, first, 3, zone="Europe/Berlin")]
     assert times[0] == "2026-03-28T01:30:00Z"
@@ -110,6 +110,6 @@ def test_cron_follows_the_zone_of_the_site() -> None:
 def test_one_time_is_over_after_it() -> None:
     """A manual plan has no time at all."""
     once = Timing("one_time", at=NOON)
-    assert (first_time(once, 0.0), next_time(once, NOON, NOON)) == (NOON, None)
+    assert (find_first_time(once, 0.0), find_next_time(once, NOON, NOON)) == (NOON, None)
     assert list_times(once, NOON, 3) == (NOON,)
-    assert first_time(Timing(), NOON) is None
+    assert find_first_time(Timing(), NOON) is None

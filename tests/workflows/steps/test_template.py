@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from looseleaf.errors.workflows import InvalidStep
-from looseleaf.workflows.steps.template import fill_template, names_in
+from looseleaf.workflows.steps.template import fill_template, list_names
 
 
 def test_names_are_filled_in() -> None:
@@ -45,5 +45,5 @@ def test_a_filled_text_holds_the_given_text_once(before: str, text: str, after: 
 @given(st.text())
 def test_a_template_without_names_is_itself(template: str) -> None:
     """Nothing but places changes."""
-    if not names_in(template):
+    if not list_names(template):
         assert fill_template(template, {}, step="s") == template

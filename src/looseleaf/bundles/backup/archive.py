@@ -12,7 +12,7 @@ import json
 from hashlib import sha256
 
 from looseleaf.bundles.backup import tar_format
-from looseleaf.bundles.backup.tar_format import Header, encode_header, padding
+from looseleaf.bundles.backup.tar_format import Header, build_padding, encode_header
 from looseleaf.errors.bundles import InvalidBackup
 from looseleaf.values import as_dict, value
 
@@ -71,7 +71,7 @@ def parse_description(content: bytes) -> BackupDescription:
     return BackupDescription(**fields)
 
 
-def manifest_line(digest: str, path: bytes) -> bytes:
+def format_manifest_line(digest: str, path: bytes) -> bytes:
     """Write a line of the manifest, as sha256sum does: a line end in a name is escaped."""
     if b"\n" in path or b"\\" in path or b"\r" in path:
         path = path.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
@@ -79,7 +79,7 @@ def manifest_line(digest: str, path: bytes) -> bytes:
     return b"%s  %s\n" % (digest.encode(), path)
 
 
-def checksum_text(digest: str, size: int) -> bytes:
+def format_checksum(digest: str, size: int) -> bytes:
     """Write the last member: the hash of the bytes before it, and their number."""
     return f"{digest}  the first {size} bytes of this archive\n".encode()
 
@@ -108,11 +108,11 @@ class ArchiveWriter:
             header = Header(copy.path, copy.size, copy.file_mode, copy.mtime, tar_format.FILE)
             if isinstance(copy.chunks, tuple):  # a small file, as most are: one write for all of it
                 content = b"".join(copy.chunks)
-                archive.write(encode_header(header) + content + padding(copy.size))
+                archive.write(encode_header(header) + content + build_padding(copy.size))
                 digest = sha256(content).hexdigest()
             else:
                 digest = self._add_chunks(header, copy.chunks)
-            self._manifest.write(manifest_line(digest, copy.path))
+            self._manifest.write(format_manifest_line(digest, copy.path))
             self.file_count += 1
             self.content_bytes += copy.size
 
@@ -123,7 +123,7 @@ class ArchiveWriter:
         for chunk in chunks:
             digest.update(chunk)
             archive.write(chunk)
-        archive.write(padding(header.size))
+        archive.write(build_padding(header.size))
         return digest.hexdigest()
 
     def mark(self) -> tuple[Mark, Mark, int, int]:
@@ -145,13 +145,15 @@ class ArchiveWriter:
         archive.write(encode_header(Header(MANIFEST, size, _FILE_MODE, mtime, tar_format.FILE)))
         for chunk in self._manifest.chunks():
             archive.write(chunk)
-        archive.write(padding(size))
-        content = checksum_text(archive.hexdigest(), archive.position())
+        archive.write(build_padding(size))
+        content = format_checksum(archive.hexdigest(), archive.position())
         header = Header(CHECKSUM, len(content), _FILE_MODE, mtime, tar_format.FILE)
-        archive.write(encode_header(header) + content + padding(len(content)) + tar_format.END)
+        archive.write(
+            encode_header(header) + content + build_padding(len(content)) + tar_format.END
+        )
         archive.finish()
 
     def _add_bytes(self, path: bytes, content: bytes, mtime: int) -> None:
         header = Header(path, len(content), _FILE_MODE, mtime, tar_format.FILE)
-        self._archive.write(encode_header(header) + content + padding(len(content)))
-        self._manifest.write(manifest_line(sha256(content).hexdigest(), path))
+        self._archive.write(encode_header(header) + content + build_padding(len(content)))
+        self._manifest.write(format_manifest_line(sha256(content).hexdigest(), path))

@@ -14,8 +14,8 @@ from looseleaf.bundles.backup.archive import (
     LEFT_OUT,
     MANIFEST,
     OWN_MEMBERS,
-    checksum_text,
-    manifest_line,
+    format_checksum,
+    format_manifest_line,
     parse_description,
 )
 from looseleaf.bundles.backup.tar_format import (
@@ -121,7 +121,7 @@ class ArchiveReader:
             if header.path == MANIFEST:
                 break
             digest = sha256()
-            chunks = self._hashed_content(header.size, digest.update)
+            chunks = self._hash_content(header.size, digest.update)
             if header.path in OWN_MEMBERS:
                 text = self._read_own(header, chunks)
                 if header.path == LEFT_OUT:
@@ -134,7 +134,7 @@ class ArchiveReader:
                 files += header.kind == tar_format.FILE
                 content_bytes += header.size
             if header.kind == tar_format.FILE:
-                lines.update(manifest_line(digest.hexdigest(), header.path))
+                lines.update(format_manifest_line(digest.hexdigest(), header.path))
         self._check_manifest(header.size, lines.hexdigest())
         self._check_end()
         paths.check()
@@ -158,7 +158,7 @@ class ArchiveReader:
             raise InvalidBackup(f"{names} in it is not what was written")
 
     def _check_end(self) -> None:
-        expected = checksum_text(self._digest.hexdigest(), self.position)
+        expected = format_checksum(self._digest.hexdigest(), self.position)
         header = self.next_header()
         if header is None or header.path != CHECKSUM or header.size != len(expected):
             raise InvalidBackup("its end is missing")
@@ -187,7 +187,7 @@ class ArchiveReader:
             raise InvalidBackup("it is cut off")
         return header
 
-    def _hashed_content(self, size: int, update: Callable[[bytes], None]) -> Iterator[bytes]:
+    def _hash_content(self, size: int, update: Callable[[bytes], None]) -> Iterator[bytes]:
         for chunk in self.content(size):
             update(chunk)
             yield chunk
@@ -232,7 +232,7 @@ def name_damaged_files(path: str, manifest_start: int) -> list[str]:
                 digest.update(chunk)
             if header.kind != tar_format.FILE:
                 continue
-            line = manifest_line(digest.hexdigest(), header.path)
+            line = format_manifest_line(digest.hexdigest(), header.path)
             if manifest.read(len(line)) != line:
                 names.append(header.path.decode("utf-8", "backslashreplace"))
     return names

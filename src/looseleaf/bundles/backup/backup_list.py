@@ -6,7 +6,7 @@ import os
 import stat
 
 from looseleaf.bundles.backup import tar_format
-from looseleaf.bundles.backup.archive import CHECKSUM, checksum_text
+from looseleaf.bundles.backup.archive import CHECKSUM, format_checksum
 from looseleaf.bundles.backup.archive_reader import ArchiveReader
 from looseleaf.bundles.backup.creation import SUFFIX
 from looseleaf.errors import LooseleafError
@@ -50,12 +50,12 @@ def list_backups(folder: str) -> list[ListedBackup]:
             return []
     for name in names:
         if name.endswith(SUFFIX) and not name.startswith("."):
-            backup = _look_at(folder, name)
+            backup = _read_backup(folder, name)
             backups += [backup] if backup is not None else []
     return sorted(backups, key=lambda backup: (-backup.description.created, backup.name))
 
 
-def _look_at(folder: str, name: str) -> ListedBackup | None:
+def _read_backup(folder: str, name: str) -> ListedBackup | None:
     path = os.path.join(folder, name)
     try:
         with ArchiveReader(path) as reader:
@@ -79,7 +79,7 @@ def _has_end(path: str, size: int) -> bool:
     except LooseleafError:
         return False
     digest = text[:64].decode("ascii", "replace")
-    return header.path == CHECKSUM and text[: header.size] == checksum_text(digest, start)
+    return header.path == CHECKSUM and text[: header.size] == format_checksum(digest, start)
 
 
 def remove_old_backups(folder: str, workspace: str, keep: int) -> list[str]:

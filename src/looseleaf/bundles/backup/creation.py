@@ -61,7 +61,7 @@ def create_backup(
     with OsErrorContext(folder_path), open_locked_folder(folder_path, "backup") as folder:
         _remove_leftovers(folder)
         name = _choose_name(folder, description.created)
-        with _scratch_folder(folder, f".{name}{PARTIAL}") as scratch:
+        with _open_scratch_folder(folder, f".{name}{PARTIAL}") as scratch:
             with (
                 closing(OutputFile(scratch, ARCHIVE)) as archive,
                 closing(OutputFile(scratch, "manifest")) as manifest,
@@ -87,7 +87,7 @@ def create_backup(
 
 
 @contextmanager
-def _scratch_folder(parent: int, name: str) -> Iterator[int]:
+def _open_scratch_folder(parent: int, name: str) -> Iterator[int]:
     """Make a folder for the files of a backup that is not whole yet, and remove it with them."""
     try:
         atomic.make_folder(parent, name)

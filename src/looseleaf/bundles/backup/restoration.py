@@ -73,7 +73,7 @@ def restore_backup(
         database.check(description.database)
         modes = GROUP if description.group_writable else PRIVATE
         staged_name = f".{name}{RESTORING}"
-        with _staged_folder(folder, staged_name, modes[1]) as staging_folder:
+        with _open_staging_folder(folder, staged_name, modes[1]) as staging_folder:
             files = _FileTree(staging_folder, modes)
 
             def receive(header: Header, chunks: Iterator[bytes]) -> None:
@@ -177,7 +177,7 @@ class _FileTree:
 
 
 @contextmanager
-def _staged_folder(parent: int, name: str, folder_mode: int) -> Iterator[int]:
+def _open_staging_folder(parent: int, name: str, folder_mode: int) -> Iterator[int]:
     """Make a folder in the place of what a restore that was killed has left, and remove it."""
     atomic.remove_tree(parent, name)
     try:

@@ -38,7 +38,7 @@ class Header(NamedTuple):
     kind: bytes
 
 
-def padding(size: int) -> bytes:
+def build_padding(size: int) -> bytes:
     """Return the zero bytes that fill up the last block of a content."""
     return bytes(-size % BLOCK)
 
@@ -57,7 +57,7 @@ def encode_header(header: Header) -> bytes:
     return (
         _encode_block(extended_header, _EXTENDED_NAME, b"")
         + records
-        + padding(len(records))
+        + build_padding(len(records))
         + _encode_block(header, path[:_NAME_BYTES], b"")
     )
 

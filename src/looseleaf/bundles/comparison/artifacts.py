@@ -60,7 +60,9 @@ class Artifact:
 
 def list_artifacts(bundle: Bundle) -> dict[str, Artifact]:
     """Give the artifacts of a bundle by key, in the order in which they are applied."""
-    artifacts = sorted(_artifacts(bundle), key=lambda part: (ORDER.index(part.kind), part.key))
+    artifacts = sorted(
+        _build_artifacts(bundle), key=lambda part: (ORDER.index(part.kind), part.key)
+    )
     return {artifact.key: artifact for artifact in artifacts}
 
 
@@ -69,15 +71,15 @@ def pause_schedule(artifact: Artifact) -> Artifact:
     return replace(artifact, payload={**artifact.payload, "enabled": False})
 
 
-def _artifacts(bundle: Bundle) -> Iterator[Artifact]:
+def _build_artifacts(bundle: Bundle) -> Iterator[Artifact]:
     agent = bundle.manifest.agent
     yield Artifact(NAME, "manifest.json", agent.label)
     for key, setting in agent.agent_config.items():
         yield Artifact(f"{CONFIG}:{key}", "manifest.json", setting)
     for name, content in bundle.pages.items():
-        yield Artifact(f"{MEMORY}:{name}", f"{AGENT_PAGES}{name}", _text(content))
+        yield Artifact(f"{MEMORY}:{name}", f"{AGENT_PAGES}{name}", _decode_text(content))
     if bundle.user_page is not None:
-        yield Artifact(f"{USER}:USER.md", USER_PAGE, _text(bundle.user_page))
+        yield Artifact(f"{USER}:USER.md", USER_PAGE, _decode_text(bundle.user_page))
     pipelines, flows = normalize_workflows(bundle)
     for slug, document in pipelines.items():
         yield Artifact(f"{PIPELINE}:{slug}", f"{PIPELINES}{slug}.json", document)
@@ -91,12 +93,12 @@ def _artifacts(bundle: Bundle) -> Iterator[Artifact]:
             yield Artifact(f"{QUEUE}:{slug}", path, queue)
     for path, content in bundle.uploads.items():
         key = f"{UPLOAD}:{path.removeprefix(MEMORY_FILES)}"
-        yield Artifact(key, place_upload(path, content), _text(content))
+        yield Artifact(key, place_upload(path, content), _decode_text(content))
     for name, text in bundle.prompts.items():
         yield Artifact(f"{PROMPT}:{name}", place_prompt(name), text)
     for path, content in bundle.extras.items():
-        yield Artifact(f"{EXTRA}:{path}", path, _text(content))
+        yield Artifact(f"{EXTRA}:{path}", path, _decode_text(content))
 
 
-def _text(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     return content.decode(errors="surrogateescape")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from looseleaf.bundles.comparison.artifacts import FLOW
-from looseleaf.bundles.comparison.dependencies import needed_key
+from looseleaf.bundles.comparison.dependencies import find_needed_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ def find_unresolved(
     resolved_names = {f"{_SITE}/{name}" for name in sites}
     flows = {}
     for artifact in artifacts.values():
-        key = needed_key(artifact) if artifact.kind == FLOW else ""
+        key = find_needed_key(artifact) if artifact.kind == FLOW else ""
         if key in artifacts:  # a pipeline that was deleted here cannot run its flows
-            names = set(_references(artifacts[key].payload, artifact.payload)) - resolved_names
+            names = set(_find_references(artifacts[key].payload, artifact.payload)) - resolved_names
             if names:
                 flows[artifact.name] = tuple(sorted(names))
     return flows
 
 
-def _references(pipeline: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
+def _find_references(pipeline: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterator[str]:
     """Give the references of a flow, each step with the settings that it would run with."""
     own_settings = {
         step.get("step_id"): step.get("handler_configs", {}) for step in flow.get("steps", ())
@@ -46,17 +46,17 @@ def _references(pipeline: Mapping[str, Any], flow: Mapping[str, Any]) -> Iterato
         settings = {**step.get("step_config", {}), **own_settings.get(step.get("step_id"), {})}
         if step.get("step_type") == _PUBLISH and isinstance(settings.get(_SITE), str):
             yield f"{_SITE}/{settings[_SITE]}"
-        for text in _texts(settings):
+        for text in _find_texts(settings):
             yield from _PLACEHOLDER.findall(text)
 
 
-def _texts(settings: object) -> Iterator[str]:
+def _find_texts(settings: object) -> Iterator[str]:
     """Give every text in settings; a bundle's JSON is never deep."""
     if isinstance(settings, str):
         yield settings
     elif isinstance(settings, dict):
         for part in settings.values():
-            yield from _texts(part)
+            yield from _find_texts(part)
     elif isinstance(settings, list):
         for part in settings:
-            yield from _texts(part)
+            yield from _find_texts(part)

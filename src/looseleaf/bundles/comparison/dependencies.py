@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from looseleaf.bundles.comparison.artifacts import Artifact
 
 
-def needed_key(artifact: Artifact) -> str:
+def find_needed_key(artifact: Artifact) -> str:
     """Give the key of the part without which an artifact cannot be stored; "" where it is free."""
     if artifact.kind == FLOW:
         return f"{PIPELINE}:{artifact.payload['pipeline_slug']}"
@@ -40,7 +40,7 @@ def add_dependents(
     return {*keys} | {
         key
         for key, artifact in target.items()
-        if needed_key(artifact) in new_flows and not starts_by_itself(artifact)
+        if find_needed_key(artifact) in new_flows and not starts_by_itself(artifact)
     }
 
 
@@ -49,6 +49,6 @@ def require_pipelines(
 ) -> None:
     """Raise `InvalidArgument` where a flow is approved, and new steps of its pipeline are not."""
     for key in sorted(keys):
-        pipeline = needed_key(target[key]) if key.startswith(f"{FLOW}:") else ""
+        pipeline = find_needed_key(target[key]) if key.startswith(f"{FLOW}:") else ""
         if pipeline and pipeline not in keys and has_other_steps(pipeline, target, current):
             raise InvalidArgument("keys", f"{key} needs the steps of {pipeline}; approve both")

@@ -19,7 +19,7 @@ from looseleaf.bundles.comparison.artifacts import (
     QUEUE,
     SCHEDULE,
 )
-from looseleaf.bundles.comparison.dependencies import has_other_steps, needed_key
+from looseleaf.bundles.comparison.dependencies import find_needed_key, has_other_steps
 from looseleaf.bundles.comparison.rights import starts_by_itself, widens_rights
 from looseleaf.bundles.layout.bundle import FLOWS
 from looseleaf.errors import InvalidArgument
@@ -104,7 +104,7 @@ class Comparison:
 
 def build_plan(comparison: Comparison) -> tuple[PlanEntry, ...]:
     """Decide about every artifact of the target, and name those that the target has no longer."""
-    return tuple(_entries(comparison))
+    return tuple(_decide_entries(comparison))
 
 
 def count_buckets(entries: Collection[PlanEntry]) -> dict[str, int]:
@@ -141,7 +141,7 @@ def list_waiting_entries(
     ]
 
 
-def _entries(comparison: Comparison) -> Iterator[PlanEntry]:
+def _decide_entries(comparison: Comparison) -> Iterator[PlanEntry]:
     ledger = comparison.ledger
     installed_hashes = ledger.hashes() if ledger is not None else {}
     decisions: dict[str, tuple[str, str]] = {}
@@ -197,7 +197,7 @@ def _follow_needed(
 
     Artifacts come in the order in which they are applied, so that decisions has that part.
     """
-    key, bucket = needed_key(target), decision[0]
+    key, bucket = find_needed_key(target), decision[0]
     if not key or bucket not in (AUTO, APPROVAL):
         return decision
     needed_bucket = decisions[key][0]
@@ -234,14 +234,14 @@ def _decide_runtime(comparison: Comparison, target: Artifact) -> tuple[str, str]
     is_new = f"{FLOW}:{target.name}" not in comparison.current
     if is_new or comparison.is_waiting(target.key) or comparison.reconcile_runtime:
         if starts_by_itself(target):
-            return APPROVAL, _reason_to_wait(comparison, target)
+            return APPROVAL, _choose_wait_reason(comparison, target)
         if target.kind == SCHEDULE and not is_new:
             return APPROVAL, "local_modified"
         return AUTO, "new_artifact" if is_new else "local_unchanged_from_installed"
     return NO_OP, "kept_local"
 
 
-def _reason_to_wait(comparison: Comparison, schedule: Artifact) -> str:
+def _choose_wait_reason(comparison: Comparison, schedule: Artifact) -> str:
     return UNRESOLVED if schedule.name in comparison.missing_refs else "starts_by_itself"
 
 
@@ -258,7 +258,7 @@ def _decide_prompt(
 
 def format_diff(current: Artifact | None, target: Artifact) -> str:
     """Write the change of an artifact as lines; values under the keys of secrets are masked."""
-    before, after = _lines(current), _lines(target)
+    before, after = _format_lines(current), _format_lines(target)
     lines = list(difflib.unified_diff(before, after, "current", "bundle", lineterm="", n=2))
     if len(lines) > _MOST_DIFF_LINES:
         count = len(lines) - _MOST_DIFF_LINES
@@ -266,7 +266,7 @@ def format_diff(current: Artifact | None, target: Artifact) -> str:
     return "\n".join(line[:_LONGEST_DIFF_LINE] for line in lines)
 
 
-def _lines(artifact: Artifact | None) -> list[str]:
+def _format_lines(artifact: Artifact | None) -> list[str]:
     if artifact is None:
         return []
     if isinstance(artifact.payload, str) and not _is_text(artifact.payload):

@@ -35,23 +35,23 @@ class RebaseEntry:
 
 def preview_rebase(comparison: Comparison) -> tuple[RebaseEntry, ...]:
     """Merge every part that has sections or keys and differs from the bundle."""
-    return tuple(_entries(comparison))
+    return tuple(_merge_entries(comparison))
 
 
-def _entries(comparison: Comparison) -> Iterator[RebaseEntry]:
+def _merge_entries(comparison: Comparison) -> Iterator[RebaseEntry]:
     for key, target in comparison.target.items():
         current = comparison.current.get(key)
         if current is None or current.hash == target.hash or not is_mergeable(target):
             continue
         merge_result = merge_artifact(target, current, comparison.ledger)
         result = replace(target, payload=merge_result.payload)
-        state = _state(comparison, target, current)
+        state = _find_state(comparison, target, current)
         if state == "both":
             state = "conflict" if merge_result.conflicts else "merged"
         yield RebaseEntry(key, state, merge_result.conflicts, format_diff(current, result))
 
 
-def _state(comparison: Comparison, target: Artifact, current: Artifact) -> str:
+def _find_state(comparison: Comparison, target: Artifact, current: Artifact) -> str:
     installed_hash = comparison.ledger.hashes().get(target.key, "") if comparison.ledger else ""
     if current.hash == installed_hash:
         return "bundle"

@@ -25,7 +25,7 @@ class PageChange:
     revisions: tuple[Revision, ...] = ()
 
 
-def revisions_since(
+def select_revisions(
     revisions: Sequence[Revision], committed_bytes: bytes | None
 ) -> tuple[Revision, ...]:
     """Choose the revisions after the one whose bytes were committed; the newest where none was."""
@@ -44,7 +44,7 @@ def write_message(changes: Sequence[PageChange], count: int) -> str:
     for change in changes:
         lines.append(f"{change.path}: {_describe(change)}")
         reasons = dict.fromkeys(
-            _one_line(revision.reason, _REASON_LENGTH)
+            _shorten_line(revision.reason, _REASON_LENGTH)
             for revision in change.revisions
             if revision.reason
         )
@@ -70,7 +70,7 @@ def _write_subject(changes: Sequence[PageChange], count: int) -> str:
     else:
         owners = dict.fromkeys(_owner_of(change.path) for change in changes)
         subject = f"{verb} {count} pages of {_list_names(owners)}{by}"
-    return _one_line(subject, _SUBJECT_LENGTH)
+    return _shorten_line(subject, _SUBJECT_LENGTH)
 
 
 def _list_names(names: Iterable[str]) -> str:
@@ -94,7 +94,7 @@ def _describe(change: PageChange) -> str:
     count = len(change.revisions)
     operations = dict.fromkeys(revision.operation for revision in change.revisions)
     changes = "1 change" if count == 1 else f"{count} changes"
-    return _one_line(f"{changes} ({', '.join(operations)}) by {', '.join(actors)}", 400)
+    return _shorten_line(f"{changes} ({', '.join(operations)}) by {', '.join(actors)}", 400)
 
 
 def _describe_actor(revision: Revision) -> str:
@@ -103,7 +103,7 @@ def _describe_actor(revision: Revision) -> str:
     return f"{name} ({details})" if details else name
 
 
-def _one_line(text: str, length: int) -> str:
+def _shorten_line(text: str, length: int) -> str:
     """Write a text in one line: agents choose names and reasons, and a message has a form."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -100,9 +100,9 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
     if _can_end_with_section(current):
         base, merge_source = _drop_old_lines(current, source, lines)
         parts = compare_sections(base if former is not None else None, current, merge_source)
-        text = merge_sections([_page_first(part) for part in parts], {})
+        text = merge_sections([_swap_sides(part) for part in parts], {})
         is_repeatable = not _has_new_line(text, merge_source, lines)
-        if is_repeatable and _plain_lines(current) <= _plain_lines(text):
+        if is_repeatable and _strip_lines(current) <= _strip_lines(text):
             return text
     return _append_new_lines(current, source, lines)
 
@@ -121,7 +121,7 @@ def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[s
     A line of the last import that the page lacks in this section was removed or moved here, or the
     source has moved it: it does not come again. Headings and fences stay around new lines.
     """
-    page_lines = _lines_by_section(current)
+    page_lines = _list_section_lines(current)
     common_lines, source_lines = [], []
     for section, part in _split_sections(source):
         part_lines, kept_lines = split_at_line_feeds(part), []
@@ -147,7 +147,7 @@ def _match_line_ends(source: str, page: str) -> str:
     return plain.replace("\n", "\r\n") if "\r\n" in page else plain
 
 
-def _page_first(part: SectionMerge) -> SectionMerge:
+def _swap_sides(part: SectionMerge) -> SectionMerge:
     """Give a section that both sides changed so that the lines of the page come first."""
     if part.state != BOTH:
         return part
@@ -156,7 +156,7 @@ def _page_first(part: SectionMerge) -> SectionMerge:
 
 def digest_lines(text: str) -> frozenset[str]:
     """Give the short hashes of the lines of a text."""
-    return frozenset(digest_line(line) for line in _plain_lines(text))
+    return frozenset(digest_line(line) for line in _strip_lines(text))
 
 
 def digest_line(line: str) -> str:
@@ -172,13 +172,13 @@ def record_import(source: str, page: str) -> ImportedPage:
 
 def _has_new_line(current: str, source: str, lines: frozenset[str]) -> bool:
     """Say whether a section of the source has a line that is neither in the page nor in `lines`."""
-    new_lines = _lines_by_section(source) - _lines_by_section(current)
+    new_lines = _list_section_lines(source) - _list_section_lines(current)
     return any(digest_line(line) not in lines for _, line in new_lines)
 
 
-def _lines_by_section(text: str) -> set[tuple[str, str]]:
+def _list_section_lines(text: str) -> set[tuple[str, str]]:
     """Give the lines of a text, each with the name of its section."""
-    return {(name, line) for name, part in _split_sections(text) for line in _plain_lines(part)}
+    return {(name, line) for name, part in _split_sections(text) for line in _strip_lines(part)}
 
 
 def _split_sections(text: str) -> list[tuple[str, str]]:
@@ -189,13 +189,13 @@ def _split_sections(text: str) -> list[tuple[str, str]]:
     return [("", text[:first]), *parts]
 
 
-def _plain_lines(text: str) -> set[str]:
+def _strip_lines(text: str) -> set[str]:
     return {line.rstrip() for line in text.split("\n") if line.strip()}
 
 
 def _append_new_lines(current: str, source: str, lines: frozenset[str]) -> str:
     """Add the new lines of a source to the end of a page: where sections cannot be merged."""
-    present = _plain_lines(current)
+    present = _strip_lines(current)
     new_lines = [
         line
         for line in split_at_line_feeds(source)

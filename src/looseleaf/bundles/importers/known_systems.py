@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from looseleaf.bundles.importers.source_folder import SourceFolder
 
 
-def _importer(system: ModuleType, title: str, example: str) -> Importer:
+def _build_importer(system: ModuleType, title: str, example: str) -> Importer:
     kind = system.__name__.rpartition(".")[2].replace("_", "-")
     return Importer(kind, title, example, system.detect, system.read)
 
 
 # In the order in which a folder is tried: the layouts with the clearest signs first.
 IMPORTERS: tuple[Importer, ...] = (
-    _importer(datamachine, "Data Machine", "wp-content/uploads/datamachine-files"),
-    _importer(hermes, "Hermes", "~/.hermes"),
-    _importer(letta, "Letta", "~/.letta/agents/ID/memory"),
-    _importer(nanobot, "nanobot", "~/.nanobot/workspace"),
-    _importer(clawpress, "clawpress", "a folder of its files"),
-    _importer(openclaw, "OpenClaw", "~/.openclaw/workspace"),
-    _importer(mcp_memory, "MCP memory server", "memory.jsonl"),
-    _importer(claude_code, "Claude Code", "~/.claude/projects/PROJECT/memory, or a project"),
-    _importer(basic_memory, "basic-memory", "~/basic-memory"),
+    _build_importer(datamachine, "Data Machine", "wp-content/uploads/datamachine-files"),
+    _build_importer(hermes, "Hermes", "~/.hermes"),
+    _build_importer(letta, "Letta", "~/.letta/agents/ID/memory"),
+    _build_importer(nanobot, "nanobot", "~/.nanobot/workspace"),
+    _build_importer(clawpress, "clawpress", "a folder of its files"),
+    _build_importer(openclaw, "OpenClaw", "~/.openclaw/workspace"),
+    _build_importer(mcp_memory, "MCP memory server", "memory.jsonl"),
+    _build_importer(claude_code, "Claude Code", "~/.claude/projects/PROJECT/memory, or a project"),
+    _build_importer(basic_memory, "basic-memory", "~/basic-memory"),
 )
 
 

@@ -64,9 +64,9 @@ def _require_choice(agents: list[str], selection: Selection) -> None:
         )
     if selection.has_target_agent and len(agents) > 1 and not selection.agent:
         raise InvalidImport(
-            f"The source has several agents ({_list(agents)}), and one agent is named here. Name "
-            "the agent of the source (--source-agent), or leave --agent out: each agent is then "
-            "imported under its own name."
+            f"The source has several agents ({_format_names(agents)}), and one agent is named "
+            "here. Name the agent of the source (--source-agent), or leave --agent out: each agent "
+            "is then imported under its own name."
         )
 
 
@@ -92,7 +92,7 @@ def _find_agent_refusal(agent: str, selection: Selection) -> str:
     return ""
 
 
-def _list(names: Iterable[str], limit: int = 10) -> str:
+def _format_names(names: Iterable[str], limit: int = 10) -> str:
     parts = list(names)
     rest = f" and {len(parts) - limit} more" if len(parts) > limit else ""
     return ", ".join(parts[:limit]) + rest

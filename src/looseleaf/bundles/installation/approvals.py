@@ -6,7 +6,7 @@ from looseleaf.bundles.comparison.artifacts import ORDER, SCHEDULE, pause_schedu
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
 from looseleaf.bundles.comparison.dependencies import (
     add_dependents,
-    needed_key,
+    find_needed_key,
     require_pipelines,
 )
 from looseleaf.bundles.comparison.merging import merge_artifact
@@ -46,7 +46,7 @@ def approve_upgrade(
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
-        destination = destination.naming(upgrade.bundle_slug, upgrade.bundle_version)
+        destination = destination.with_bundle_reason(upgrade.bundle_slug, upgrade.bundle_version)
         current = destination.current_artifacts(record)
         keys = _choose_keys(upgrade, {*approve, *merge})
         keys = _leave_unresolved(destination, keys, (upgrade, current), approve)
@@ -86,8 +86,8 @@ def _pause_schedules(
         for key, artifact in waiting_targets.items()
         if artifact.kind == SCHEDULE
         and key not in keys
-        and needed_key(artifact) in keys
-        and needed_key(artifact) not in current
+        and find_needed_key(artifact) in keys
+        and find_needed_key(artifact) not in current
     }
 
 

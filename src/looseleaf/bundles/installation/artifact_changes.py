@@ -84,12 +84,12 @@ class ArtifactChanges:
         if isinstance(outcome, Conflict):
             raise Conflicted(name, outcome.expected, outcome.actual)
 
-    def _workflows(self) -> AgentWorkflows:
+    def _list_workflows(self) -> AgentWorkflows:
         return list_workflows(self._destination.definitions(), self._record.id)
 
     def _set_pipeline(self, slug: str, document: Mapping[str, Any] | None) -> None:
         definitions = self._destination.definitions()
-        current = self._workflows().pipelines.get(slug)
+        current = self._list_workflows().pipelines.get(slug)
         if document is None:
             if current is not None:
                 remove_pipeline(self._destination, current)
@@ -106,7 +106,7 @@ class ArtifactChanges:
 
     def _set_flow(self, slug: str, document: Mapping[str, Any] | None) -> None:
         definitions = self._destination.definitions()
-        workflows = self._workflows()
+        workflows = self._list_workflows()
         current = workflows.flows.get(slug)
         if document is None:
             if current is not None:
@@ -158,7 +158,7 @@ class ArtifactChanges:
         self._change_flow(slug, edit)
 
     def _change_flow(self, slug: str, edit: Callable[[Flow], Flow]) -> None:
-        flow = self._workflows().flows.get(slug)
+        flow = self._list_workflows().flows.get(slug)
         if flow is None:
             raise FlowMissing(slug)
         self._destination.definitions().flows.change(flow.id, edit)

@@ -80,8 +80,8 @@ class Destination:
         """What waits for approval."""
         return PendingUpgrades(self.ledgers.records)
 
-    def naming(self, bundle_slug: str, bundle_version: str) -> Destination:
-        """Give the same parts; pages that are written name the bundle, unless a reason is given."""
+    def with_bundle_reason(self, bundle_slug: str, bundle_version: str) -> Destination:
+        """Give the same parts, with the bundle as the reason of changes that have no other."""
         provenance = self.change.provenance
         if provenance.reason:
             return self
@@ -113,7 +113,7 @@ class Destination:
         """Give the artifacts of an agent as it is now."""
         title = BundleTitle(record.slug, "1")
         artifacts = list_artifacts(collect_bundle(self.source, record, PROFILES["backup"], title))
-        return artifacts | self._kept_extras(record)
+        return artifacts | self._read_kept_extras(record)
 
     def current_prompts(self) -> dict[str, Artifact]:
         """Give the prompts of system tasks that were replaced here."""
@@ -123,7 +123,7 @@ class Destination:
         """Give the prompts of system tasks as they are where nobody replaced them."""
         return _list_prompts(self.prompts.builtin_texts())
 
-    def _kept_extras(self, record: AgentRecord) -> dict[str, Artifact]:
+    def _read_kept_extras(self, record: AgentRecord) -> dict[str, Artifact]:
         ledger = self.ledgers.read(record.id)
         return {} if ledger is None else list_extras(ledger)
 

@@ -39,8 +39,8 @@ class Outcome:
 
     record: AgentRecord
     entries: tuple[PlanEntry, ...]
-    applied: tuple[str, ...]
-    waiting: tuple[str, ...]
+    applied_keys: tuple[str, ...]
+    waiting_keys: tuple[str, ...]
 
 
 def require_installable(destination: Destination, bundle: Bundle) -> None:
@@ -73,7 +73,8 @@ def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[Pla
 def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder) -> Outcome:
     """Create the agent of a bundle with everything that the bundle has, or nothing."""
     require_installable(destination, bundle)
-    destination = destination.naming(bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
+    manifest = bundle.manifest
+    destination = destination.with_bundle_reason(manifest.bundle_slug, manifest.bundle_version)
     target = destination.target_artifacts(bundle)
     with destination.ledgers.records.lock():
         recover(destination)
@@ -106,7 +107,7 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
                 destination.pending.write_fields(record.id, pending_fields)
             destination.ledgers.write(record.id, ledger)
 
-        agent = bundle.manifest.agent
+        agent = manifest.agent
         try:
             record = destination.agents.create(
                 order.slug or agent.slug,

@@ -35,7 +35,7 @@ class LedgerUpdate:
 
     artifacts: Mapping[str, Artifact]
     installed_keys: Collection[str]
-    pending: Collection[str]
+    pending_keys: Collection[str]
     now: str
 
 
@@ -44,7 +44,7 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
     manifest = bundle.manifest
     entries = dict(previous.artifacts) if previous is not None else {}
     for key, artifact in update.artifacts.items():
-        if key in update.installed_keys or key in update.pending:
+        if key in update.installed_keys or key in update.pending_keys:
             # Pages that an agent learns are known by their hash alone: the ledger is no copy.
             payload = None if artifact.is_learned else artifact.payload
             entries[key] = InstalledArtifact(artifact.path, artifact.hash, payload)
@@ -58,7 +58,7 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
         previous.installed_at if previous is not None else update.now,
         update.now,
         entries,
-        tuple(sorted(pending_keys | set(update.pending))),
+        tuple(sorted(pending_keys | set(update.pending_keys))),
         {kind: list(manifest.included.get(kind, ())) for kind in OTHER_KINDS}
         | {CAPABILITIES: list(manifest.capabilities)},
         dict(manifest.opaque),

@@ -138,7 +138,7 @@ def _undo_upgrade(destination: Destination, undo_log: UndoLog) -> None:
         return  # it was deleted meanwhile, with all that was changed
     changes = ArtifactChanges(destination, record)
     current = destination.current_artifacts(record)
-    for key, before, new_hash in sorted(undo_log.changes, key=_place, reverse=True):
+    for key, before, new_hash in sorted(undo_log.changes, key=_order_of, reverse=True):
         artifact = current.get(key)
         is_new = artifact is not None and artifact.hash == new_hash
         if is_new and (before is None or hash_payload(before) != new_hash):
@@ -150,7 +150,7 @@ def _undo_upgrade(destination: Destination, undo_log: UndoLog) -> None:
         destination.ledgers.write(record.id, parse_ledger(record.id, undo_log.ledger))
 
 
-def _place(change: tuple[str, Any, str]) -> tuple[int, str]:
+def _order_of(change: tuple[str, Any, str]) -> tuple[int, str]:
     return ORDER.index(change[0].partition(":")[0]), change[0]
 
 

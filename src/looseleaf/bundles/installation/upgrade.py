@@ -12,7 +12,7 @@ from looseleaf.bundles.comparison.artifacts import (
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
 from looseleaf.bundles.comparison.dependencies import (
     add_dependents,
-    needed_key,
+    find_needed_key,
     require_pipelines,
 )
 from looseleaf.bundles.comparison.merging import is_mergeable, merge_artifact
@@ -111,7 +111,8 @@ def upgrade_agent(
 ) -> Outcome:
     """Apply what may be applied and what was approved, all of it or nothing."""
     require_installable(destination, bundle)
-    destination = destination.naming(bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
+    manifest = bundle.manifest
+    destination = destination.with_bundle_reason(manifest.bundle_slug, manifest.bundle_version)
     with destination.ledgers.records.lock():
         recover(destination)
         comparison = compare_states(destination, bundle, record, reconcile=order.reconcile_runtime)
@@ -192,7 +193,7 @@ def _is_new_schedule(
     artifact: Artifact, current: Collection[str], payloads: Collection[str]
 ) -> bool:
     """Say whether a schedule that waits belongs to a flow that has none yet."""
-    has_flow = needed_key(artifact) in {*current, *payloads}
+    has_flow = find_needed_key(artifact) in {*current, *payloads}
     is_new = artifact.kind == SCHEDULE and artifact.key not in current
     return is_new and has_flow
 

@@ -106,7 +106,7 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
     return {MANIFEST: format_json(format_manifest(manifest)), **files}
 
 
-def readable_files(bundle: Bundle) -> dict[str, bytes]:
+def list_readable_files(bundle: Bundle) -> dict[str, bytes]:
     """Give the files of a bundle with their own bytes, those in base64 too, to search them."""
     files = format_bundle(bundle)
     return files | {

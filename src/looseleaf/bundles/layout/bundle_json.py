@@ -37,7 +37,7 @@ def parse_json(path: str, content: bytes, *, most_parts: int = MOST_PARTS) -> di
     try:
         document = json.loads(
             content.decode(),
-            object_pairs_hook=_unique_members,
+            object_pairs_hook=_build_object,
             parse_constant=_refuse_constant,
             parse_float=_parse_float,
         )
@@ -47,7 +47,7 @@ def parse_json(path: str, content: bytes, *, most_parts: int = MOST_PARTS) -> di
         raise InvalidBundle(path, f"it is not JSON ({error})") from None
     if not isinstance(document, dict):
         raise InvalidBundle(path, "it is not a JSON object")
-    if _depth(document) > _DEEPEST:
+    if _count_levels(document) > _DEEPEST:
         raise InvalidBundle(path, "its JSON is nested too deep")
     if b"\\u" in content and not _is_unicode(document):
         raise InvalidBundle(path, "its JSON has half of a character (a lone surrogate)")
@@ -67,7 +67,7 @@ def hash_payload(payload: object) -> str:
     return hashlib.sha256(payload.encode(errors="surrogateescape")).hexdigest()
 
 
-def _unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(members)
     if len(document) < len(members):
         raise ValueError("a key stands twice in one object")
@@ -93,7 +93,7 @@ def _is_unicode(document: object) -> bool:
     return True
 
 
-def _depth(document: object) -> int:
+def _count_levels(document: object) -> int:
     """Count the levels of nested objects and lists, without recursion."""
     level, depth = [document], 0
     while level:

@@ -95,7 +95,7 @@ def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -
 
 def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
     """Read the file of a pipeline, its steps by position, or raise `InvalidBundle`."""
-    fields = _checked_fields(path, document)
+    fields = _check_fields(path, document)
     steps = _read_steps(path, fields.pop("steps", []), _PIPELINE_STEP_KEYS)
     fields["steps"] = [
         {
@@ -117,7 +117,7 @@ def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
 
 def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
     """Read the file of a flow, or raise `InvalidBundle`; its steps name those of the pipeline."""
-    fields = _checked_fields(path, document)
+    fields = _check_fields(path, document)
     fields.pop("schema_version")
     max_items = fields.pop("max_items", {})
     pipeline_slug = fields.pop("pipeline_slug", "")
@@ -143,7 +143,7 @@ def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
     return BundledFlow(pipeline_slug, replace(flow, schedule=schedule))
 
 
-def _checked_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:
+def _check_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:
     version = document.get("schema_version")
     if version != SCHEMA_VERSION or type(version) is not int:
         raise InvalidBundle(path, f"schema_version is {version!r}, not {SCHEMA_VERSION}")

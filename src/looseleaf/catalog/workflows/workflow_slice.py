@@ -45,7 +45,11 @@ def select_workflow(
         return where, {}
     from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline
     from looseleaf.catalog.workflows.workflow_tools import narrow_tools
-    from looseleaf.workflows.prompt_parts import flow_part, pipeline_part, read_context_files
+    from looseleaf.workflows.prompt_parts import (
+        build_flow_part,
+        build_pipeline_part,
+        read_context_files,
+    )
 
     flow = find_flow(context, workflow.flow) if workflow.flow is not None else None
     if workflow.pipeline is not None and workflow.pipeline != "":
@@ -57,10 +61,10 @@ def select_workflow(
     if where.agent is not None and agent_of(context, where.agent).id != pipeline.agent_id:
         raise InvalidArgument("agent", f"the pipeline {pipeline.slug} belongs to another agent")
     context_files = read_context_files(context.parts.workflow_resources().uploads, pipeline.id)
-    part = pipeline_part(pipeline, workflow.step, context_files)
+    part = build_pipeline_part(pipeline, workflow.step, context_files)
     fields: dict[str, Any] = {"pipeline": part}
     if flow is not None:
-        fields["flow"] = flow_part(flow)
+        fields["flow"] = build_flow_part(flow)
     if with_tools:
         step = None if part.step is None else pipeline.steps[part.step]
         fields |= narrow_tools(context.parts.operations(), pipeline, _settings_of(step, flow))

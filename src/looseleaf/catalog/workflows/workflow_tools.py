@@ -26,7 +26,7 @@ def narrow_tools(
 
     The agent's own policy holds besides: a workflow only takes tools away.
     """
-    policy = tool_policy(pipeline.tool_policy or None)
+    policy = parse_tool_policy(pipeline.tool_policy or None)
     names = expand_tool_names(operations, policy)
     deny = (*settings.get("disabled_tools", ()), *(names if policy.mode == "deny" else ()))
     allow_only = settings.get("enabled_tools")

@@ -37,27 +37,29 @@ def parse_answer(text: str, page: str = "") -> AnswerParts | None:
     each kind are left, so that nobody can tell which part is which.
     """
     lines = text.split("\n")
-    starts, middles = _positions(lines, PERSISTENT), _positions(lines, ARCHIVED)
+    starts, middles = _find_markers(lines, PERSISTENT), _find_markers(lines, ARCHIVED)
     markers = sorted(starts + middles)
     if not markers:
         return NO_PARTS
-    places = _places(page.split("\n")) if page else frozenset()
+    page_contexts = _collect_contexts(page.split("\n")) if page else frozenset()
     markers_of_model = [markers[0]]
-    markers_of_model += [number for number in markers[1:] if _place(lines, number) not in places]
+    markers_of_model += [
+        number for number in markers[1:] if _context_of(lines, number) not in page_contexts
+    ]
     start = [number for number in markers_of_model if number in starts]
     middle = [number for number in markers_of_model if number in middles]
     if len(start) > 1 or len(middle) > 1:
         return None
-    return _parts(lines, start[0] if start else None, middle[0] if middle else None)
+    return _build_parts(lines, start[0] if start else None, middle[0] if middle else None)
 
 
-def _places(page: Sequence[str]) -> frozenset[tuple[str, str, str]]:
+def _collect_contexts(page: Sequence[str]) -> frozenset[tuple[str, str, str]]:
     """Collect the markers of a page, each with the lines around it."""
-    numbers = _positions(page, PERSISTENT) + _positions(page, ARCHIVED)
-    return frozenset(_place(page, number) for number in numbers)
+    numbers = _find_markers(page, PERSISTENT) + _find_markers(page, ARCHIVED)
+    return frozenset(_context_of(page, number) for number in numbers)
 
 
-def _place(lines: Sequence[str], number: int) -> tuple[str, str, str]:
+def _context_of(lines: Sequence[str], number: int) -> tuple[str, str, str]:
     above = next((line for line in reversed(lines[:number]) if line.strip()), "")
     below = next((line for line in lines[number + 1 :] if line.strip()), "")
     return above.rstrip(), lines[number].rstrip(), below.rstrip()
@@ -66,10 +68,10 @@ def _place(lines: Sequence[str], number: int) -> tuple[str, str, str]:
 def count_markers(text: str) -> tuple[int, int]:
     """Count the lines of a text that are markers: of the persistent part, and of the other."""
     lines = text.split("\n")
-    return len(_positions(lines, PERSISTENT)), len(_positions(lines, ARCHIVED))
+    return len(_find_markers(lines, PERSISTENT)), len(_find_markers(lines, ARCHIVED))
 
 
-def _positions(lines: Sequence[str], marker: str) -> list[int]:
+def _find_markers(lines: Sequence[str], marker: str) -> list[int]:
     return [
         number
         for number, line in enumerate(lines)
@@ -77,16 +79,16 @@ def _positions(lines: Sequence[str], marker: str) -> list[int]:
     ]
 
 
-def _parts(lines: Sequence[str], start: int | None, middle: int | None) -> AnswerParts:
+def _build_parts(lines: Sequence[str], start: int | None, middle: int | None) -> AnswerParts:
     if start is None:
-        return AnswerParts(None, None if middle is None else _joined(lines[middle + 1 :]))
+        return AnswerParts(None, None if middle is None else _join_lines(lines[middle + 1 :]))
     if middle is None:
-        return AnswerParts(_joined(lines[start + 1 :]), None)
+        return AnswerParts(_join_lines(lines[start + 1 :]), None)
     if start < middle:
-        return AnswerParts(_joined(lines[start + 1 : middle]), _joined(lines[middle + 1 :]))
-    return AnswerParts(_joined(lines[start + 1 :]), _joined(lines[middle + 1 : start]))
+        return AnswerParts(_join_lines(lines[start + 1 : middle]), _join_lines(lines[middle + 1 :]))
+    return AnswerParts(_join_lines(lines[start + 1 :]), _join_lines(lines[middle + 1 : start]))
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     """Join lines without the blank ones around them; the indentation of the first line stays."""
     return "\n".join(lines).strip("\r\n").rstrip()

@@ -79,9 +79,9 @@ def collect_removals(page: PageParts, stays: Set[int]) -> tuple[tuple[Removal, .
         text = "".join(page.lines[run.start : run.end])
         removals.append(Removal(run.start + 1, run.end - run.start, run.section, text))
         if run.context != context and run.context:
-            parts.append(f"{_blank_line(parts)}{CONTEXT_MARK}{run.context}\n\n")
+            parts.append(f"{_build_separator(parts)}{CONTEXT_MARK}{run.context}\n\n")
         else:
-            parts.append(_blank_line(parts))
+            parts.append(_build_separator(parts))
         context = run.context
         parts.append(end_line(text))
     fence = _open_fence(page, stays)
@@ -98,7 +98,7 @@ def _find_runs(page: PageParts, stays: Set[int]) -> list[_Run]:
             continue
         titles = by_parent.get(unit.parent)
         if titles is None or unit.kind == "heading":
-            titles = _section(page, number), _context(page, number, stays)
+            titles = _format_section(page, number), _format_context(page, number, stays)
             if unit.kind != "heading":
                 by_parent[unit.parent] = titles
         section, context = titles
@@ -114,7 +114,7 @@ def ends_blank(text: str) -> bool:
     return text.endswith(("\n\n", "\n\r\n")) or not text.strip()
 
 
-def _blank_line(parts: Sequence[str]) -> str:
+def _build_separator(parts: Sequence[str]) -> str:
     has_none = bool(parts) and not ends_blank(parts[-1])
     return "\n" * has_none
 
@@ -132,18 +132,18 @@ def _open_fence(page: PageParts, stays: Set[int]) -> str:
     return "" if is_closed else fence
 
 
-def _context(page: PageParts, number: int, stays: Set[int]) -> str:
+def _format_context(page: PageParts, number: int, stays: Set[int]) -> str:
     """Name what a unit stood under, as far as that stays in the page."""
     ancestors = [ancestor for ancestor in page.ancestors(number) if ancestor in stays]
-    return " > ".join(_titles(page, ancestors))
+    return " > ".join(_list_titles(page, ancestors))
 
 
-def _section(page: PageParts, number: int) -> str:
+def _format_section(page: PageParts, number: int) -> str:
     innermost = [number] if page.units[number].kind == "heading" else []
-    return " > ".join(_titles(page, [*innermost, *page.ancestors(number)]))
+    return " > ".join(_list_titles(page, [*innermost, *page.ancestors(number)]))
 
 
-def _titles(page: PageParts, numbers: Sequence[int]) -> list[str]:
+def _list_titles(page: PageParts, numbers: Sequence[int]) -> list[str]:
     """Give the titles of units, outermost first; a long title is left out, never shortened."""
     titles = []
     for number in reversed(numbers):

@@ -88,7 +88,7 @@ def mark_of(run: str) -> str:
     return f"<!-- looseleaf upkeep {run} -->"
 
 
-def archive_block(run: str, title: str, archive: str) -> str:
+def format_block(run: str, title: str, archive: str) -> str:
     """Write the lines of an archive as a section of a day."""
     return f"\n### {title}\n{mark_of(run)}\n\n{end_line(archive)}"
 
@@ -119,7 +119,7 @@ class Compactions:
 
     def recover(self) -> None:
         """Complete or take back what a crash left half done."""
-        if any(record.state in ("open", "undo") for record in self._newest(10)):
+        if any(record.state in ("open", "undo") for record in self._list_newest(10)):
             with self.records.lock():
                 self._recover()
 
@@ -161,22 +161,22 @@ class Compactions:
 
     def latest(self) -> Compaction | None:
         """Find the newest compaction that can be undone."""
-        for record in self._newest(MOST_RECORDS):
+        for record in self._list_newest(MOST_RECORDS):
             if record.state == "closed":
                 return record
         return None
 
-    def unfinished(self) -> list[Compaction]:
+    def list_unfinished(self) -> list[Compaction]:
         """List the compactions that a crash left half done."""
-        return [record for record in self._newest(10) if record.state in ("open", "undo")]
+        return [record for record in self._list_newest(10) if record.state in ("open", "undo")]
 
-    def _newest(self, count: int) -> list[Compaction]:
+    def _list_newest(self, count: int) -> list[Compaction]:
         names = self.records.names()[-count:]
         records = [self.records.read(name) for name in reversed(names)]
         return [_parse(record) for record in records if record is not None]
 
     def _recover(self) -> None:
-        for record in reversed(self.unfinished()):
+        for record in reversed(self.list_unfinished()):
             if record.state == "undo":
                 self._complete_undo(record)
             else:
@@ -187,7 +187,7 @@ class Compactions:
         is_archived = self._has_block(record)
         page = self.pages.read(self.page)
         actual = "" if isinstance(page, Missing) else page.hash
-        is_done = actual == record.after_hash or self._was(record.after_hash, record.time)
+        is_done = actual == record.after_hash or self._has_been(record.after_hash, record.time)
         if is_archived and not is_done and actual == record.before_hash:
             is_done = self._rewrite(record, record.before_hash, record.after, "compact")
         if is_archived and not is_done:
@@ -208,7 +208,7 @@ class Compactions:
         self._remove_block(record)
         self._save(replace(record, state="undone"))
 
-    def _was(self, version: str, since: float) -> bool:
+    def _has_been(self, version: str, since: float) -> bool:
         """Say whether the page had this version since a time, and was changed again."""
         return any(
             revision.hash == version and revision.time >= since
@@ -216,7 +216,7 @@ class Compactions:
         )
 
     def _rewrite(self, record: Compaction, version: str, text: str, operation: str) -> bool:
-        change = self._change(record, operation)
+        change = self._build_change(record, operation)
         outcome = self.pages.write(self.page, text, change=change, if_match=version)
         return not isinstance(outcome, Conflict)
 
@@ -232,10 +232,10 @@ class Compactions:
         def add(text: str) -> str:
             if record.block in text:
                 return text
-            head = text or ("" if self.pages.exists(scope) else _first_line(record.day_file))
+            head = text or ("" if self.pages.exists(scope) else _first_line_of(record.day_file))
             return (end_line(head) if head else "") + record.block
 
-        self.pages.edit(scope, add, change=self._change(record, "archive"))
+        self.pages.edit(scope, add, change=self._build_change(record, "archive"))
 
     def _remove_block(self, record: Compaction) -> None:
         scope = self.page.shelf.page(record.day_file)
@@ -243,13 +243,13 @@ class Compactions:
         if isinstance(page, Missing):
             return
         text = decode_text(record.day_file, page.content)
-        change = self._change(record, "undo archive")
-        if text == _first_line(record.day_file) + record.block:
+        change = self._build_change(record, "undo archive")
+        if text == _first_line_of(record.day_file) + record.block:
             self.pages.delete(scope, change=change, if_match=page.hash)
             return
         self.pages.edit(scope, lambda page: page.replace(record.block, "", 1), change=change)
 
-    def _change(self, record: Compaction, operation: str) -> Change:
+    def _build_change(self, record: Compaction, operation: str) -> Change:
         provenance = Provenance(
             ACTOR,
             TASK,
@@ -268,7 +268,7 @@ class Compactions:
             self.records.remove(name)
 
 
-def new_compaction(
+def build_compaction(
     run: str, agent_id: int, plan: Plan, *, before: str, day_file: str, title: str
 ) -> Compaction:
     """Make the record of a plan."""
@@ -276,13 +276,13 @@ def new_compaction(
         LedgerEntry(removal.line, removal.lines, removal.section, day_file)
         for removal in plan.removals
     )
-    block = archive_block(run, title, plan.archive)
+    block = format_block(run, title, plan.archive)
     return Compaction(
         run, agent_id, "open", day_file, before, plan.text, block, ledger, "library", 0.0
     )
 
 
-def _first_line(day_file: str) -> str:
+def _first_line_of(day_file: str) -> str:
     day = day_of(day_file)
     return day.title if day is not None else ""
 

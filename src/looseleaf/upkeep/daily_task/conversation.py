@@ -7,7 +7,7 @@ from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.upkeep.daily_task.gates import Refusal, Sizes
 from looseleaf.upkeep.daily_task.lines import size_of
 from looseleaf.upkeep.daily_task.outcome import LONGEST_ANSWER, RefusedAnswer
-from looseleaf.upkeep.daily_task.review import Review, continuation, review_answer
+from looseleaf.upkeep.daily_task.review import Review, format_feedback, review_answer
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -55,10 +55,10 @@ def ask_for_plan(
             review = Review(review.sizes, refusal=Refusal("length", reason))
         if review.refusal is None:
             return Conversation(review.plan, turn, tuple(refusals), "", usage)
-        refusals.append(_refused(turn, review.refusal, review.sizes))
+        refusals.append(_build_refused_answer(turn, review.refusal, review.sizes))
         messages += [
             Message("assistant", text[:LONGEST_ANSWER] or "(nothing)"),
-            Message("user", continuation(review, limits)),
+            Message("user", format_feedback(review, limits)),
         ]
     return Conversation(None, limits.turns, tuple(refusals), text[:LONGEST_ANSWER], usage)
 
@@ -72,25 +72,23 @@ def _ask(
     size = 0
     for event in model.ask(question, is_cancelled):
         if isinstance(event, Answer):
-            return _bounded(event, limit)
+            return event, _find_fault(event, limit)
         if isinstance(event, Delta):
             parts.append(event.text)
             size += len(event.text)
             if size > limit:
                 message = Message("assistant", "".join(parts))
-                return Answer(message, Usage(1), model.name), _too_long(limit)
+                return Answer(message, Usage(1), model.name), _describe_excess(limit)
     raise ModelFailed(model.name, "it ended without an answer")
 
 
-def _bounded(answer: Answer, limit: int) -> tuple[Answer, str]:
-    if len(answer.message.text) > limit:
-        return answer, _too_long(limit)
-    return answer, answer.warning
+def _find_fault(answer: Answer, limit: int) -> str:
+    return _describe_excess(limit) if len(answer.message.text) > limit else answer.warning
 
 
-def _too_long(limit: int) -> str:
+def _describe_excess(limit: int) -> str:
     return f"the answer has more than {limit} characters"
 
 
-def _refused(turn: int, refusal: Refusal, sizes: Sizes) -> RefusedAnswer:
+def _build_refused_answer(turn: int, refusal: Refusal, sizes: Sizes) -> RefusedAnswer:
     return RefusedAnswer(turn, refusal.gate, refusal.reason, sizes.persistent, sizes.archive)

@@ -79,14 +79,14 @@ class Refusal:
     reason: str
 
 
-def acceptable_size(original: int, limits: Thresholds) -> int:
+def compute_maximum_size(original: int, limits: Thresholds) -> int:
     """Return the largest size that the page may have afterwards."""
     if original <= limits.budget:
         return limits.budget
     return max(limits.budget, math.floor(original * limits.progress))
 
 
-def minimum_size(original: int, limits: Thresholds) -> int:
+def compute_minimum_size(original: int, limits: Thresholds) -> int:
     """Return the least size that the page may have afterwards."""
     if original > 2 * limits.budget:
         return limits.budget // 2
@@ -117,7 +117,7 @@ def refuse_bytes(sizes: Sizes, limits: Thresholds) -> Refusal | None:
 
 def refuse_size(sizes: Sizes, limits: Thresholds) -> Refusal | None:
     """Check the size of the part that stays: below the budget, or well on the way there."""
-    limit = acceptable_size(sizes.original, limits)
+    limit = compute_maximum_size(sizes.original, limits)
     if sizes.persistent > limit:
         return Refusal(
             "budget",
@@ -128,7 +128,7 @@ def refuse_size(sizes: Sizes, limits: Thresholds) -> Refusal | None:
 
 def refuse_minimum(sizes: Sizes, limits: Thresholds) -> Refusal | None:
     """Check that the part that stays is not suspiciously small."""
-    least = minimum_size(sizes.original, limits)
+    least = compute_minimum_size(sizes.original, limits)
     if sizes.persistent < least:
         return Refusal(
             "minimum",
@@ -179,7 +179,7 @@ def refuse_loss(original: str, plan: Plan) -> Refusal | None:
         ("twice", "would be in both", removals - (lines - after)),
         ("archive", "would be missing in the archive", removals - archive),
         ("invention", "would be new", after - lines - count_lines(plan.pointer_text)),
-        ("invention", "would be new", _foreign_to(archive, removals)),
+        ("invention", "would be new", _count_foreign_lines(archive, removals)),
     )
     for gate, verdict, problem in checks:
         if problem:
@@ -193,7 +193,7 @@ def refuse_loss(original: str, plan: Plan) -> Refusal | None:
     return None
 
 
-def _foreign_to(archive: Counter[str], removals: Counter[str]) -> Counter[str]:
+def _count_foreign_lines(archive: Counter[str], removals: Counter[str]) -> Counter[str]:
     """Count the lines of an archive that are neither from the page nor a mark of the program."""
     surplus = archive - removals
     return Counter(

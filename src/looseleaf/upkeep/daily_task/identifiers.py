@@ -22,7 +22,7 @@ def find_identifiers(text: str) -> set[str]:
     An identifier is a code span, a quotation, or a word that has a digit, one of `_ / \\ @ #`, or
     an upper-case letter: numbers, dates, versions, hashes, paths, addresses, handles and names.
     """
-    identifiers = set(_fenced_blocks(text))
+    identifiers = set(_find_fenced_blocks(text))
     words: set[str] = set()
     for line in text.split("\n"):
         words.update(line.split())
@@ -42,7 +42,7 @@ def _is_identifier(word: str) -> bool:
     return any(character.isdigit() or character.isupper() for character in word)
 
 
-def _fenced_blocks(text: str) -> Iterator[str]:
+def _find_fenced_blocks(text: str) -> Iterator[str]:
     if "```" not in text and "~~~" not in text:
         return
     fence = ""

@@ -36,7 +36,7 @@ def plan_overflow(text: str, target: int, date: str) -> Plan | None:
 
 def _select(page: PageParts, room: int) -> set[int]:
     """Choose the units that stay."""
-    sections = _sections(page)
+    sections = _group_units(page)
     sizes = {number: page.unit_size(number) for number in range(len(page.units))}
     always = [number for section in sections[:2] for number in section]
     if sum(sizes[number] for number in always) > room:
@@ -68,7 +68,7 @@ def _select_units(
     return selection
 
 
-def _sections(page: PageParts) -> list[list[int]]:
+def _group_units(page: PageParts) -> list[list[int]]:
     """Group the units: those above the first heading, then each heading with what follows it."""
     sections: list[list[int]] = [[]]
     for number, unit in enumerate(page.units):

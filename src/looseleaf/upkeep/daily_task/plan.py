@@ -67,7 +67,7 @@ def plan_selection(
         stays |= page.pointer_units
     else:
         stays -= page.pointer_units
-    text = _page_text(page, stays, pointer)
+    text = _build_page_text(page, stays, pointer)
     removals, archive = collect_removals(page, stays | page.pointer_units)
     pointer_lines = "".join(page.unit_text(number) for number in sorted(page.pointer_units))
     archive_count = _count(removal.text for removal in removals)
@@ -89,7 +89,7 @@ def _count(texts: Iterable[str]) -> int:
     return sum(1 for text in texts for line in text.split("\n") if line.strip())
 
 
-def _page_text(page: PageParts, stays: Set[int], pointer: Pointer | None) -> str:
+def _build_page_text(page: PageParts, stays: Set[int], pointer: Pointer | None) -> str:
     first = page.units[0].start if page.units else len(page.lines)
     newline = newline_of(page.text)
     parts = ["".join(page.lines[:first])]
@@ -111,7 +111,7 @@ def _page_text(page: PageParts, stays: Set[int], pointer: Pointer | None) -> str
 def plan_answer(page: PageParts, persistent: str) -> Plan:
     """Plan what a model chose: the units of which a line stands in its persistent part."""
     answer_lines = persistent.split("\n")
-    sections = _sections_of_lines(answer_lines)
+    sections = _list_headings(answer_lines)
     totals = Counter(line.rstrip() for line in answer_lines if line.strip())
     by_section = Counter(
         (sections[number], line.rstrip())
@@ -135,7 +135,7 @@ def _match_lines(
     page: PageParts, totals: Counter[str], by_section: Counter[tuple[str, str]]
 ) -> set[int]:
     """Find the lines of the page that the answer has: in the same section first, then anywhere."""
-    sections = _sections_of_lines(page.lines)
+    sections = _list_headings(page.lines)
     matches: set[int] = set()
     rest = []
     for number, line in enumerate(page.lines):
@@ -164,7 +164,7 @@ def _is_chosen(page: PageParts, unit: Unit, matches: Set[int]) -> bool:
     return all(number in matches for number in numbers if page.lines[number].strip())
 
 
-def _sections_of_lines(lines: Sequence[str]) -> list[str]:
+def _list_headings(lines: Sequence[str]) -> list[str]:
     """Give, for every line, the heading that it stands under."""
     sections = [""] * len(lines)
     units = find_units(lines)

@@ -50,7 +50,7 @@ class Pointer:
 
     def text(self, newline: str = "\n") -> str:
         """Write the section, with its heading."""
-        files = ", ".join(_day(date).filename for date in self.days)
+        files = ", ".join(_parse_day(date).filename for date in self.days)
         plural = "day" if self.earlier == 1 else "days"
         rest = f" and {self.earlier} earlier {plural} since {self.since}" if self.earlier else ""
         sentence = f"Sections of this page were moved verbatim to the journal: {files}{rest}."
@@ -60,7 +60,7 @@ class Pointer:
 NO_POINTER = Pointer()
 
 
-def _day(date: str) -> Day:
+def _parse_day(date: str) -> Day:
     day = parse_date(date)
     if day is None:
         raise ValueError(f"{date!r} is not a day")
@@ -93,8 +93,8 @@ def _parse(sentence: str) -> Pointer | None:
     days = [day_of(name) for name in match[1].split(", ")]
     if None in days or (match[3] and parse_date(match[3]) is None):
         return None
-    return Pointer(_dates(days), int(match[2] or 0), match[3] or "")
+    return Pointer(_sort_dates(days), int(match[2] or 0), match[3] or "")
 
 
-def _dates(days: Iterable[Day | None]) -> tuple[str, ...]:
+def _sort_dates(days: Iterable[Day | None]) -> tuple[str, ...]:
     return tuple(sorted({str(day) for day in days}, reverse=True))

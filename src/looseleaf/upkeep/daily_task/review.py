@@ -6,7 +6,7 @@ from looseleaf.upkeep.daily_task.answer import count_markers, parse_answer, unes
 from looseleaf.upkeep.daily_task.gates import (
     Refusal,
     Sizes,
-    acceptable_size,
+    compute_maximum_size,
     refuse_answer,
     refuse_foreign,
     refuse_plan,
@@ -69,11 +69,11 @@ def _refuse_markers(answer: str, page: str) -> Refusal:
     )
 
 
-def continuation(review: Review, limits: Thresholds) -> str:
+def format_feedback(review: Review, limits: Thresholds) -> str:
     """Write what the model is told after an answer that was refused."""
     refusal, sizes = review.refusal, review.sizes
     reason = refusal.reason if refusal is not None else ""
-    limit = acceptable_size(sizes.original, limits)
+    limit = compute_maximum_size(sizes.original, limits)
     advice = {
         "verbatim": (
             "Copy lines of the page unchanged, or leave them out: do not shorten, merge, "

@@ -10,7 +10,7 @@ from looseleaf.memory.store import Missing
 from looseleaf.prompt.request import Request
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.daily_task.archive import PageParts
-from looseleaf.upkeep.daily_task.compaction import MEMORY, Compactions, new_compaction
+from looseleaf.upkeep.daily_task.compaction import MEMORY, Compactions, build_compaction
 from looseleaf.upkeep.daily_task.conversation import ask_for_plan
 from looseleaf.upkeep.daily_task.gates import refuse_loss, thresholds_of
 from looseleaf.upkeep.daily_task.lines import size_of
@@ -19,9 +19,9 @@ from looseleaf.upkeep.daily_task.overflow import plan_overflow
 from looseleaf.upkeep.daily_task.prompt_text import KEY, PROMPT, fill_prompt
 from looseleaf.upkeep.system_tasks.activity import (
     DAILY_MEMORY_TYPE,
-    activity_section,
-    job_lines,
-    session_lines,
+    format_activity,
+    list_job_lines,
+    list_session_lines,
 )
 from looseleaf.upkeep.system_tasks.task import SCHEDULE, SystemTask, TaskResult
 from looseleaf.values import FrozenDict, replace, value
@@ -81,7 +81,7 @@ def _run(run: TaskRun) -> Outcome:
             if plan is None:
                 return proposal.outcome
             day_file = resolve_day(date, run.parts.clock()).filename
-            record = new_compaction(
+            record = build_compaction(
                 run.id, agent.id, plan, before=proposal.before, day_file=day_file,
                 title=proposal.title,
             )  # fmt: skip
@@ -125,7 +125,7 @@ def propose(run: TaskRun) -> Proposal:
         reason = f"no model is set for agent {agent.id} ({agent.slug}) in system mode"
     elif not text.strip():
         reason = f"{MEMORY} is empty"
-    activity = "" if reason else _activity(run, agent, date)
+    activity = "" if reason else _describe_activity(run, agent, date)
     if not reason and size <= limits.budget and not activity:
         reason = "within budget, and no activity that day"
     if reason:
@@ -220,12 +220,12 @@ def compactions_of(run: TaskRun, agent: AgentRecord) -> Compactions:
     return Compactions(run.settings.root, run.parts.pages, run.parts.history, agent.id)
 
 
-def _activity(run: TaskRun, agent: AgentRecord, date: str) -> str:
+def _describe_activity(run: TaskRun, agent: AgentRecord, date: str) -> str:
     if not run.parts.has_accounts():
         return ""
-    jobs = job_lines(run.parts.workflow_jobs().jobs, agent.id, date)
-    sessions = session_lines(run.parts.chats().sessions, agent.id, date)
-    return activity_section(date, jobs, sessions)
+    jobs = list_job_lines(run.parts.workflow_jobs().jobs, agent.id, date)
+    sessions = list_session_lines(run.parts.chats().sessions, agent.id, date)
+    return format_activity(date, jobs, sessions)
 
 
 def _require_agent(run: TaskRun) -> AgentRecord:

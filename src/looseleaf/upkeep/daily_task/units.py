@@ -61,7 +61,7 @@ class _Scanner:
             if not self.lines[position].strip():
                 position += 1
                 continue
-            kind, end = self._block_at(position)
+            kind, end = self._recognize_block(position)
             after = end
             while after < count and not self.lines[after].strip():
                 after += 1
@@ -69,21 +69,21 @@ class _Scanner:
             position = after
         return self.units
 
-    def _block_at(self, start: int) -> tuple[Kind, int]:
+    def _recognize_block(self, start: int) -> tuple[Kind, int]:
         """Return the kind of the block that begins here, and the line after it."""
         line = self.lines[start]
         fence = _fence_of(line)
         if fence:
-            return "fence", self._fence_end(start + 1, fence)
+            return "fence", self._find_fence_end(start + 1, fence)
         if line.lstrip().startswith("<!--") and "-->" not in line:
-            return "comment", self._comment_end(start + 1)
+            return "comment", self._find_comment_end(start + 1)
         if _HEADING.match(line):
             return "heading", start + 1
         if line.lstrip().startswith("|"):
-            return "table", self._run_end(start, table=True)
-        return ("item" if _ITEM.match(line) else "paragraph"), self._run_end(start)
+            return "table", self._find_run_end(start, table=True)
+        return ("item" if _ITEM.match(line) else "paragraph"), self._find_run_end(start)
 
-    def _fence_end(self, position: int, fence: str) -> int:
+    def _find_fence_end(self, position: int, fence: str) -> int:
         while position < len(self.lines):
             mark = self.lines[position].strip()
             position += 1
@@ -91,14 +91,14 @@ class _Scanner:
                 break
         return position
 
-    def _comment_end(self, position: int) -> int:
+    def _find_comment_end(self, position: int) -> int:
         while position < len(self.lines):
             position += 1
             if "-->" in self.lines[position - 1]:
                 break
         return position
 
-    def _run_end(self, start: int, *, table: bool = False) -> int:
+    def _find_run_end(self, start: int, *, table: bool = False) -> int:
         """Return the line after a table, or after a paragraph or item that goes on below."""
         position = start + 1
         is_item = bool(_ITEM.match(self.lines[start]))

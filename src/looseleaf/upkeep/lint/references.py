@@ -31,7 +31,9 @@ def find_dead_links(page: LintPage, files: Set[str]) -> Iterator[LintProblem]:
                 continue
             name = posixpath.normpath(posixpath.join(posixpath.dirname(page.file), path))
             if name.lower().endswith(_PAGE_SUFFIXES) and name not in files:
-                yield _problem(page, number, "dead_link", f"links to {name}, which does not exist")
+                yield _build_problem(
+                    page, number, "dead_link", f"links to {name}, which does not exist"
+                )
                 break
 
 
@@ -42,11 +44,13 @@ def find_dead_paths(page: LintPage, exists: Callable[[str], bool]) -> Iterator[L
             continue
         for path in _PATH.findall(text):
             if not exists(os.path.expanduser(path.rstrip("."))):
-                yield _problem(page, number, "dead_path", f"{path} does not exist on this machine")
+                yield _build_problem(
+                    page, number, "dead_path", f"{path} does not exist on this machine"
+                )
                 break
 
 
-def _problem(page: LintPage, number: int, rule: str, message: str) -> LintProblem:
+def _build_problem(page: LintPage, number: int, rule: str, message: str) -> LintProblem:
     return LintProblem(
         rule,
         page.file,

@@ -37,12 +37,12 @@ def find_duplicates(page: LintPage) -> Iterator[LintProblem]:
         key_text = " ".join(text.casefold().split())
         first = first_lines.setdefault((section, key_text), number)
         if first != number:
-            yield _duplicate(page, number, first)
+            yield _build_duplicate(page, number, first)
         else:
             yield from _find_variant(page, variants, number, key_text)
 
 
-def _duplicate(page: LintPage, number: int, first: int) -> LintProblem:
+def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
     return LintProblem(
         "duplicate_line",
         page.file,

@@ -129,11 +129,11 @@ def describe_counts(counts: dict[str, int]) -> str:
 
 
 def _run_rule(rule: RetentionRule, run: TaskRun) -> TaskResult:
-    dry_run = _read_flag(run.params.get("dry_run", False))
+    dry_run = _parse_flag(run.params.get("dry_run", False))
     return apply_rule(rule, run.parts, run.settings, dry_run=dry_run)
 
 
-def _read_flag(flag: Any) -> bool:  # noqa: ANN401 - a parameter as it was typed
+def _parse_flag(flag: Any) -> bool:  # noqa: ANN401 - a parameter as it was typed
     """Read a switch; any other word than no counts as yes, since to count harms nothing."""
     return str(flag).strip().lower() not in ("", "false", "no", "off", "0")
 

@@ -21,7 +21,7 @@ _MOST_SESSIONS = 500
 _LONGEST_TITLE = 120
 
 
-def activity_section(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> str:
+def format_activity(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> str:
     """Write the section of the prompt; "" where nothing happened."""
     parts = []
     for title, lines in (
@@ -33,7 +33,7 @@ def activity_section(date: str, jobs: Iterable[str], sessions: Iterable[str]) ->
     return "## Today's Activity\n\n" + "\n\n".join(parts) + "\n" if parts else ""
 
 
-def job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
+def list_job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
     """List the jobs of an agent that were created on a day, oldest first.
 
     Upkeep is left out: with its own jobs no day would be without activity.
@@ -56,7 +56,7 @@ def is_upkeep(task_type: str) -> bool:
     return task_type == DAILY_MEMORY_TYPE or task_type.startswith(RETENTION_PREFIX)
 
 
-def session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str]:
+def list_session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str]:
     """List the conversations that an agent began on a day, oldest first."""
     day = parse_date(date)
     if day is None:

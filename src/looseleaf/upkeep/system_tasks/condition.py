@@ -51,7 +51,7 @@ class TaskCondition:
     needs_attention: bool
 
 
-def task_condition(
+def read_condition(
     task: SystemTask, log: RunLog, agent: AgentRecord | None, settings: Settings, now: float
 ) -> TaskCondition:
     """Give the condition of a task for an agent, or for the workspace."""
@@ -97,7 +97,7 @@ def list_conditions(
     active = [agent for agent in agents if agent.status == "active"]
     for task in tasks:
         for agent in active if task.per_agent else (None,):
-            yield task_condition(task, log, agent, settings, now)
+            yield read_condition(task, log, agent, settings, now)
 
 
 def check_tasks(conditions: Iterable[TaskCondition]) -> Iterator[Finding]:

@@ -70,14 +70,14 @@ class RunLog:
 
     def add(self, record: RunRecord) -> None:
         """Keep a record, and drop the oldest where there are too many."""
-        folder = self._folder(record.agent_id)
+        folder = self._folder_of(record.agent_id)
         folder.write(record.id, as_dict(record))
         for name in folder.names()[:-MOST_RUNS]:
             folder.remove(name)
 
     def list(self, agent_id: int, *, task_type: str = "", limit: int = 20) -> list[RunRecord]:
         """List the newest runs for an agent (0 for the workspace), newest first."""
-        folder = self._folder(agent_id)
+        folder = self._folder_of(agent_id)
         records: list[RunRecord] = []
         for name in reversed(folder.names()):
             if len(records) >= limit:
@@ -89,7 +89,7 @@ class RunLog:
 
     def find(self, agent_id: int, run: str) -> RunRecord:
         """Find a run by its id, or raise `TaskRunMissing`."""
-        folder = self._folder(agent_id)
+        folder = self._folder_of(agent_id)
         record = folder.read(run) if run in folder.names() else None
         if record is None:
             raise TaskRunMissing(run, f"agent {agent_id}" if agent_id else "the workspace")
@@ -100,7 +100,7 @@ class RunLog:
 
         The newest of them stays for each task, so that a task which no longer runs is still late.
         """
-        limit = new_run_id(before)
+        limit = create_run_id(before)
         count = 0
         for segment in RecordFolder(self.root, _RUNS).folders():
             folder = RecordFolder(self.root, _RUNS, segment)
@@ -116,7 +116,7 @@ class RunLog:
                 task_types.add(record["task_type"])
         return count
 
-    def _folder(self, agent_id: int) -> RecordFolder:
+    def _folder_of(self, agent_id: int) -> RecordFolder:
         return RecordFolder(self.root, _RUNS, f"agent-{agent_id}" if agent_id else WORKSPACE)
 
 
@@ -130,13 +130,13 @@ class RunRequest:
     id: str = ""  # of a run that is begun again after a crash; "" for a new one
 
 
-def new_run_id(now: float) -> str:
+def create_run_id(now: float) -> str:
     """Return an id for a run that begins now."""
     digits = "".join(character for character in format_microseconds(now) if character.isdigit())
     return f"{digits[:8]}-{digits[8:]}-{secrets.token_hex(3)}"
 
 
-def job_run_id(created_at: float, job_id: int) -> str:
+def derive_run_id(created_at: float, job_id: int) -> str:
     """Return the id of the run that a job makes; the same however often the job is continued."""
     digits = "".join(sign for sign in format_microseconds(created_at) if sign.isdigit())
     return f"{digits[:8]}-{digits[8:]}-{job_id:06x}"
@@ -170,7 +170,7 @@ def run_task(
     """Run a task once and keep the record of the run, however it ends."""
     check_run(task, request.params, trigger=request.trigger)
     start = parts.clock()
-    run_id = request.id or new_run_id(start)
+    run_id = request.id or create_run_id(start)
     run = TaskRun(
         run_id,
         parts,

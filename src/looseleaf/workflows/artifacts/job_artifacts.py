@@ -91,14 +91,14 @@ class JobArtifacts:
 def build_artifacts(state: JobState, agent_slug: str, read_page: PageReader) -> JobArtifacts:
     """Build the artifacts of a job from its recorded outcomes and the pages as they are now."""
     job = state.job
-    tools = list(_tool_results(state))
+    tools = list(_list_tool_results(state))
     writes = _list_writes(state, tools)
     daily: list[DailyMemoryArtifact] = []
     memory: list[AgentMemoryArtifact] = []
     if job.agent_id:
-        daily = list(_daily_artifacts(job.agent_id, agent_slug, writes, read_page))
-        memory = list(_memory_artifacts(job.agent_id, agent_slug, writes, read_page))
-    files = tuple(_artifact_files(state))
+        daily = list(_build_daily_artifacts(job.agent_id, agent_slug, writes, read_page))
+        memory = list(_build_memory_artifacts(job.agent_id, agent_slug, writes, read_page))
+    files = tuple(_list_artifact_files(state))
     names = [(day.type, day.date) for day in daily] + [(page.type, page.file) for page in memory]
     pages = [str(ArtifactReference(job.id, kind, qualifier)) for kind, qualifier in names]
     return JobArtifacts(
@@ -138,7 +138,7 @@ class _PageWrite:
     section: str = ""
 
 
-def _tool_results(state: JobState) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _list_tool_results(state: JobState) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Give the calls of tools in their order, each with its step."""
     for step in state.job.steps:
         outcome = state.outcomes.get(step.id)
@@ -157,12 +157,12 @@ def _list_writes(state: JobState, tools: list[tuple[str, Mapping[str, Any]]]) ->
     for outcome in (state.outcomes.get(step.id) for step in state.job.steps):
         for write in outcome.writes if outcome else ():
             arguments = arguments_by_write.get((write.filename, write.revision), {})
-            texts = (_text(arguments.get("content")), _text(arguments.get("section")))
+            texts = (_as_text(arguments.get("content")), _as_text(arguments.get("section")))
             writes.append(_PageWrite(write, *texts))
     return writes
 
 
-def _daily_artifacts(
+def _build_daily_artifacts(
     agent_id: int, slug: str, writes: list[_PageWrite], read_page: PageReader
 ) -> Iterator[DailyMemoryArtifact]:
     """Build one artifact for each day of the agent's journal that was written."""
@@ -175,7 +175,7 @@ def _daily_artifacts(
         day = day_of(filename)
         content = read_page(Scope("agent", 0, agent_id, filename))
         if content is None:
-            content = _fallback_day(str(day), "\n".join(entry.content for entry in entries))
+            content = _format_day(str(day), "\n".join(entry.content for entry in entries))
         if content:
             place = f"memory/agent/{filename}"
             yield DailyMemoryArtifact(
@@ -183,7 +183,7 @@ def _daily_artifacts(
             )
 
 
-def _fallback_day(date: str, text: str) -> str:
+def _format_day(date: str, text: str) -> str:
     """Return what was written under the heading of its day; "" where nothing is known."""
     text = text.strip()
     heading = f"# Daily Memory: {date}"
@@ -192,7 +192,7 @@ def _fallback_day(date: str, text: str) -> str:
     return f"{text}\n" if text.startswith(heading) else f"{heading}\n\n{text}\n"
 
 
-def _memory_artifacts(
+def _build_memory_artifacts(
     agent_id: int, slug: str, writes: list[_PageWrite], read_page: PageReader
 ) -> Iterator[AgentMemoryArtifact]:
     """Build one artifact for each other page that a bundle has a place for."""
@@ -217,7 +217,7 @@ def _memory_artifacts(
             yield AgentMemoryArtifact(MEMORY, agent_id, slug, *page)
 
 
-def _artifact_files(state: JobState) -> Iterator[ArtifactFile]:
+def _list_artifact_files(state: JobState) -> Iterator[ArtifactFile]:
     for step in state.job.steps:
         outcome = state.outcomes.get(step.id)
         for packet in outcome.packets if outcome else ():
@@ -225,5 +225,5 @@ def _artifact_files(state: JobState) -> Iterator[ArtifactFile]:
                 yield ArtifactFile(**entry)
 
 
-def _text(entry: object) -> str:
+def _as_text(entry: object) -> str:
     return entry if isinstance(entry, str) else ""

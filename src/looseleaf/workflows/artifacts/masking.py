@@ -64,7 +64,7 @@ class SecretMask:
         for secret in self._secrets:
             text = text.replace(secret, MASK)
         for shape in _SHAPES:
-            text = shape.sub(_masked_shape, text)
+            text = shape.sub(_mask_shape, text)
         return text
 
     def _mask_entry(self, key: object, entry: Any, depth: int) -> Any:  # noqa: ANN401 - any JSON
@@ -89,7 +89,7 @@ def is_secret_key(words: tuple[str, ...]) -> bool:
     return any(part in word for word in words for part in _SECRET_PARTS)
 
 
-def _masked_shape(shape: re.Match[str]) -> str:
+def _mask_shape(shape: re.Match[str]) -> str:
     groups = shape.groups()
     if not groups:
         return MASK

@@ -24,7 +24,7 @@ LONGEST_TEXT = 4_000
 def build_transcript(messages: Sequence[Message], mask: SecretMask) -> dict[str, Any]:
     """Return the messages of a turn as plain JSON; the newest stay where there are too many."""
     entries = [_describe_message(message) for message in messages[-MOST_MESSAGES:]]
-    return _bounded("messages", entries, len(messages), mask)
+    return _build_document("messages", entries, len(messages), mask)
 
 
 def build_tool_trace(tools: Sequence[ToolExecution], mask: SecretMask) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def build_tool_trace(tools: Sequence[ToolExecution], mask: SecretMask) -> dict[s
         }
         for tool in tools[:MOST_ENTRIES]
     ]
-    return _bounded("entries", entries, len(tools), mask)
+    return _build_document("entries", entries, len(tools), mask)
 
 
 def format_json(document: Any) -> bytes:  # noqa: ANN401 - any JSON
@@ -47,7 +47,7 @@ def format_json(document: Any) -> bytes:  # noqa: ANN401 - any JSON
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
-def _bounded(name: str, entries: list[Any], total: int, mask: SecretMask) -> dict[str, Any]:
+def _build_document(name: str, entries: list[Any], total: int, mask: SecretMask) -> dict[str, Any]:
     payload = mask.mask(entries)
     return {
         name: payload,

@@ -42,7 +42,7 @@ class JobEvent:
         return f"Job {job.id}: {job.status_text} ({job.seconds:.1f} s)."
 
 
-def start_event(job: Job, position: int) -> JobEvent:
+def build_start_event(job: Job, position: int) -> JobEvent:
     """Return the event of a job whose run begins at the step of a position."""
     if position >= len(job.steps):
         return JobEvent("continued", job.id, job)
@@ -52,7 +52,7 @@ def start_event(job: Job, position: int) -> JobEvent:
     return JobEvent("continued", job.id, job, step.label or step.type)
 
 
-def end_event(job: Job) -> JobEvent:
+def build_end_event(job: Job) -> JobEvent:
     """Return the event of a job that a worker lets go of: it has ended, or goes on later."""
     if not job.is_final:
         return JobEvent("left", job.id, job)

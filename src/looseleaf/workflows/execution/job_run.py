@@ -10,10 +10,10 @@ from looseleaf.values import replace, value
 from looseleaf.workflows.execution.plan import read_plan
 from looseleaf.workflows.execution.queue import CANCEL, PAUSE, Release
 from looseleaf.workflows.execution.retries import (
+    compute_wait_seconds,
     describe_error,
     has_transient_reason,
     is_transient,
-    wait_seconds,
 )
 from looseleaf.workflows.step import StepOutcome
 from looseleaf.workflows.step_run import StepRun
@@ -146,7 +146,7 @@ class JobRun:
             if not isinstance(error, LooseleafError):
                 self._parts.report(f"The step {step.id} of job {self._job.id} failed", error)
             reason = describe_error(error)
-            return self._retry(reason) if is_transient(error) else _failure(reason)
+            return self._retry(reason) if is_transient(error) else _build_failure(reason)
         if stop_wishes:
             return {"status": stop_wishes[-1]}
         if outcome.status == "failed" and has_transient_reason(outcome.reason):
@@ -166,7 +166,7 @@ class JobRun:
             plan.flow,
             definition,
             plan.flow.settings_of(definition),
-            self._packets(step),
+            self._list_packets(step),
             self._parts.open_parts(self._job),
             is_cancelled,
             partial(self._parts.queue.report_progress, self._hold, step.id),
@@ -178,7 +178,7 @@ class JobRun:
             self._parts.step_types.packets.check(packet)
         return outcome
 
-    def _packets(self, step: StepRecord) -> tuple[Packet, ...]:
+    def _list_packets(self, step: StepRecord) -> tuple[Packet, ...]:
         """Return the packets of the steps before, newest first, and those of the start."""
         packets = list(self._plan.packets)
         for earlier in self._job.steps:
@@ -189,11 +189,11 @@ class JobRun:
         return tuple(packets)
 
     def _retry(self, reason: str) -> StepOutcome | dict[str, Any]:
-        seconds = wait_seconds(reason, self._job.attempts)
+        seconds = compute_wait_seconds(reason, self._job.attempts)
         if seconds is None:
-            return _failure(reason)
+            return _build_failure(reason)
         return {"status": "retry", "reason": reason, "seconds": seconds}
 
 
-def _failure(reason: str) -> StepOutcome:
+def _build_failure(reason: str) -> StepOutcome:
     return StepOutcome(status="failed", reason=reason)

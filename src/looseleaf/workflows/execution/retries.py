@@ -31,7 +31,7 @@ def has_transient_reason(reason: str) -> bool:
     return _PASSING.search(reason) is not None
 
 
-def wait_seconds(reason: str, attempts: int) -> float | None:
+def compute_wait_seconds(reason: str, attempts: int) -> float | None:
     """Return the seconds until the next attempt; None after the last one.
 
     `attempts` is the number of attempts before the one that failed now.

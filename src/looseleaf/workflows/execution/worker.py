@@ -14,7 +14,7 @@ from looseleaf.errors.workflows import JobLost
 from looseleaf.values import value
 from looseleaf.workflows.engine import RunAbandoned
 from looseleaf.workflows.execution.dead_workers import DeathWatch
-from looseleaf.workflows.execution.job_event import JobEvent, end_event, start_event
+from looseleaf.workflows.execution.job_event import JobEvent, build_end_event, build_start_event
 from looseleaf.workflows.execution.job_run import STOP, JobRun
 from looseleaf.workflows.execution.queue import Limits
 from looseleaf.workflows.execution.running_jobs import RunningJobs
@@ -66,7 +66,7 @@ class Schedules(Protocol):
         """Bring the stored schedules in line with flows and plugins."""
 
 
-def new_worker_id() -> str:
+def create_worker_id() -> str:
     """Return an id that no other worker has, with the machine and the process for people."""
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
 
@@ -209,13 +209,13 @@ class Worker:
             return
         try:
             hold, state = self._parts.queue.take(job_id, self.id)
-            self._log(start_event(state.job, hold.position))
+            self._log(build_start_event(state.job, hold.position))
             run = JobRun(self._parts, hold, state, partial(self._find_wish, job_id))
             job = self._parts.queue.release(hold, run.run(position))
             if job.is_final:
                 self._clear(job)
             else:
-                self._log(end_event(job))
+                self._log(build_end_event(job))
         except JobLost:
             return  # another worker has it now, and says how it ends
         except RunAbandoned as failure:
@@ -233,7 +233,7 @@ class Worker:
 
         Every job that ends comes here, also one that was cancelled or waited too long.
         """
-        self._log(end_event(job))
+        self._log(build_end_event(job))
         self._parts.observer.job_ended(job)
         self._parts.queue.note_cleared(job.id)
 

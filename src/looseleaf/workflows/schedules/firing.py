@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors import LooseleafError, Refused
 from looseleaf.times import format_time
 from looseleaf.workflows.schedules.schedule import FAILING_REJECTIONS
-from looseleaf.workflows.schedules.timing import first_time, next_time
+from looseleaf.workflows.schedules.timing import find_first_time, find_next_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ScheduleFiring:
         now = self._clock()
         for entry in entries:
             if entry.is_active:
-                first = first_time(entry.timing, now, zone=entry.zone, seed=entry.stagger_seed)
+                first = find_first_time(entry.timing, now, zone=entry.zone, seed=entry.stagger_seed)
                 self._states.ensure(entry, first)
         self._states.keep_only([entry.id for entry in entries if entry.is_active])
         return entries
@@ -69,7 +69,7 @@ class ScheduleFiring:
             # The key of the time makes a second start find the jobs of the first one, so that they
             # can be started before the schedule moves on: a server that dies then loses no time.
             last_job, problem = self._start_due(entry, state.next_run)
-            later = next_time(entry.timing, state.next_run, now, zone=entry.zone)
+            later = find_next_time(entry.timing, state.next_run, now, zone=entry.zone)
             if self._states.advance(state.id, state.next_run, later):
                 self._note_result(entry, last_job, problem)
                 count += 1

@@ -133,43 +133,45 @@ def _read_time(at: float | str) -> float:
     return float(at)
 
 
-def stagger_seconds(seed: int, interval: int) -> int:
+def compute_stagger(seed: int, interval: int) -> int:
     """Return the delay that spreads the first runs of many schedules; 0 for seed 0."""
     span = min(interval, _WIDEST_STAGGER)
     return crc32(f"datamachine_stagger_{seed}".encode()) % span if seed and span > 0 else 0
 
 
-def first_time(timing: Timing, now: float, *, zone: str = "UTC", seed: int = 0) -> float | None:
+def find_first_time(
+    timing: Timing, now: float, *, zone: str = "UTC", seed: int = 0
+) -> float | None:
     """Return the first time of a new plan; None where nothing runs by itself."""
     if timing.seconds:
-        return float(int(now)) + stagger_seconds(seed, timing.seconds)
+        return float(int(now)) + compute_stagger(seed, timing.seconds)
     if timing.interval == ONE_TIME:
         return timing.at
-    return next(_cron_times(timing, now, zone), None)
+    return next(_iterate_cron_times(timing, now, zone), None)
 
 
-def next_time(timing: Timing, due: float, now: float, *, zone: str = "UTC") -> float | None:
+def find_next_time(timing: Timing, due: float, now: float, *, zone: str = "UTC") -> float | None:
     """Return the time after the one that was due, later than now; missed times count as one."""
     if timing.seconds:
         missed_count = max(0, int((now - due) // timing.seconds))
         return due + (missed_count + 1) * timing.seconds
     if timing.interval == ONE_TIME:
         return None
-    return next(_cron_times(timing, max(due, now), zone), None)
+    return next(_iterate_cron_times(timing, max(due, now), zone), None)
 
 
 def list_times(timing: Timing, start: float, count: int, *, zone: str = "UTC") -> tuple[float, ...]:
     """Return the next times of a plan, of which the first one is known."""
     times = [start]
     while len(times) < count:
-        later = next_time(timing, times[-1], times[-1], zone=zone)
+        later = find_next_time(timing, times[-1], times[-1], zone=zone)
         if later is None:
             break
         times.append(later)
     return tuple(times)
 
 
-def _cron_times(timing: Timing, after: float, zone: str) -> Iterator[float]:
+def _iterate_cron_times(timing: Timing, after: float, zone: str) -> Iterator[float]:
     if timing.interval == CRON:
         for moment in CronSim(timing.cron, convert_to_zone(after, zone)):
             yield moment.timestamp()

@@ -79,7 +79,7 @@ def _read_entry(entry: Any, fields: Mapping[str, str]) -> SourceItem:  # noqa: A
     for field, usual in _USUAL.items():
         field_path = fields.get("id" if field == "identity" else field)
         paths = (field_path,) if field_path else usual
-        texts[field] = next((text for path in paths if (text := _text_at(entry, path))), "")
+        texts[field] = next((text for path in paths if (text := _find_text(entry, path))), "")
     if not texts["content"] and "content" not in fields:
         texts["content"] = (
             entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False, indent=1)
@@ -87,7 +87,7 @@ def _read_entry(entry: Any, fields: Mapping[str, str]) -> SourceItem:  # noqa: A
     return create_item(**{**texts, "published": read_time(texts["published"])})
 
 
-def _text_at(entry: Any, path: str) -> str:  # noqa: ANN401 - any JSON
+def _find_text(entry: Any, path: str) -> str:  # noqa: ANN401 - any JSON
     entry_value = find_value(entry, path)
     if isinstance(entry_value, str):
         return entry_value

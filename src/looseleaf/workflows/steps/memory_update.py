@@ -12,7 +12,7 @@ from looseleaf.prompt.blocks import holds_block
 from looseleaf.workflows.effects import edit_once
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.step import StepOutcome, StepType
-from looseleaf.workflows.steps.packet_texts import MATERIAL, fill_from_packet, newest_material
+from looseleaf.workflows.steps.packet_texts import MATERIAL, fill_from_packet, require_material
 from looseleaf.workflows.steps.template import LONGEST_TEMPLATE
 
 TYPE_CHECKING = False
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 def run_memory_update(run: StepRun) -> StepOutcome:
     """Change the page once for this job and step, whenever the process dies."""
-    packet = newest_material(run)
+    packet = require_material(run)
     text = fill_from_packet(run, run.settings.get("template", "{{content}}"), packet)
     if not text.strip():
         return StepOutcome(status="failed", reason="The template gave no text to remember.")
     if holds_block(text):
         raise AssembledText
     mode = run.settings.get("mode", "append")
-    scope, edit = _target(run, text, mode)
+    scope, edit = _resolve_target(run, text, mode)
     origin: Origin = FROM_AGENT if packet.type == "ai_response" else FROM_TOOL
     change = run.parts.change(run, mode, origin=origin)
     replacement = text if mode == "set" else None
@@ -45,7 +45,7 @@ def run_memory_update(run: StepRun) -> StepOutcome:
     return StepOutcome(packets, writes=(write,))
 
 
-def _target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
+def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
     """Return the page that changes, and how, if the agent may change it so."""
     if run.settings["target"] == "daily":
         if mode != "append":

@@ -17,7 +17,7 @@ MATERIAL = ("ai_response", "item", "webhook", "task_result")  # packets that bri
 _USUAL = ("content", "title", "url", "id", "published")
 
 
-def newest_material(run: StepRun) -> Packet:
+def require_material(run: StepRun) -> Packet:
     """Return the newest packet that brings a text, or raise `InvalidStep`."""
     for packet in run.packets:
         if packet.type in MATERIAL:
@@ -25,7 +25,7 @@ def newest_material(run: StepRun) -> Packet:
     raise InvalidStep(run.step.id, "no step before it gave a packet with a text")
 
 
-def template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
+def build_template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
     """Return the texts by which a template can be filled: of the packet, of the job, the day.
 
     The day is that of the start of the job, so that a step which runs again after midnight fills
@@ -52,7 +52,7 @@ def template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
 
 def fill_from_packet(run: StepRun, template: str, packet: Packet) -> str:
     """Fill a template of the step's settings with the texts of a packet."""
-    return fill_template(template, template_texts(run, packet), step=run.step.id)
+    return fill_template(template, build_template_texts(run, packet), step=run.step.id)
 
 
 def format_text(entry: object) -> str:

@@ -7,7 +7,7 @@ from looseleaf.memory.sections import end_line
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.sources.item import cut_text
 from looseleaf.workflows.step import StepOutcome, StepType
-from looseleaf.workflows.steps.packet_texts import MATERIAL, fill_from_packet, newest_material
+from looseleaf.workflows.steps.packet_texts import MATERIAL, fill_from_packet, require_material
 from looseleaf.workflows.steps.template import LONGEST_TEMPLATE
 from looseleaf.workflows.steps.wordpress import Post, publish_post
 
@@ -22,7 +22,7 @@ _LONGEST_TITLE = 200
 
 def run_publish(run: StepRun) -> StepOutcome:
     """Publish the newest text once, and give its place as a packet."""
-    packet = newest_material(run)
+    packet = require_material(run)
     text = fill_from_packet(run, run.settings.get("template", "{{content}}"), packet)
     if not text.strip():
         return StepOutcome(status="failed", reason="The template gave no text to publish.")

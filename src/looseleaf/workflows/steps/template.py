@@ -27,6 +27,6 @@ def fill_template(template: str, texts: Mapping[str, str], *, step: str) -> str:
     return _PLACE.sub(text_of, template)
 
 
-def names_in(template: str) -> tuple[str, ...]:
+def list_names(template: str) -> tuple[str, ...]:
     """List the names that a template asks for, each once."""
     return tuple(dict.fromkeys(_PLACE.findall(template)))

@@ -67,7 +67,7 @@ def _find_post(requests: OutgoingRequests, site: WordPressSite, slug: str) -> di
     path = f"{_POSTS}?context=edit&status={_STATUSES}&slug={quote(slug)}"
     posts = read_answer(site, requests.send(build_request(site, path)), (200,))
     if not isinstance(posts, list) or not all(isinstance(post, dict) for post in posts):
-        raise RequestFailed(_host(site), "its answer is not that of WordPress; check the url")
+        raise RequestFailed(_host_of(site), "its answer is not that of WordPress; check the url")
     return posts[0] if posts else None
 
 
@@ -77,7 +77,7 @@ def build_request(
     """Build a request to a site, with its user and password, or raise `RequestRefused`."""
     if site.password is None or not site.user:
         raise RequestRefused(
-            _host(site),
+            _host_of(site),
             f"the site {site.name} has no user or password; set LOOSELEAF_PASSWORD_"
             f"{site.name.upper().replace('-', '_')} and wordpress_sites.{site.name}.user",
         )
@@ -109,15 +109,15 @@ def read_answer(site: WordPressSite, response: IncomingResponse, statuses: tuple
     )
     reason = f"it answered with status {response.status}{code}"
     if response.status in statuses:
-        raise RequestFailed(_host(site), "its answer is not that of WordPress; check the url")
+        raise RequestFailed(_host_of(site), "its answer is not that of WordPress; check the url")
     if response.status in _PASSING or response.status >= 500:
-        raise RequestFailed(_host(site), reason)
-    raise RequestRefused(_host(site), f"{reason}; check the user, the password and their rights")
+        raise RequestFailed(_host_of(site), reason)
+    raise RequestRefused(_host_of(site), f"{reason}; check the user, the password and their rights")
 
 
 def _describe(site: WordPressSite, post: Any) -> dict[str, str]:  # noqa: ANN401 - any JSON
     if not isinstance(post, dict) or not isinstance(post.get("id"), int):
-        raise RequestFailed(_host(site), "its answer is not that of WordPress; check the url")
+        raise RequestFailed(_host_of(site), "its answer is not that of WordPress; check the url")
     link = post.get("link")
     return {
         "site": site.name,
@@ -127,5 +127,5 @@ def _describe(site: WordPressSite, post: Any) -> dict[str, str]:  # noqa: ANN401
     }
 
 
-def _host(site: WordPressSite) -> str:
+def _host_of(site: WordPressSite) -> str:
     return urlsplit(site.url).hostname or site.name

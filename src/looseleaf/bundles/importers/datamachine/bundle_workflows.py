@@ -40,7 +40,7 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
         for path, content in files.items()
         if path.startswith(FLOWS) and path.endswith(".json")
     }
-    translated: dict[str, Any] = {}
+    documents: dict[str, Any] = {}
     notes: list[str] = []
     for number, (path, document) in enumerate(sorted(pipelines.items()), 1):
         own_flows = {
@@ -56,13 +56,13 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
         source = reader.read_pipeline(_describe_pipeline(number, document), own_rows, "", ())
         if source is None:
             continue
-        translated[path] = {**source.document, "slug": document.get("slug")}
+        documents[path] = {**source.document, "slug": document.get("slug")}
         for (flow_path, flow), source_flow in zip(own_flows.items(), source.flows, strict=False):
-            translated[flow_path] = _restore_names(flow, source_flow.document)
+            documents[flow_path] = _restore_names(flow, source_flow.document)
         notes += _name_places(left_out, (number, path), list(own_flows))
     if notes:
-        translated[NOT_TAKEN] = {"schema_version": 1, "not_taken": notes}
-    return {**files, **{path: format_json(document) for path, document in translated.items()}}
+        documents[NOT_TAKEN] = {"schema_version": 1, "not_taken": notes}
+    return {**files, **{path: format_json(document) for path, document in documents.items()}}
 
 
 def _is_foreign(pipeline: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]]) -> bool:

@@ -82,7 +82,7 @@ def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collecti
     )
 
 
-def make_step_id(step_id: str, position: int) -> str:
+def choose_step_id(step_id: str, position: int) -> str:
     """Give the id of a step here: that of the source, where a step can have it."""
     return step_id if is_step_id(step_id) else f"step-{position + 1}"
 

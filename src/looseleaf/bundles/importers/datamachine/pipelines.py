@@ -6,8 +6,8 @@ from looseleaf.bundles.importers.contract import SourceFlow, SourcePipeline
 from looseleaf.bundles.importers.datamachine.fields import (
     as_list,
     as_object,
+    choose_step_id,
     find_page_refusal,
-    make_step_id,
     map_schedule,
     read_id,
     read_name,
@@ -118,7 +118,7 @@ class PipelineReader:
         label = step.get("label")
         return {
             "step_position": position,
-            "step_id": make_step_id(step_id, position),
+            "step_id": choose_step_id(step_id, position),
             "step_type": step_type,
             "label": label if isinstance(label, str) else "",
             "step_config": settings,
@@ -179,7 +179,7 @@ class PipelineReader:
             if map_step_type(step.get("step_type")) == "ai":
                 queue = self._take_queue(title, step, queue, settings)
             if settings:
-                row = {"step_position": position, "step_id": make_step_id(step_id, position)}
+                row = {"step_position": position, "step_id": choose_step_id(step_id, position)}
                 rows.append({**row, "handler_configs": settings})
         document = {
             "schema_version": SCHEMA_VERSION,

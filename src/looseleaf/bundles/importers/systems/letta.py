@@ -39,7 +39,7 @@ _TARGETS: dict[str, tuple[str, Layer, str]] = {  # by the first part of the name
 
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a memory folder of Letta is recognized."""
-    system = join_path(_top(folder), _SYSTEM)
+    system = join_path(_find_top(folder), _SYSTEM)
     blocks = [file for file in islice(folder.walk(system), _MOST_SAMPLES) if file.endswith(".md")]
     signs = [file for file in blocks if _group_of(file[len(system) + 1 :])]
     if signs:
@@ -53,7 +53,7 @@ def detect(folder: SourceFolder) -> str:
 
 def read(folder: SourceFolder) -> SourceContent:
     """Read the blocks as sections of the core pages, and every other page as it is."""
-    top = _top(folder)
+    top = _find_top(folder)
     for path in (*folder.files(), *(f"{path}/" for path in folder.folders())) if top else ():
         if path != f"{top}/":
             folder.refuse(path, "it is outside the memory folder")
@@ -84,7 +84,7 @@ def _group_of(label: str) -> str:
     return group if group in _TARGETS else ""
 
 
-def _top(folder: SourceFolder) -> str:
+def _find_top(folder: SourceFolder) -> str:
     return "memory" if folder.has_folder("memory") and not folder.has_folder(_SYSTEM) else ""
 
 

@@ -65,7 +65,7 @@ def _build_pages(
 ) -> list[SourcePage]:
     texts: dict[str, str] = {}
     for name, (kind, facts) in entities.items():
-        filename = f"knowledge/{_slug(kind)}.md"
+        filename = f"knowledge/{_build_slug(kind)}.md"
         page = texts.setdefault(filename, f"# {as_one_line(kind) or 'Entities'}\n")
         bullets = "\n".join(f"- {as_one_line(fact)}" for fact in facts if fact.strip())
         try:
@@ -94,6 +94,6 @@ def _has_texts(record: dict[str, Any], names: tuple[str, ...]) -> bool:
     return all(isinstance(record.get(name), str) and record[name].strip() for name in names)
 
 
-def _slug(kind: str) -> str:
+def _build_slug(kind: str) -> str:
     words = re.sub(r"[^\w]+", "-", kind.lower()).strip("-_")
     return words[:_LONGEST_NAME].strip("-_") or "entities"

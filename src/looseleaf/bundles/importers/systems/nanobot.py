@@ -43,14 +43,14 @@ _FOLDERS = {
 
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a workspace of nanobot is recognized."""
-    top = _workspace(folder)
+    top = _find_workspace(folder)
     names = [name for name in (_MEMORY, _LOG, _JSON_LOG) if folder.has_file(join_path(top, name))]
     return ", ".join(join_path(top, name) for name in names)
 
 
 def read(folder: SourceFolder) -> SourceContent:
     """Read the pages of a workspace, and its log as days of the journal."""
-    top = _workspace(folder)
+    top = _find_workspace(folder)
     if top:
         for path in (*folder.files(), *(f"{path}/" for path in folder.folders())):
             if path != f"{top}/":
@@ -77,7 +77,7 @@ def read(folder: SourceFolder) -> SourceContent:
     return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))
 
 
-def _workspace(folder: SourceFolder) -> str:
+def _find_workspace(folder: SourceFolder) -> str:
     is_state = folder.has_folder("workspace") and not folder.has_folder("memory")
     return "workspace" if is_state else ""
 

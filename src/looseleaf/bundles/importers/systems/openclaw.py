@@ -36,9 +36,11 @@ _FOLDERS = {  # that hold no memory
 
 def detect(folder: SourceFolder) -> str:
     """Name the files by which a workspace of OpenClaw is recognized."""
-    top = _workspace(folder)
+    top = _find_workspace(folder)
     signs = [name for name in _SIGNS if folder.has_file(join_path(top, name))]
-    has_notes = any(_DAY.fullmatch(_name(file)) for file in folder.files(join_path(top, "memory")))
+    has_notes = any(
+        _DAY.fullmatch(_name_of(file)) for file in folder.files(join_path(top, "memory"))
+    )
     is_workspace = len(signs) >= 2 and ("SOUL.md" in signs or "IDENTITY.md" in signs)
     if is_workspace or (signs and has_notes):
         return ", ".join(join_path(top, name) for name in signs[:3])
@@ -47,9 +49,9 @@ def detect(folder: SourceFolder) -> str:
 
 def read(folder: SourceFolder) -> SourceContent:
     """Read the pages and daily notes of a workspace."""
-    top = _workspace(folder)
+    top = _find_workspace(folder)
     for path in folder.folders() if top else ():
-        if _name(path).startswith("workspace-"):
+        if _name_of(path).startswith("workspace-"):
             reason = f"it is the workspace of another agent or profile; import {folder.path}/{path}"
             folder.refuse(f"{path}/", reason)
         elif path != top:
@@ -61,7 +63,7 @@ def read(folder: SourceFolder) -> SourceContent:
     has_main_memory = folder.has_file(join_path(top, "MEMORY.md"))
     pages: list[SourcePage] = []
     entries: list[DayEntry] = []
-    for file in sorted(folder.walk(top, skip=skipped_folders), key=_stem):
+    for file in sorted(folder.walk(top, skip=skipped_folders), key=_stem_of):
         filename = file[len(top) + 1 :] if top else file
         if not is_page(folder, file) or (text := folder.read(file)) is None:
             continue
@@ -74,7 +76,7 @@ def read(folder: SourceFolder) -> SourceContent:
     return SourceContent((*pages, *build_days(entries)), tuple(folder.refusals))
 
 
-def _workspace(folder: SourceFolder) -> str:
+def _find_workspace(folder: SourceFolder) -> str:
     """Give the folder of the workspace: the source itself, or `workspace` in the state folder."""
     is_state = folder.has_folder("workspace") and not folder.has_file("SOUL.md")
     return "workspace" if is_state else ""
@@ -82,7 +84,7 @@ def _workspace(folder: SourceFolder) -> str:
 
 def _format_note(file: str, text: str) -> str:
     """Give the text of a note; a note with a time or title after its date gets a heading."""
-    match = _DAY.fullmatch(_name(file))
+    match = _DAY.fullmatch(_name_of(file))
     title = match[2] if match else None
     if not title:
         return text
@@ -99,10 +101,10 @@ def _day_of(filename: str) -> str:
     return match[1] if match and is_day else ""
 
 
-def _name(path: str) -> str:
+def _name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _stem(path: str) -> str:
+def _stem_of(path: str) -> str:
     """Give the key by which the note of a whole day comes before the notes of its hours."""
     return path.rpartition(".")[0]

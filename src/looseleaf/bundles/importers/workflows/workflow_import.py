@@ -77,7 +77,9 @@ class WorkflowImport:
         try:
             pipeline = build_pipeline(slug, document, self._destination.rules(record))
         except Invalid as error:
-            return [_report(PIPELINE, slug, source.id, owner, _Decision(LEFT_OUT, str(error)))]
+            return [
+                _build_report(PIPELINE, slug, source.id, owner, _Decision(LEFT_OUT, str(error)))
+            ]
         hashes = Hashes(
             hash_payload(document),
             hash_payload(format_pipeline(pipeline, slug)),
@@ -88,7 +90,7 @@ class WorkflowImport:
         if decision.action not in (LEFT_OUT, FAILED):
             part = ImportedPart(hashes.source, hashes.result(decision.action), owner, slug)
             self._ledger.add_part(key, part)
-        reports = [_report(PIPELINE, slug, source.id, owner, decision)]
+        reports = [_build_report(PIPELINE, slug, source.id, owner, decision)]
         if not self._is_preview:
             current = self._list_workflows(record).pipelines.get(slug)
         elif decision.action in (CREATE, REPLACE):
@@ -113,7 +115,7 @@ class WorkflowImport:
         try:
             flow = build_flow(name, document, pipeline, self._destination.rules(record))
         except Invalid as error:
-            return _report(FLOW, title, source.id, owner, _Decision(LEFT_OUT, str(error)))
+            return _build_report(FLOW, title, source.id, owner, _Decision(LEFT_OUT, str(error)))
         hashes = Hashes(
             _hash_flow(document),
             _hash_flow(format_flow(flow, name, pipeline, pipeline.slug)),
@@ -129,7 +131,7 @@ class WorkflowImport:
         if decision.action == CREATE and flow.schedule.interval != MANUAL:
             interval = flow.schedule.interval
             decision = _Decision(CREATE, f"its schedule ({interval}) is paused until it is enabled")
-        return _report(FLOW, title, source.id, owner, decision)
+        return _build_report(FLOW, title, source.id, owner, decision)
 
     def _apply(
         self,
@@ -193,7 +195,7 @@ def _hash_flow(document: Mapping[str, Any]) -> str:
     )
 
 
-def _report(
+def _build_report(
     kind: str, name: str, source_id: int, owner: str, decision: _Decision
 ) -> WorkflowReport:
     source = f"{kind} {source_id}"
