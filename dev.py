@@ -3,7 +3,7 @@
 
 The packages come from `requirements.lock`, hash-checked, into `.venv`. `run` installs the part of
 them that a user needs, `serve` adds those of the server, the other commands those of a developer;
-what is up to date is left as it is.
+an up-to-date `.venv` is left as it is.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ SAMPLE = ROOT / "my-memory"
 # The interpreter beneath any activated virtualenv, which may be the very one to be replaced.
 BASE_PYTHON: str = getattr(sys, "_base_executable", "") or sys.executable
 
-# What a caller's shell may hold that would lead our Python, pip or uv astray.
-ASTRAY = {
+# Variables of the caller's shell that would mislead our Python, pip or uv.
+MISLEADING_VARIABLES = {
     "PIP_PREFIX",
     "PIP_TARGET",
     "PIP_USER",
@@ -49,15 +49,15 @@ ASTRAY = {
     "PYTHONSAFEPATH",
     "VIRTUAL_ENV",
 }
-ENV = {name: text for name, text in os.environ.items() if name not in ASTRAY}
+ENV = {name: text for name, text in os.environ.items() if name not in MISLEADING_VARIABLES}
 ENV["UV_PYTHON_DOWNLOADS"] = "never"
 
-# Commands that tests drive, of which the first that is there is used, and the Debian package.
+# Programs that tests drive (the first that is installed is used), and their Debian packages.
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TEST_TOOLS = {("strace",): "strace", ("rg",): "ripgrep", CHROMIUM: "chromium"}
 
 TOUR = (["memory", "paths"], ["agents", "list"])
-NEXT = """
+NEXT_STEPS = """
 Looseleaf is ready. To call it in this terminal, paste this line once:
 
   export PATH={path}:"$PATH" LOOSELEAF_ROOT={root}
@@ -74,7 +74,7 @@ To have the command in every terminal: docs/install.md"""
 COMPILE = ["pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"]
 COMPILE += ["--no-emit-index-url", "--no-header", "--all-extras", "--group", "dev", "--quiet"]
 
-# A package of the lock: its lines, and in a comment below them what needs it.
+# A package of the lock: its lines, and a comment below them that names what needs it.
 LOCKED = re.compile(r"^([a-z0-9][a-z0-9._-]*)==.*\n(?: +--.*\n)*((?: +#.*\n)*)", re.MULTILINE)
 NEEDED_BY = re.compile(r"# +(?:via )?([a-z0-9][a-z0-9._-]*)")
 # The lines in which pip and uv name a package that they fetch or install.
@@ -84,17 +84,17 @@ PACKAGE_LINE = re.compile(
 
 
 class Level(NamedTuple):
-    """What .venv is good for: a name, its stamp, and whose packages of the lock it takes."""
+    """A purpose of .venv: its name, its stamp, and the extras whose packages it needs."""
 
     name: str
     stamp: Path
-    extras: tuple[str, ...] | None = None  # nothing: the whole lock
+    extras: tuple[str, ...] | None = None  # None: the whole lock
 
 
 USER = Level("looseleaf", VENV / "looseleaf-run-stamp", ())
 SERVER = Level("the server", VENV / "looseleaf-serve-stamp", ("server", "workflows"))
 DEVELOPER = Level("developers", STAMP)
-LEVELS = (USER, SERVER, DEVELOPER)  # each takes all that those before it take
+LEVELS = (USER, SERVER, DEVELOPER)  # each includes the packages of the levels before it
 
 STATIC_STAGES = (
     ("ruff format", ["ruff", "format", "--check", "."]),
@@ -123,7 +123,7 @@ def run(*arguments: str) -> int:
         print(f"\n$ looseleaf {' '.join(command)}", flush=True)
         if code := _call([looseleaf, *command]):
             return code
-    print(NEXT.format(path=shlex.quote(str(VENV / "bin")), root=shlex.quote(root), tree=ROOT))
+    print(NEXT_STEPS.format(path=shlex.quote(str(VENV / "bin")), root=shlex.quote(root)))
     if not is_tour_of_person:
         return 0
     print("\n$ looseleaf serve --login-link", flush=True)
@@ -143,8 +143,8 @@ def serve(*arguments: str) -> int:
 
 def test(*arguments: str) -> int:
     """Format check, lint, types and tests; a file of tests alone is run at once."""
-    if not _names_tests(arguments):
-        return _quality(_pytest(*arguments))
+    if not _has_test_file(arguments):
+        return _run_stages(_build_pytest_stage(*arguments))
     if code := setup():
         return code
     _ensure_test_tools()
@@ -154,12 +154,12 @@ def test(*arguments: str) -> int:
 def full(*arguments: str) -> int:
     """As test, with the long tier and every random test at full size."""
     ENV["LOOSELEAF_FULL"] = "1"
-    return _quality(_pytest("-m", "", *arguments))
+    return _run_stages(_build_pytest_stage("-m", "", *arguments))
 
 
 def check(*_arguments: str) -> int:
     """Format check, lint and types only."""
-    return _quality()
+    return _run_stages()
 
 
 def bench(*arguments: str) -> int:
@@ -199,10 +199,10 @@ def lock(*arguments: str) -> int:
 
 
 def _set_up(level: Level) -> int:
-    """Bring .venv to a level, or do nothing where it has that one or more."""
+    """Bring .venv to a level; do nothing where it has that level or a higher one."""
     # Two runs at once would each remove the other's half-made folder.
-    with Path(__file__).open("rb+") as turnstile:
-        fcntl.flock(turnstile, fcntl.LOCK_EX)
+    with Path(__file__).open("rb+") as lock_file:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
         if not any(map(_is_current, LEVELS[LEVELS.index(level) :])) and not _fill(level):
             return 1
         # Always: a command run later, where bytecode may not be written, must still start fast.
@@ -211,65 +211,67 @@ def _set_up(level: Level) -> int:
 
 
 def _fill(level: Level) -> bool:
-    """Install what is missing; all anew where the packages there are not those of the lock."""
+    """Install the missing packages; all where the installed ones are not those of the lock."""
     present = next(filter(_has_packages, reversed(LEVELS)), None)
     is_complete = present is not None and LEVELS.index(present) >= LEVELS.index(level)
-    chosen = present if present and is_complete else level
-    fingerprint, start = _fingerprint(chosen), time.monotonic()
-    for each in LEVELS:
-        each.stamp.unlink(missing_ok=True)  # after an interruption all is made anew
+    goal = present if present and is_complete else level
+    fingerprint, start = _compute_fingerprint(goal), time.monotonic()
+    for candidate in LEVELS:
+        candidate.stamp.unlink(
+            missing_ok=True
+        )  # after an interruption everything is installed again
     print(f"Setting up .venv for {level.name}, Python {sys.version.split()[0]} …", flush=True)
-    packages = "" if is_complete else _locked(chosen)
+    packages = "" if is_complete else _select_lock_lines(goal)
     if not _install_with_uv(packages, keep=present is not None):
-        keep = present is not None and bool(_pip())
-        if not _install_with_pip(packages if keep else _locked(chosen), keep=keep):
+        keep = present is not None and bool(_find_pip())
+        if not _install_with_pip(packages if keep else _select_lock_lines(goal), keep=keep):
             return False
-    if chosen is DEVELOPER and packages:
+    if goal is DEVELOPER and packages:
         compileall.compile_dir(VENV / "lib", quiet=2, workers=0)
-    chosen.stamp.write_text(fingerprint)
+    goal.stamp.write_text(fingerprint)
     print(f"Done in {time.monotonic() - start:.0f} s.", flush=True)
     return True
 
 
-def _fingerprint(level: Level = DEVELOPER) -> str:
-    """Sum up what .venv is made from: first its packages, then this project's own metadata."""
-    metadata = hashlib.sha256(repr(_pyproject()["project"]).encode()).hexdigest()
-    return f"{_packages_fingerprint(_locked(level))} {metadata}"
+def _compute_fingerprint(level: Level = DEVELOPER) -> str:
+    """Give the fingerprint of .venv: of its packages, then of this project's own metadata."""
+    metadata = hashlib.sha256(repr(_read_pyproject()["project"]).encode()).hexdigest()
+    return f"{_hash_packages(_select_lock_lines(level))} {metadata}"
 
 
-def _packages_fingerprint(locked: str) -> str:
-    """Sum up the packages and what they are installed for; ROOT too: scripts hold full paths."""
-    parts = (locked, sys.version, sys.base_prefix, str(ROOT))
+def _hash_packages(lines: str) -> str:
+    """Hash the lines of the packages, the Python, and ROOT, since scripts hold full paths."""
+    parts = (lines, sys.version, sys.base_prefix, str(ROOT))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _is_current(level: Level) -> bool:
-    return level.stamp.exists() and level.stamp.read_text() == _fingerprint(level)
+    return level.stamp.exists() and level.stamp.read_text() == _compute_fingerprint(level)
 
 
 def _has_packages(level: Level) -> bool:
     """Say whether the packages of a level are there, whatever has changed in this project."""
-    recorded = level.stamp.read_text().split() if level.stamp.exists() else []
-    return recorded[:1] == [_packages_fingerprint(_locked(level))]
+    parts = level.stamp.read_text().split() if level.stamp.exists() else []
+    return parts[:1] == [_hash_packages(_select_lock_lines(level))]
 
 
-def _pyproject() -> dict[str, Any]:
+def _read_pyproject() -> dict[str, Any]:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def _locked(level: Level) -> str:
+def _select_lock_lines(level: Level) -> str:
     """Give the lines of the lock for a level: its packages, and all that they need."""
     lock = LOCK.read_text()
     if level.extras is not None:
-        tables = _pyproject()
-        asked = [*tables["project"]["dependencies"], *tables["dependency-groups"]["build"]]
+        tables = _read_pyproject()
+        requirements = [*tables["project"]["dependencies"], *tables["dependency-groups"]["build"]]
         for extra in level.extras:
-            asked += tables["project"]["optional-dependencies"][extra]
-        names = {re.split(r"[^\w.-]", one)[0].lower() for one in asked}
+            requirements += tables["project"]["optional-dependencies"][extra]
+        names = {re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements}
         uses = [(name, set(NEEDED_BY.findall(via))) for name, via in LOCKED.findall(lock)]
-        while more := {name for name, users in uses if users & names} - names:
-            names |= more
-        lock = "".join(one[0] for one in LOCKED.finditer(lock) if one[1] in names)
+        while dependencies := {name for name, users in uses if users & names} - names:
+            names |= dependencies
+        lock = "".join(entry[0] for entry in LOCKED.finditer(lock) if entry[1] in names)
     return re.sub(r"^ *#.*\n", "", lock, flags=re.MULTILINE)
 
 
@@ -290,16 +292,16 @@ def _install_with_uv(packages: str, *, keep: bool) -> bool:
 def _install_with_pip(packages: str, *, keep: bool) -> bool:
     if not keep:
         _remove_venv()
-        # A pip that is there spares the half of a minute that another one takes on a small machine.
-        bare = ["--without-pip"] if importlib.util.find_spec("pip") else []
-        if not _make_venv(str(VENV), *bare):
+        # An existing pip saves the half minute that installing another takes on a small machine.
+        options = ["--without-pip"] if importlib.util.find_spec("pip") else []
+        if not _make_venv(str(VENV), *options):
             return False
-    install = [*_pip(), "install", "--disable-pip-version-check", "--no-compile"]
+    install = [*_find_pip(), "install", "--disable-pip-version-check", "--no-compile"]
     return _install([*install, "--progress-bar", "off"], packages) == 0
 
 
-def _pip() -> list[str]:
-    """Give the words that call pip for .venv: its own, else that of this Python; else nothing."""
+def _find_pip() -> list[str]:
+    """Give the command of pip for .venv: its own pip, else that of this Python; else nothing."""
     if any(VENV.glob("lib/python*/site-packages/pip")):
         return [str(PYTHON), "-m", "pip"]
     if importlib.util.find_spec("pip"):
@@ -320,8 +322,8 @@ def _install(install: list[str], packages: str) -> int:
 
 
 def _install_locked(install: list[str], packages: str) -> int:
-    """Install the packages of a lock, and name each while it comes."""
-    end = ""
+    """Install the packages of a lock, and print the name of each."""
+    tail = ""
     print(f"Up to {len(LOCKED.findall(packages))} packages:", flush=True)
     with tempfile.NamedTemporaryFile("w", suffix=".lock") as file:
         file.write(packages)
@@ -330,17 +332,17 @@ def _install_locked(install: list[str], packages: str) -> int:
         with subprocess.Popen(
             command, cwd=ROOT, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
-            seen: set[str] = set()
+            names: set[str] = set()
             for line in process.stdout or ():
-                end = (end + line)[-4000:]
+                tail = (tail + line)[-4000:]
                 package = PACKAGE_LINE.match(line)
                 name = package[1].replace("_", "-").lower() if package else ""
-                if name and name not in seen:
-                    seen.add(name)
-                    _show_progress(f"  {len(seen):>3}  {name}")
+                if name and name not in names:
+                    names.add(name)
+                    _show_progress(f"  {len(names):>3}  {name}")
     _show_progress("")
     if process.returncode:
-        print(end, end="", flush=True)
+        print(tail, end="", flush=True)
     return process.returncode
 
 
@@ -353,10 +355,10 @@ def _show_progress(text: str) -> None:
 
 
 def _make_venv(folder: str, *options: str) -> bool:
-    """Make a virtualenv with pip in it; Debian keeps what that needs in a package of its own."""
+    """Make a virtualenv with pip in it; Debian has the module for that in a package of its own."""
     if not options and not importlib.util.find_spec("ensurepip"):
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
-        if not _apt_install(package):
+        if not _install_debian_packages(package):
             print(f"Python's venv module is incomplete. Install it: sudo apt install {package}")
             return False
     return _call([BASE_PYTHON, "-m", "venv", *options, folder]) == 0
@@ -367,51 +369,51 @@ def _ensure_test_tools() -> None:
     packages = [name for tools, name in TEST_TOOLS.items() if not any(map(shutil.which, tools))]
     if sys.platform == "darwin":
         packages = [name for name in packages if name != "strace"]  # Linux only
-    if not packages or _apt_install(*packages):
+    if not packages or _install_debian_packages(*packages):
         return
-    how = "brew install" if sys.platform == "darwin" else "sudo apt install"
+    command = "brew install" if sys.platform == "darwin" else "sudo apt install"
     if "chromium" in packages:
-        print(f"Needed by the tests of the admin site: {how} chromium")
+        print(f"Needed by the tests of the admin site: {command} chromium")
         packages.remove("chromium")
     if packages:
-        print(f"Optional: {how} {' '.join(packages)} (the tests that need them are left out).")
+        print(f"Optional: {command} {' '.join(packages)} (the tests that need them are left out).")
 
 
-def _apt_install(*packages: str) -> bool:
-    """Install Debian packages if we may; say whether they are there now."""
+def _install_debian_packages(*packages: str) -> bool:
+    """Install Debian packages if we may; tell whether they are installed now."""
     if not shutil.which("apt-get") or os.geteuid() != 0:
         return False
     print(f"Installing {', '.join(packages)} …", flush=True)
     env = ENV | {"DEBIAN_FRONTEND": "noninteractive"}
 
-    def apt(*arguments: str) -> bool:
+    def run_apt(*arguments: str) -> bool:
         command = ["apt-get", "-qq", *arguments]
         return (
             subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=False).returncode == 0
         )
 
-    install = ("install", "-y", "--no-install-recommends", *packages)
+    arguments = ("install", "-y", "--no-install-recommends", *packages)
     # A fresh container has no package lists yet.
-    return apt(*install) or (apt("update") and apt(*install))
+    return run_apt(*arguments) or (run_apt("update") and run_apt(*arguments))
 
 
-def _names_tests(arguments: tuple[str, ...]) -> bool:
+def _has_test_file(arguments: tuple[str, ...]) -> bool:
     """Say whether arguments name files of tests, or tests in them."""
     return any(Path(ROOT, argument.partition("::")[0]).is_file() for argument in arguments)
 
 
-def _pytest(*arguments: str) -> tuple[str, list[str]]:
+def _build_pytest_stage(*arguments: str) -> tuple[str, list[str]]:
     return "pytest", ["pytest", "-n", "auto", *arguments]
 
 
-def _quality(*more: tuple[str, list[str]]) -> int:
-    """Run the stages in order, stop at the first that fails, and say how long each took."""
+def _run_stages(*stages: tuple[str, list[str]]) -> int:
+    """Run the static stages, then the others; stop at the first failure, and print the times."""
     if code := setup():
         return code
-    if more:
+    if stages:
         _ensure_test_tools()
     code, report = 0, []
-    for name, command in (*STATIC_STAGES, *more):
+    for name, command in (*STATIC_STAGES, *stages):
         print(f"\n── {name}", flush=True)
         start = time.monotonic()
         code = _call([str(PYTHON), "-m", *command])

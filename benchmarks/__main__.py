@@ -28,7 +28,7 @@ from benchmarks import (
     writing,
 )
 from benchmarks.bench import Bench
-from benchmarks.table import Row, amount, drawn, plain
+from benchmarks.table import Row, encode_row, format_amount, format_table
 
 MEASUREMENTS = {
     "reading": reading.measure,
@@ -50,45 +50,52 @@ REPOSITORY = Path(__file__).parent.parent
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run what was asked for; fail only where an answer is wrong, never for being slow."""
-    asked = _parser().parse_args(arguments)
-    where = asked.folder or _same_disk()
-    with tempfile.TemporaryDirectory(prefix=".looseleaf-benchmarks-", dir=where) as folder:
-        bench = Bench(Path(folder).resolve(), asked.seed, quick=asked.quick)
-        rows = [row for name in asked.only for row in _measured(bench, name)]
-    facts = machine()
-    print("; ".join(f"{name} {told}" for name, told in facts.items()) + "\n")
-    print(drawn(rows))
-    if asked.json:
-        told = {"machine": facts, "seed": asked.seed, "rows": [plain(row) for row in rows]}
-        asked.json.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-    wrong = [f"{row.group}: {row.what}: {row.wrong}" for row in rows if row.wrong]
-    over = [f"{row.group}: {row.what} ({row.ratio:.2f})" for row in rows if row.over]
-    print("\n" + "\n".join([*(f"Wrong: {text}." for text in wrong), _summary(rows, over)]))
-    return 1 if wrong else 0
+    """Run the chosen measurements; fail only where an answer is wrong, never where it is slow."""
+    options = _build_parser().parse_args(arguments)
+    parent = options.folder or _choose_folder()
+    with tempfile.TemporaryDirectory(prefix=".looseleaf-benchmarks-", dir=parent) as folder:
+        bench = Bench(Path(folder).resolve(), options.seed, quick=options.quick)
+        rows = [row for name in options.only for row in _measure_group(bench, name)]
+    facts = describe_machine()
+    print("; ".join(f"{name} {text}" for name, text in facts.items()) + "\n")
+    print(format_table(rows))
+    if options.json:
+        report = {"machine": facts, "seed": options.seed, "rows": [encode_row(row) for row in rows]}
+        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    faults = [f"{row.group}: {row.what}: {row.wrong}" for row in rows if row.wrong]
+    misses = [f"{row.group}: {row.what} ({row.ratio:.2f})" for row in rows if row.over]
+    print(
+        "\n" + "\n".join([*(f"Wrong: {text}." for text in faults), _format_summary(rows, misses)])
+    )
+    return 1 if faults else 0
 
 
-def _summary(rows: list[Row], over: list[str]) -> str:
+def _format_summary(rows: list[Row], misses: list[str]) -> str:
     targets = sum(row.target is not None for row in rows)
-    if over:
-        return f"Over target, {len(over)} of {targets}: {'; '.join(over)}."
+    if misses:
+        return f"Over target, {len(misses)} of {targets}: {'; '.join(misses)}."
     return f"All {targets} targets are met."
 
 
-def _measured(bench: Bench, name: str) -> list[Row]:
+def _measure_group(bench: Bench, name: str) -> list[Row]:
     bench.say(name)
     rows = []
     for row in MEASUREMENTS[name](bench):
-        times = f", {row.ratio:.2f} × {row.against}" if row.ratio is not None else ""
-        bench.say(f"  {row.what}: {amount(row.ours.p50, row.unit)}{times} {row.verdict}")
+        comparison = f", {row.ratio:.2f} × {row.against}" if row.ratio is not None else ""
+        bench.say(
+            f"  {row.what}: {format_amount(row.ours.p50, row.unit)}{comparison} {row.verdict}"
+        )
         rows.append(row)
     return rows
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument(
-        "--only", type=_names, default=list(MEASUREMENTS), help=f"some of {','.join(MEASUREMENTS)}"
+        "--only",
+        type=_parse_names,
+        default=list(MEASUREMENTS),
+        help=f"some of {','.join(MEASUREMENTS)}",
     )
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller crowds")
     parser.add_argument("--seed", type=int, default=workload.SEED, help="of the data")
@@ -97,22 +104,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _names(text: str) -> list[str]:
+def _parse_names(text: str) -> list[str]:
     names = text.split(",")
     if not set(names) <= set(MEASUREMENTS):
         raise argparse.ArgumentTypeError(f"choose from {', '.join(MEASUREMENTS)}")
     return names
 
 
-def _same_disk() -> Path:
-    """Choose a folder for what is made: a temporary one lies often on no disk at all."""
+def _choose_folder() -> Path:
+    """Choose the folder to work in: the usual temporary folder is often in memory, on no disk."""
     temporary = Path(tempfile.gettempdir())
-    same = temporary.stat().st_dev == REPOSITORY.stat().st_dev
-    return temporary if same else REPOSITORY
+    is_same_disk = temporary.stat().st_dev == REPOSITORY.stat().st_dev
+    return temporary if is_same_disk else REPOSITORY
 
 
-def machine() -> dict[str, str]:
-    """Say on what it was measured, and how busy that was."""
+def describe_machine() -> dict[str, str]:
+    """Describe the machine that measures, and its load."""
     load = os.getloadavg()
     return {
         "Python": platform.python_version(),

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import workload
-from benchmarks.bench import Bench, lay
-from benchmarks.table import Row, compared, fact
-from benchmarks.timing import Runner, process, race
+from benchmarks.bench import Bench, write_pages
+from benchmarks.table import Row, build_figure_row, build_row
+from benchmarks.timing import Runner, build_process_call, race
 from looseleaf import Change, Workspace
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.operations.backups import write_backup
@@ -42,18 +42,18 @@ def measure(bench: Bench) -> Iterator[Row]:
     settings = workspace.settings
     target.mkdir(exist_ok=True)
     script = 'tar cf "$1" -C "$2" . && sync "$1"'
-    tar = process(("/bin/sh", "-c", script, "sh", str(target / "other.tar"), str(root)))
-    ours, theirs = race(
+    tar = build_process_call(("/bin/sh", "-c", script, "sh", str(target / "other.tar"), str(root)))
+    laps, tar_laps = race(
         Runner(lambda: write_backup(settings, str(target), 1.0), before=lambda: _clear(target)),
         Runner(tar, before=lambda: _clear(target)),
         rounds=bench.amount(3, 2),
         batch=1,
     )
     archive = Path(write_backup(settings, str(target), 1.0).path)
-    wrong = _check(archive, count)
-    what = f"{count:,} agents with {DAYS} days"
-    yield compared(GROUP, what, ours, TAR, theirs, target=TARGET, wrong=wrong)
-    yield fact(GROUP, "size of the archive", archive.stat().st_size, unit="bytes")
+    wrong = _find_fault(archive, count)
+    title = f"{count:,} agents with {DAYS} days"
+    yield build_row(GROUP, title, laps, TAR, tar_laps, target=TARGET, wrong=wrong)
+    yield build_figure_row(GROUP, "size of the archive", archive.stat().st_size, unit="bytes")
     yield from _measure_memory(bench, root, count)
 
 
@@ -61,7 +61,7 @@ def build_workspace(root: Path, count: int, seed: int) -> Workspace:
     """Make a workspace whose agents have core pages, days, and a history of each page."""
     workspace = Workspace.create(root, agent="agent-0001")
     record = workspace.agents.resolve("agent-0001")
-    for name, text in workload.journal(seed, days=DAYS):
+    for name, text in workload.generate_journal(seed, days=DAYS):
         workspace.pages.write(record.shelf.page(name), text, change=Change("write"))
     first, history = root / "agents/agent-0001", root / ".looseleaf/history"
     fields = json.loads((first / "agent.json").read_text())
@@ -69,7 +69,7 @@ def build_workspace(root: Path, count: int, seed: int) -> Workspace:
         folder = root / f"agents/agent-{number:04}"
         shutil.copytree(first, folder)
         shutil.copytree(history / "agent-1", history / f"agent-{number}")
-        lay(folder, [("agent.json", json.dumps({**fields, "id": number}))])
+        write_pages(folder, [("agent.json", json.dumps({**fields, "id": number}))])
     return Workspace.open(root)
 
 
@@ -78,7 +78,7 @@ def _clear(target: Path) -> None:
         path.unlink()
 
 
-def _check(archive: Path, count: int) -> str:
+def _find_fault(archive: Path, count: int) -> str:
     with open_archive(str(archive)) as reader:
         content = reader.read_all(lambda _header, _chunks: None)
     return "" if content.files > count * DAYS * 2 else "files are missing"
@@ -86,12 +86,12 @@ def _check(archive: Path, count: int) -> str:
 
 def _measure_memory(bench: Bench, root: Path, count: int) -> Iterator[Row]:
     """Measure the most memory of a process that backs up a tenth of the agents, and all."""
-    few = max(2, count // 10)
+    small_count = max(2, count // 10)
     small = bench.folder / "backing-small"
-    build_workspace(small, few, bench.seed)
-    for folder, agents in ((small, few), (root, count)):
+    build_workspace(small, small_count, bench.seed)
+    for folder, agents in ((small, small_count), (root, count)):
         target = bench.folder / f"backing-{agents}"
         command = [sys.executable, "-c", _PEAK, str(folder), str(target)]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         peak = int(output) * 1024
-        yield fact(GROUP, f"peak memory with {agents:,} agents", peak, unit="bytes")
+        yield build_figure_row(GROUP, f"peak memory with {agents:,} agents", peak, unit="bytes")

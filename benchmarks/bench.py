@@ -1,4 +1,4 @@
-"""What every measurement works with: a folder, how thorough to be, and pages laid into it."""
+"""What every measurement uses: a folder, the amount of work, and pages written as files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Bench:
 
     @staticmethod
     def say(text: str) -> None:
-        """Show the person who waits that something happens."""
+        """Print progress for the person who waits."""
         print(text, file=sys.stderr, flush=True)
 
 
-def lay(folder: Path, pages: Iterable[tuple[str, str]]) -> int:
-    """Write pages as plain files, as an editor would; give how many bytes they have."""
+def write_pages(folder: Path, pages: Iterable[tuple[str, str]]) -> int:
+    """Write pages as plain files, as an editor would; give the number of their bytes."""
     size = 0
     for name, text in pages:
         path = folder / name
@@ -41,5 +41,5 @@ def lay(folder: Path, pages: Iterable[tuple[str, str]]) -> int:
 
 
 def settle() -> None:
-    """Wait until the files just written count as unchanged; they do not for a moment."""
+    """Wait until the files just written are old enough to count as unchanged."""
     time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Chatting: messages kept and read back, and what a turn adds to a bare call of the provider."""
+"""Chatting: messages stored and read, and what a turn adds to a bare call of the provider."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 from benchmarks import workload
-from benchmarks.bench import Bench, lay, settle
-from benchmarks.table import Row, compared, fact
-from benchmarks.timing import Runner, race, spread
+from benchmarks.bench import Bench, settle, write_pages
+from benchmarks.table import Row, build_figure_row, build_row
+from benchmarks.timing import Runner, race, summarize_laps
 from looseleaf import Workspace
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.chat.session import Opening, Outcome, Saying
@@ -40,69 +40,75 @@ FEW, MANY, SESSIONS = 1_000, 100_000, 2_000
 LAST = 50
 FLAT = 1.2
 ADDED = 1.25
-THINKING = 0.05  # seconds; no real provider says its first word sooner
+THINKING = 0.05  # seconds; no real provider sends its first word sooner
 TEXT = "A sentence of about the length that people and models say, more or less. " * 4
 
 
 def measure(bench: Bench) -> Iterator[Row]:
-    """Keep and read messages among few and many, then take turns against a scripted server."""
-    few = Kept(bench.folder / "chat-few", FEW, FEW // LAST)
-    many = Kept(bench.folder / "chat-many", bench.amount(MANY, 10_000), bench.amount(SESSIONS, 200))
-    yield from _flat(bench, few, many)
-    yield from _beside_peer(bench, many)
-    few.close()
-    many.close()
-    yield from _turns(bench)
+    """Store and read messages among few and many, then take turns against a scripted server."""
+    small = FilledChats(bench.folder / "chat-few", FEW, FEW // LAST)
+    large = FilledChats(
+        bench.folder / "chat-many", bench.amount(MANY, 10_000), bench.amount(SESSIONS, 200)
+    )
+    yield from _compare_sizes(bench, small, large)
+    yield from _compare_with_peer(bench, large)
+    small.close()
+    large.close()
+    yield from _measure_turns(bench)
 
 
-class Kept:
-    """Our conversations, filled: so many messages in so many sessions of the same length."""
+class FilledChats:
+    """Our conversations, with so many messages in so many sessions of the same length."""
 
     def __init__(self, root: Path, messages: int, sessions: int) -> None:
         (root / ".looseleaf").mkdir(parents=True)
         self.database = Database("", str(root))
         self.chats = SqlChats(self.database)
-        each = messages // sessions
-        said = [Message("user" if at % 2 else "assistant", TEXT) for at in range(each - 1)]
+        length = messages // sessions
+        replies = [Message("user" if at % 2 else "assistant", TEXT) for at in range(length - 1)]
         for number in range(sessions):
-            begun = self._begun(f"question {number}")
-            assert begun.lease is not None
-            self.chats.turns.end(begun.lease, said, Outcome("completed", Usage()))
-            self.session = begun.session.id
-        begun = self._begun("and now?", self.session)
-        assert begun.lease is not None
-        self.lease = begun.lease
+            turn = self._begin_turn(f"question {number}")
+            assert turn.lease is not None
+            self.chats.turns.end(turn.lease, replies, Outcome("completed", Usage()))
+            self.session = turn.session.id
+        turn = self._begin_turn("and now?", self.session)
+        assert turn.lease is not None
+        self.lease = turn.lease
 
-    def _begun(self, text: str, session: str = "") -> Any:  # noqa: ANN401 - a turn that has begun
+    def _begin_turn(self, text: str, session: str = "") -> Any:  # noqa: ANN401 - a turn that has begun
         return self.chats.turns.begin(Opening(session, 1, 1, "chat", Message("user", text)))
 
     def append(self) -> None:
-        """Keep one message, durably."""
+        """Store one message, durably."""
         self.chats.turns.append(self.lease, (Message("assistant", TEXT),))
 
-    def last(self) -> int:
+    def read_last(self) -> int:
         """Read the last messages."""
         return len(self.chats.sessions.messages(self.session, last=LAST))
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
 
 
-def _flat(bench: Bench, few: Kept, many: Kept) -> Iterator[Row]:
+def _compare_sizes(bench: Bench, small: FilledChats, large: FilledChats) -> Iterator[Row]:
     rounds = bench.amount(60, 10)
     against = f"the same among {FEW:,} messages"
     total = bench.amount(MANY, 10_000)
-    more, less = race(Runner(many.append), Runner(few.append), rounds=rounds, batch=5)
-    what = f"append a message among {total:,}"
-    yield compared(GROUP, what, more, against, less, target=FLAT)
-    more, less = race(Runner(many.last), Runner(few.last), rounds=rounds, batch=20)
-    wrong = "" if many.last() == LAST else f"{many.last()} messages"
-    what = f"read the last {LAST} among {total:,}"
-    yield compared(GROUP, what, more, against, less, target=FLAT, wrong=wrong)
+    large_laps, small_laps = race(
+        Runner(large.append), Runner(small.append), rounds=rounds, batch=5
+    )
+    title = f"append a message among {total:,}"
+    yield build_row(GROUP, title, large_laps, against, small_laps, target=FLAT)
+    large_laps, small_laps = race(
+        Runner(large.read_last), Runner(small.read_last), rounds=rounds, batch=20
+    )
+    wrong = "" if large.read_last() == LAST else f"{large.read_last()} messages"
+    title = f"read the last {LAST} among {total:,}"
+    yield build_row(GROUP, title, large_laps, against, small_laps, target=FLAT, wrong=wrong)
 
 
-def _beside_peer(bench: Bench, many: Kept) -> Iterator[Row]:
+def _compare_with_peer(bench: Bench, large: FilledChats) -> Iterator[Row]:
     try:
         # Installed for this benchmark alone, or not at all.
         sqlite_session = importlib.import_module("agents").SQLiteSession
@@ -114,103 +120,104 @@ def _beside_peer(bench: Bench, many: Kept) -> Iterator[Row]:
         file = bench.folder / "peer.db"
         item = {"role": "assistant", "content": TEXT}
         sessions = bench.amount(SESSIONS, 200)
-        each = bench.amount(MANY, 10_000) // sessions
+        length = bench.amount(MANY, 10_000) // sessions
         for number in range(sessions):
-            theirs = sqlite_session(f"session-{number}", file)
-            run(theirs.add_items([item] * each))
+            session = sqlite_session(f"session-{number}", file)
+            run(session.add_items([item] * length))
             if number < sessions - 1:
-                theirs.close()
+                session.close()
         rounds = bench.amount(60, 10)
-        ours, peer = race(
-            Runner(many.append), Runner(lambda: run(theirs.add_items([item]))),
+        laps, peer_laps = race(
+            Runner(large.append), Runner(lambda: run(session.add_items([item]))),
             rounds=rounds, batch=5,
         )  # fmt: skip
-        yield compared(GROUP, "append a message", ours, PEER, peer, target=1.0)
-        ours, peer = race(
-            Runner(many.last), Runner(lambda: run(theirs.get_items(LAST))),
+        yield build_row(GROUP, "append a message", laps, PEER, peer_laps, target=1.0)
+        laps, peer_laps = race(
+            Runner(large.read_last), Runner(lambda: run(session.get_items(LAST))),
             rounds=rounds, batch=20,
         )  # fmt: skip
-        yield compared(GROUP, f"read the last {LAST}", ours, PEER, peer, target=1.0)
-        theirs.close()
+        yield build_row(GROUP, f"read the last {LAST}", laps, PEER, peer_laps, target=1.0)
+        session.close()
 
 
-def _turns(bench: Bench) -> Iterator[Row]:
+def _measure_turns(bench: Bench) -> Iterator[Row]:
     """Take turns against a server that answers at once, and one that thinks for a moment."""
-    for thinking, what in (
+    for delay, title in (
         (0.0, "a whole turn"),
         (THINKING, "a whole turn, the model thinks 50 ms"),
     ):
-        with _scripted(bench.folder, thinking) as url:
-            root = bench.folder / f"chat-turns-{thinking}"
-            workspace, client = _laid(bench, root, url), OpenAI(base_url=url, api_key="none")
+        with _serve_script(bench.folder, delay) as url:
+            root = bench.folder / f"chat-turns-{delay}"
+            workspace = _create_workspace(bench, root, url)
+            client = OpenAI(base_url=url, api_key="none")
             bridge = Bridge()
-            workspace.models().register("library", partial(_native, url, bridge))
-            ours, library, theirs = race(
-                Runner(lambda w=workspace: _turn(w)),  # type: ignore[misc]
-                Runner(lambda w=workspace: _turn(w, "library:m")),  # type: ignore[misc]
-                Runner(_bare(client, workspace)),
+            workspace.models().register("library", partial(_open_library_model, url, bridge))
+            laps, library_laps, sdk_laps = race(
+                Runner(lambda w=workspace: _take_turn(w)),  # type: ignore[misc]
+                Runner(lambda w=workspace: _take_turn(w, "library:m")),  # type: ignore[misc]
+                Runner(_build_sdk_call(client, workspace)),
                 rounds=bench.amount(40, 8),
                 batch=5,
             )
-            yield compared(GROUP, what, ours, SDK, theirs, target=ADDED)
-            added = max(spread(ours).p95 - spread(theirs).p95, 0.0)
-            yield fact(GROUP, f"{what}: added at p95", added, unit="seconds")
-            yield compared(GROUP, f"{what}, by the provider library", library, SDK, theirs)
+            yield build_row(GROUP, title, laps, SDK, sdk_laps, target=ADDED)
+            overhead = max(summarize_laps(laps).p95 - summarize_laps(sdk_laps).p95, 0.0)
+            yield build_figure_row(GROUP, f"{title}: added at p95", overhead, unit="seconds")
+            yield build_row(GROUP, f"{title}, by the provider library", library_laps, SDK, sdk_laps)
             workspace.models().close()
             bridge.close()
             client.close()
-    yield from _alone(bench, workspace)
+    yield from _measure_without_model(bench, workspace)
 
 
-def _native(url: str, bridge: Bridge, name: str) -> PatientModel:
-    """Ask the same server as those are asked that speak another language than OpenAI's."""
+def _open_library_model(url: str, bridge: Bridge, name: str) -> PatientModel:
+    """Open the same server by the library for providers that are not OpenAI-compatible."""
     provider = OpenAICompatibleProvider("library", base_url=url, api_key="none")
     line = ProvidedLine(name, OpenAIChatModel("m", provider=provider))
     return PatientModel(name, line, bridge)
 
 
-def _alone(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+def _measure_without_model(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     """Take turns with a model that costs nothing, beside two bare commits to the same disk."""
-    bare = sqlite3.connect(bench.folder / "bare.db", isolation_level=None)
-    bare.execute("PRAGMA journal_mode = WAL")
-    bare.execute("PRAGMA synchronous = FULL")
-    bare.execute("CREATE TABLE messages (text)")
+    connection = sqlite3.connect(bench.folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE messages (text)")
 
-    def twice() -> None:
+    def commit_twice() -> None:
         for _ in range(2):
-            bare.execute("BEGIN IMMEDIATE")
-            bare.execute("INSERT INTO messages VALUES (?)", (TEXT,))
-            bare.execute("COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO messages VALUES (?)", (TEXT,))
+            connection.execute("COMMIT")
 
-    ours, limit = race(
-        Runner(lambda: _turn(workspace, "echo")),
-        Runner(twice),
+    laps, limit = race(
+        Runner(lambda: _take_turn(workspace, "echo")),
+        Runner(commit_twice),
         rounds=bench.amount(40, 8),
         batch=5,
     )
-    yield compared(GROUP, "a turn without its model", ours, "two bare SQLite commits", limit)
-    bare.close()
+    yield build_row(GROUP, "a turn without its model", laps, "two bare SQLite commits", limit)
+    connection.close()
 
 
-def _laid(bench: Bench, root: Path, url: str) -> Workspace:
+def _create_workspace(bench: Bench, root: Path, url: str) -> Workspace:
     Workspace.create(root, agent="alpha")
-    lay(root / "agents" / "alpha", workload.core_pages(seed=bench.seed).items())
+    write_pages(root / "agents" / "alpha", workload.build_core_pages(seed=bench.seed).items())
     settings = f'default_model = "local:m"\n[providers.local]\nbase_url = "{url}"\n'
     (root / "looseleaf.toml").write_text(settings)
     settle()
     return Workspace.open(root)
 
 
-def _turn(workspace: Workspace, model: str = "") -> None:
+def _take_turn(workspace: Workspace, model: str = "") -> None:
     for _ in converse(workspace.context, Saying("Hello", model=model)):
         pass
 
 
-def _bare(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
-    """Give a call that asks for the same with the same words, and keeps nothing."""
+def _build_sdk_call(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
+    """Give a call that sends the same messages by the SDK, and stores nothing."""
     pages = workspace.compose("chat", "alpha").messages
-    asked: Any = [{"role": "system", "content": text} for text in pages]
-    asked.append({"role": "user", "content": "Hello"})
+    messages: Any = [{"role": "system", "content": text} for text in pages]
+    messages.append({"role": "user", "content": "Hello"})
     tools: Any = [
         {
             "type": "function",
@@ -223,25 +230,25 @@ def _bare(client: OpenAI, workspace: Workspace) -> Callable[[], None]:
         for tool in MODEL_TOOLS.values()
     ]
 
-    def call() -> None:
+    def call_provider() -> None:
         for _ in client.chat.completions.create(
             model="m",
-            messages=asked,
+            messages=messages,
             tools=tools,
             stream=True,
             stream_options={"include_usage": True},
         ):
             pass
 
-    return call
+    return call_provider
 
 
 @contextmanager
-def _scripted(folder: Path, thinking: float) -> Iterator[str]:
+def _serve_script(folder: Path, delay: float) -> Iterator[str]:
     """Serve one answer again and again, from a process of its own."""
     root = Path(__file__).parent.parent
     script = folder / "script.json"
-    script.write_text(json.dumps([{"text": "Hello.", "delay": thinking}]))
+    script.write_text(json.dumps([{"text": "Hello.", "delay": delay}]))
     command = [sys.executable, "-m", "tests.models.scripted", str(script)]
     server = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True)
     try:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import workload
-from benchmarks.bench import Bench, lay, settle
-from benchmarks.reading import STRICT, USUAL, bare, usual
-from benchmarks.table import Row, compared
+from benchmarks.bench import Bench, settle, write_pages
+from benchmarks.reading import STRICT, USUAL, read_bare, read_usual
+from benchmarks.table import Row, build_row
 from benchmarks.timing import Runner, race
 from looseleaf import Workspace
 from looseleaf.memory.text.comments import without_comments
@@ -23,7 +23,7 @@ RULES = "# Rules\n\n- Ask before you publish.\n- Keep what is kept out of prompt
 def measure(bench: Bench) -> Iterator[Row]:
     """Compose agent A again, for the first time, after an edit, and among a thousand agents."""
     root = bench.folder / "composing"
-    workspace = _laid(root, bench)
+    workspace = _create_workspace(root, bench)
     paths = [
         str(root / name)
         for name in (
@@ -35,68 +35,70 @@ def measure(bench: Bench) -> Iterator[Row]:
         )
     ]
     settle()
-    wrong = _missing(workspace, paths)
-    ours, strict, plain = race(
+    wrong = _find_fault(workspace, paths)
+    laps, strict_laps, plain_laps = race(
         Runner(lambda: workspace.compose("chat", "alpha").text),
-        Runner(lambda: [bare(path) for path in paths]),
-        Runner(lambda: [usual(path) for path in paths]),
+        Runner(lambda: [read_bare(path) for path in paths]),
+        Runner(lambda: [read_usual(path) for path in paths]),
         rounds=bench.amount(60, 20),
         batch=100,
     )
-    yield compared(GROUP, "agent A again", ours, STRICT, strict, target=TARGET, wrong=wrong)
-    yield compared(GROUP, "agent A again", ours, USUAL, plain)
-    yield from _anew(bench, root, paths)
-    yield from _crowded(bench, workspace)
+    yield build_row(GROUP, "agent A again", laps, STRICT, strict_laps, target=TARGET, wrong=wrong)
+    yield build_row(GROUP, "agent A again", laps, USUAL, plain_laps)
+    yield from _measure_first_time(bench, root, paths)
+    yield from _measure_crowd(bench, workspace)
 
 
-def _laid(root: Path, bench: Bench) -> Workspace:
+def _create_workspace(root: Path, bench: Bench) -> Workspace:
     workspace = Workspace.create(root, agent="alpha")
-    lay(root / "shared", [("RULES.md", RULES)])
-    pages = dict(workload.core_pages(seed=bench.seed))
+    write_pages(root / "shared", [("RULES.md", RULES)])
+    pages = dict(workload.build_core_pages(seed=bench.seed))
     (root / "users/1").mkdir(parents=True, exist_ok=True)
-    lay(root / "users/1", [("USER.md", pages.pop("USER.md"))])
-    lay(root / "agents/alpha", pages.items())
+    write_pages(root / "users/1", [("USER.md", pages.pop("USER.md"))])
+    write_pages(root / "agents/alpha", pages.items())
     return workspace
 
 
-def _missing(workspace: Workspace, paths: list[str]) -> str:
+def _find_fault(workspace: Workspace, paths: list[str]) -> str:
     text = workspace.compose("chat", "alpha").text.encode()
-    lost = [path for path in paths if without_comments(bare(path).decode()).encode() not in text]
-    return f"not in the prompt: {', '.join(lost)}" if lost else ""
+    missing_paths = [
+        path for path in paths if without_comments(read_bare(path).decode()).encode() not in text
+    ]
+    return f"not in the prompt: {', '.join(missing_paths)}" if missing_paths else ""
 
 
-def _anew(bench: Bench, root: Path, paths: list[str]) -> Iterator[Row]:
+def _measure_first_time(bench: Bench, root: Path, paths: list[str]) -> Iterator[Row]:
     """Compose in a workspace that has just been opened, with every page and its history read."""
-    opened: list[Workspace] = []
+    workspaces: list[Workspace] = []
 
-    def before() -> None:
-        opened[:] = [Workspace.open(root)]
-        opened[0].chain()
+    def prepare() -> None:
+        workspaces[:] = [Workspace.open(root)]
+        workspaces[0].chain()
 
-    ours, plain = race(
-        Runner(lambda: opened[0].compose("chat", "alpha"), before),
-        Runner(lambda: [usual(path) for path in paths]),
+    laps, plain_laps = race(
+        Runner(lambda: workspaces[0].compose("chat", "alpha"), prepare),
+        Runner(lambda: [read_usual(path) for path in paths]),
         rounds=bench.amount(60, 20),
         batch=1,
     )
-    yield compared(GROUP, "agent A, first time", ours, USUAL, plain)
+    yield build_row(GROUP, "agent A, first time", laps, USUAL, plain_laps)
 
 
-def _crowded(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+def _measure_crowd(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     """Compose the same prompt alone and among many agents, by turns in two workspaces."""
     crowd = bench.amount(CROWD, 100)
     root = bench.folder / "composing-crowd"
-    many = _laid(root, bench)
+    crowd_workspace = _create_workspace(root, bench)
     for number in range(crowd):
-        many.agents.create(f"other-{number}")
+        crowd_workspace.agents.create(f"other-{number}")
     settle()
-    for one in (workspace, many):
-        one.compose("chat", "alpha")
-    alone, crowded = race(
+    workspace.compose("chat", "alpha")
+    crowd_workspace.compose("chat", "alpha")
+    alone_laps, crowd_laps = race(
         Runner(lambda: workspace.compose("chat", "alpha").text),
-        Runner(lambda: many.compose("chat", "alpha").text),
+        Runner(lambda: crowd_workspace.compose("chat", "alpha").text),
         rounds=bench.amount(80, 20),
         batch=100,
     )
-    what = f"agent A among {crowd} others"
-    yield compared(GROUP, what, crowded, "the agent alone", alone, target=GROWTH)
+    title = f"agent A among {crowd} others"
+    yield build_row(GROUP, title, crowd_laps, "the agent alone", alone_laps, target=GROWTH)

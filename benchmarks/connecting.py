@@ -14,10 +14,10 @@ from typing import Any
 
 import looseleaf
 from benchmarks import workload
-from benchmarks.bench import Bench, lay
-from benchmarks.starting import LIMIT, command_line
-from benchmarks.table import Row, compared, fact
-from benchmarks.timing import Runner, process, race, spread
+from benchmarks.bench import Bench, write_pages
+from benchmarks.starting import LIMIT, find_command
+from benchmarks.table import Row, build_figure_row, build_row
+from benchmarks.timing import Runner, build_process_call, race, summarize_laps
 from looseleaf import Workspace
 
 GROUP = "mcp"
@@ -43,14 +43,14 @@ class Client:
 
     def ask(self, *requests: tuple[str, dict[str, Any]]) -> list[Any]:
         """Send requests at once, and give their answers."""
-        incoming, outgoing = self.process.stdout, self.process.stdin
-        assert incoming is not None
-        assert outgoing is not None
+        server_output, server_input = self.process.stdout, self.process.stdin
+        assert server_output is not None
+        assert server_input is not None
         for number, (method, params) in enumerate(requests):
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            outgoing.write(json.dumps(message).encode() + b"\n")
-        outgoing.flush()
-        return [json.loads(incoming.readline()) for _ in requests]
+            server_input.write(json.dumps(message).encode() + b"\n")
+        server_input.flush()
+        return [json.loads(server_output.readline()) for _ in requests]
 
     def close(self) -> None:
         """Close our end, and wait until the server is gone."""
@@ -65,9 +65,9 @@ def measure(bench: Bench) -> Iterator[Row]:
     workspace = Workspace.create(root, agent="alpha")
     workspace.accounts()  # a workspace that has been used has a database
     workspace.close()
-    lay(root / "agents" / "alpha", workload.core_pages(seed=bench.seed).items())
+    write_pages(root / "agents" / "alpha", workload.build_core_pages(seed=bench.seed).items())
     env = {**os.environ, "LOOSELEAF_ROOT": str(root)}
-    command = (*command_line(), "mcp")
+    command = (*find_command(), "mcp")
     generations = {
         "initialize and tools/list": (("initialize", _HANDSHAKE), ("tools/list", {})),
         "server/discover and tools/list": (
@@ -75,7 +75,7 @@ def measure(bench: Bench) -> Iterator[Row]:
             ("tools/list", {"_meta": _META}),
         ),
     }
-    for what, requests in generations.items():
+    for title, requests in generations.items():
 
         def connect(requests: tuple[Any, ...] = requests) -> None:
             client = Client(command, env)
@@ -84,17 +84,17 @@ def measure(bench: Bench) -> Iterator[Row]:
             client.close()
             assert answers[1]["result"]["tools"]
 
-        ours, limit = race(
+        laps, limit = race(
             Runner(connect),
-            Runner(process((sys.executable, "-c", "pass"), env)),
+            Runner(build_process_call((sys.executable, "-c", "pass"), env)),
             rounds=bench.amount(20, 5),
             batch=2,
         )
-        yield compared(GROUP, what, ours, LIMIT, limit, target=START_TARGET)
-    yield from _reading(bench, command, env)
+        yield build_row(GROUP, title, laps, LIMIT, limit, target=START_TARGET)
+    yield from _measure_reads(bench, command, env)
 
 
-def _reading(bench: Bench, command: tuple[str, ...], env: dict[str, str]) -> Iterator[Row]:
+def _measure_reads(bench: Bench, command: tuple[str, ...], env: dict[str, str]) -> Iterator[Row]:
     """Read one page again and again over one connection."""
     client = Client(command, env)
     client.ask(("initialize", _HANDSHAKE), ("tools/list", {}))
@@ -104,14 +104,16 @@ def _reading(bench: Bench, command: tuple[str, ...], env: dict[str, str]) -> Ite
         before = time.perf_counter()
         client.ask(call)
         seconds.append(time.perf_counter() - before)
-    resident = _resident(client.process.pid)
+    resident = _read_resident_bytes(client.process.pid)
     client.close()
-    yield Row(GROUP, "get_agent_memory, 8 KB (at most 0.5 ms)", spread([seconds]))
+    yield Row(GROUP, "get_agent_memory, 8 KB (at most 0.5 ms)", summarize_laps([seconds]))
     if resident:
-        yield fact(GROUP, "memory of the server (at most 40 MB)", resident, unit="bytes")
+        yield build_figure_row(
+            GROUP, "memory of the server (at most 40 MB)", resident, unit="bytes"
+        )
 
 
-def _resident(pid: int) -> float:
+def _read_resident_bytes(pid: int) -> float:
     status = Path(f"/proc/{pid}/status")
     if not status.exists():
         return 0.0

@@ -61,8 +61,8 @@ class Target(NamedTuple):
     def memory(self) -> int:
         """Say how many bytes the server's process has in memory."""
         status = Path(f"/proc/{self.process}/status").read_text()
-        line = next(one for one in status.splitlines() if one.startswith("VmRSS:"))
-        return int(line.split()[1]) * 1024
+        entry = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
+        return int(entry.split()[1]) * 1024
 
 
 class Figures(NamedTuple):
@@ -74,21 +74,25 @@ class Figures(NamedTuple):
 
     def p95(self) -> tuple[float, float]:
         """Give the time that 95 of 100 reads and writes stayed below."""
-        return percentile(self.reads), percentile(self.writes)
+        return compute_percentile(self.reads), compute_percentile(self.writes)
 
 
-def percentile(times: list[float], part: float = 0.95) -> float:
+def compute_percentile(times: list[float], part: float = 0.95) -> float:
     """Give the time that a part of all stayed below."""
-    ordered = sorted(times)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
+    sorted_times = sorted(times)
+    return (
+        sorted_times[min(len(sorted_times) - 1, int(len(sorted_times) * part))]
+        if sorted_times
+        else 0.0
+    )
 
 
 async def guess_passwords(target: Target) -> None:
     """Sign in with a wrong password again and again, as fast as the server answers."""
     async with target.client() as client:
-        given = {"login": "admin", "password": "wrong"}
+        credentials = {"login": "admin", "password": "wrong"}
         while True:
-            answer = await client.post("/login", json=given)
+            answer = await client.post("/login", json=credentials)
             await asyncio.sleep(0.05 if answer.status_code == 429 else 0)
 
 
@@ -138,15 +142,15 @@ def prepare(root: Path) -> str:
     for seed in (1, 2):
         lines = [f"{number % 150:03}" for number in range(13_500)]
         random.Random(seed).shuffle(lines)
-        given = {"file": "crafted.md", "content": "\n".join(lines)}
-        invoke(workspace.context, "datamachine/write-agent-file", given)
+        arguments = {"file": "crafted.md", "content": "\n".join(lines)}
+        invoke(workspace.context, "datamachine/write-agent-file", arguments)
     token = invoke(workspace.context, "looseleaf/create-token", {"agent": "ada"})["token"]
     workspace.close()
     return str(token)
 
 
 @contextlib.contextmanager
-def serving(root: Path, token: str) -> Iterator[Target]:
+def serve_workspace(root: Path, token: str) -> Iterator[Target]:
     """Serve a workspace in a process of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -178,16 +182,18 @@ async def measure(target: Target, seconds: float) -> Figures:
         number = 0
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline or not writes:
-            reads.append(await _timed(client, "GET", page))
+            reads.append(await _measure_request(client, "GET", page))
             number += 1
-            writes.append(await _timed(client, "PUT", notes, content=f"- {number}\n".encode()))
+            writes.append(
+                await _measure_request(client, "PUT", notes, content=f"- {number}\n".encode())
+            )
             peak = max(peak, target.memory())
             await asyncio.sleep(0.02)
         return Figures(reads, writes, peak)
 
 
 @contextlib.contextmanager
-def attacking(target: Target, names: list[str], part: float) -> Iterator[None]:
+def attack_from_process(target: Target, names: list[str], part: float) -> Iterator[None]:
     """Attack from a process of its own, so that its work is not measured."""
     if not names:
         yield
@@ -206,21 +212,21 @@ def attacking(target: Target, names: list[str], part: float) -> Iterator[None]:
 
 async def attack_endlessly(target: Target, names: list[str], part: float) -> None:
     """Let every attacker begin, say so, and go on until this process is ended."""
-    chosen = [ATTACKS[name] for name in names]
-    attackers = [attack for attack, count in chosen for _ in range(max(1, int(count * part)))]
-    running = [asyncio.create_task(_endlessly(attack, target)) for attack in attackers]
+    choices = [ATTACKS[name] for name in names]
+    attackers = [attack for attack, count in choices for _ in range(max(1, int(count * part)))]
+    tasks = [asyncio.create_task(_repeat_attack(attack, target)) for attack in attackers]
     await asyncio.sleep(1.0)
     print("attacking", flush=True)
-    await asyncio.gather(*running)
+    await asyncio.gather(*tasks)
 
 
-async def _endlessly(attack: Attack, target: Target) -> None:
+async def _repeat_attack(attack: Attack, target: Target) -> None:
     while True:
         with contextlib.suppress(httpx2.HTTPError, OSError):
             await attack(target)
 
 
-async def _timed(
+async def _measure_request(
     client: httpx2.AsyncClient, method: str, path: str, content: bytes | None = None
 ) -> float:
     begin = time.perf_counter()
@@ -230,11 +236,11 @@ async def _timed(
 
 def flood(names: list[str], root: Path, token: str, *, seconds: float, part: float) -> Figures:
     """Attack a fresh server process in some ways at once; `part` is how much of each."""
-    with serving(root, token) as target:
-        usual = asyncio.run(measure(target, 0.5))  # whatever the first requests load
-        with attacking(target, names, part):
+    with serve_workspace(root, token) as target:
+        baseline = asyncio.run(measure(target, 0.5))  # whatever the first requests load
+        with attack_from_process(target, names, part):
             figures = asyncio.run(measure(target, seconds))
-            return figures._replace(memory=figures.memory - usual.memory)
+            return figures._replace(memory=figures.memory - baseline.memory)
 
 
 def main() -> int:
@@ -243,35 +249,38 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the attackers, 2 seconds")
     parser.add_argument("--attack", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=6.0, help="for each attack")
-    asked = parser.parse_args()
-    if asked.attack:
-        port, token, process, share, *names = asked.attack
+    options = parser.parse_args()
+    if options.attack:
+        port, token, process, share, *names = options.attack
         target = Target(int(port), token, int(process))
         asyncio.run(attack_endlessly(target, names, float(share)))
-    seconds, part = (2.0, 0.1) if asked.quick else (asked.seconds, 1.0)
+    seconds, part = (2.0, 0.1) if options.quick else (options.seconds, 1.0)
     rounds = [[], *([name] for name in ATTACKS), list(ATTACKS)]
     with tempfile.TemporaryDirectory(prefix=".looseleaf-flood-", dir=Path.cwd()) as folder:
         token = prepare(Path(folder) / "memory")
-        usual = (0.0, 0.0)
-        missed = False
+        baseline = (0.0, 0.0)
+        is_missed = False
         print(f"{'attack':20} {'read p95':>20} {'write p95':>20} {'memory':>10}  requests")
         for names in rounds:
             root = Path(folder) / "memory"
             figures = flood(names, root, token, seconds=seconds, part=part)
-            read, write = figures.p95()
-            usual = usual if names else (read, write)
-            what = names[0] if len(names) == 1 else "all together" if names else "none"
+            read_p95, write_p95 = figures.p95()
+            baseline = baseline if names else (read_p95, write_p95)
+            title = names[0] if len(names) == 1 else "all together" if names else "none"
+            texts = _format_time(read_p95, baseline[0]), _format_time(write_p95, baseline[1])
             print(
-                f"{what:20} {_shown(read, usual[0])} {_shown(write, usual[1])} "
+                f"{title:20} {texts[0]} {texts[1]} "
                 f"{figures.memory / 1e6:7.0f} MB  {len(figures.reads) + len(figures.writes)}"
             )
-            missed |= read > READ_SECONDS or write > WRITE_SECONDS or figures.memory > GROWTH
-    print(f"Targets: read 250 ms, write 1 s, memory 128 MB: {'missed' if missed else 'met'}.")
+            is_missed |= (
+                read_p95 > READ_SECONDS or write_p95 > WRITE_SECONDS or figures.memory > GROWTH
+            )
+    print(f"Targets: read 250 ms, write 1 s, memory 128 MB: {'missed' if is_missed else 'met'}.")
     return 0
 
 
-def _shown(seconds: float, usual: float) -> str:
-    ratio = seconds / usual if usual else 1.0
+def _format_time(seconds: float, baseline: float) -> str:
+    ratio = seconds / baseline if baseline else 1.0
     return f"{seconds * 1000:9.1f} ms {ratio:6.1f} x"
 
 

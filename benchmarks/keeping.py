@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks import workload
 from benchmarks.bench import Bench
-from benchmarks.table import Row, compared
+from benchmarks.table import Row, build_row
 from benchmarks.timing import Runner, race
 from looseleaf.memory.registry import FileRegistry
 from looseleaf.plugins.core_files import register_core_files
@@ -25,28 +25,30 @@ PAGES, PAGE_BYTES, LARGE_BYTES = 1_000, 4_000, 1_000_000
 
 def measure(bench: Bench) -> Iterator[Row]:
     """Measure each beside the words of the same text, which any look at every word must find."""
-    page = _page(bench.seed, LARGE_BYTES)
+    page = _build_page(bench.seed, LARGE_BYTES)
     half = page.rfind("\n## ", 0, len(page) // 2) + 1
     answer = f"===PERSISTENT===\n{page[:half]}===ARCHIVED===\n{page[half:]}"
     limits = Thresholds(overflow=0)
     wrong = "" if review_answer(PageParts(page), answer, limits).plan else "no plan"
     rounds = bench.amount(5, 2)
-    for what, runner in (
+    for title, runner in (
         ("the gates over a page of 1 MB", lambda: review_answer(PageParts(page), answer, limits)),
         ("the split of a page of 1 MB", lambda: _split(page)),
     ):
-        ours, words = race(Runner(runner), Runner(page.split), rounds=rounds, batch=1)
-        yield compared(GROUP, what, ours, LIMIT, words, wrong=wrong)
-    texts = [_page(bench.seed + number, PAGE_BYTES) for number in range(bench.amount(PAGES, 100))]
+        laps, word_laps = race(Runner(runner), Runner(page.split), rounds=rounds, batch=1)
+        yield build_row(GROUP, title, laps, LIMIT, word_laps, wrong=wrong)
+    texts = [
+        _build_page(bench.seed + number, PAGE_BYTES) for number in range(bench.amount(PAGES, 100))
+    ]
     registry = FileRegistry()
     register_core_files(registry)
-    ours, words = race(
+    laps, word_laps = race(
         Runner(lambda: _lint(texts, registry)),
         Runner(lambda: [text.split() for text in texts]),
         rounds=rounds,
         batch=1,
     )
-    yield compared(GROUP, f"lint of {len(texts):,} pages of 4 KB", ours, LIMIT, words)
+    yield build_row(GROUP, f"lint of {len(texts):,} pages of 4 KB", laps, LIMIT, word_laps)
 
 
 def _split(page: str) -> None:
@@ -60,9 +62,9 @@ def _lint(texts: list[str], registry: FileRegistry) -> int:
     return sum(1 for _problem in lint_pages(pages, registry, 0.0))
 
 
-def _page(seed: int, size: int) -> str:
+def _build_page(seed: int, size: int) -> str:
     """Make a page of sections and facts, of about so many bytes."""
-    facts = workload.core_pages(seed=seed)["MEMORY.md"].split("\n")
+    facts = workload.build_core_pages(seed=seed)["MEMORY.md"].split("\n")
     lines = [line for line in facts if line.strip() and not line.startswith("#")]
     parts, length, number = ["# Memory\n"], 9, 0
     while length < size:

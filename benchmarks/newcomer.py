@@ -13,15 +13,15 @@ from looseleaf import Workspace
 def main(root: str, text: str) -> None:
     """Search the journal of alpha."""
     daily = Workspace.open(root).daily("alpha")
-    told = {}
-    for which in ("first", "second", "third"):
+    figures = {}
+    for ordinal in ("first", "second", "third"):
         start = time.perf_counter()
         daily.search(text)
-        told[which] = time.perf_counter() - start
-    print(json.dumps({**told, "peak": peak()}))
+        figures[ordinal] = time.perf_counter() - start
+    print(json.dumps({**figures, "peak": read_peak_memory()}))
 
 
-def peak() -> float:
+def read_peak_memory() -> float:
     """Give the most memory this process ever had, in bytes."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:

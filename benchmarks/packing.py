@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks import workload
 from benchmarks.bench import Bench
-from benchmarks.table import Row, fact
-from benchmarks.timing import Runner, Spread, race, spread
+from benchmarks.table import Row, build_figure_row
+from benchmarks.timing import Runner, Spread, race, summarize_laps
 from looseleaf import Change, Scope, Workspace
 
 GROUP = "pack"
@@ -26,15 +26,15 @@ def measure(bench: Bench) -> Iterator[Row]:
     scope = workspace.agents.resolve("alpha").shelf.page("MEMORY.md")
     count = bench.amount(2_000, 100)
     chance = random.Random(bench.seed)
-    lines = workload.core_pages(seed=bench.seed)["MEMORY.md"].split("\n")
+    lines = workload.build_core_pages(seed=bench.seed)["MEMORY.md"].split("\n")
     for number in range(count):
         lines[0] = f"# Memory, revision {number}"
         lines[chance.randrange(2, len(lines))] = f"- fact {number}: {chance.random()}"
         workspace.pages.write(scope, "\n".join(lines), change=Change())
-    yield from packed(workspace, scope, f"{count} edits of 8 KB", bench, target=None)
+    yield from measure_packing(workspace, scope, f"{count} edits of 8 KB", bench, target=None)
 
 
-def packed(
+def measure_packing(
     workspace: Workspace,
     scope: Scope,
     name: str,
@@ -44,14 +44,16 @@ def packed(
 ) -> Iterator[Row]:
     """Pack the history of a page; every version must be as it was."""
     history, root = workspace.history, Path(workspace.root)
-    before = _size(root)
+    before = _count_bytes(root)
     start = time.perf_counter()
     result = history.pack(scope)
     seconds = time.perf_counter() - start
-    after = _size(root)
+    after = _count_bytes(root)
     verdict = history.verify(scope)
     wrong = "; ".join(verdict.faults[:1])
-    yield fact(GROUP, f"{name}, {result.versions} versions packed", seconds, unit="seconds")
+    yield build_figure_row(
+        GROUP, f"{name}, {result.versions} versions packed", seconds, unit="seconds"
+    )
     yield Row(
         GROUP,
         f"{name}, versions and log",
@@ -70,13 +72,13 @@ def packed(
         return history.content(scope, numbers.randrange(first, first + result.versions))
 
     [laps] = race(Runner(read), rounds=bench.amount(20, 5), batch=10)
-    ours = spread(laps)
+    times = summarize_laps(laps)
     limit = Spread(READ_SECONDS, READ_SECONDS)
-    ratio = ours.p95 / READ_SECONDS
-    yield Row(GROUP, f"{name}, read any packed version", ours, PROMISE, limit, ratio, target=1.0)
+    ratio = times.p95 / READ_SECONDS
+    yield Row(GROUP, f"{name}, read any packed version", times, PROMISE, limit, ratio, target=1.0)
 
 
-def _size(root: Path) -> float:
+def _count_bytes(root: Path) -> float:
     """Give what the histories take up, logs included."""
     paths = (root / ".looseleaf" / "history").rglob("*")
     return float(sum(path.stat().st_size for path in paths if path.is_file()))

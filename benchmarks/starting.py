@@ -11,9 +11,9 @@ from pathlib import Path
 
 import looseleaf
 from benchmarks import workload
-from benchmarks.bench import Bench, lay
-from benchmarks.table import Row, compared, fact
-from benchmarks.timing import Runner, output, process, race
+from benchmarks.bench import Bench, write_pages
+from benchmarks.table import Row, build_figure_row, build_row
+from benchmarks.timing import Runner, build_process_call, race, run_command
 from looseleaf import Workspace
 
 GROUP = "start"
@@ -30,71 +30,71 @@ def measure(bench: Bench) -> Iterator[Row]:
     root = bench.folder / "starting"
     Workspace.create(root, agent="alpha")
     folder = root / "agents" / "alpha"
-    lay(folder, workload.core_pages(seed=bench.seed).items())
+    write_pages(folder, workload.build_core_pages(seed=bench.seed).items())
     env = {**os.environ, "LOOSELEAF_ROOT": str(root)}
-    command, nothing = command_line(), (sys.executable, "-c", "pass")
-    read = (*command, "memory", "read", "MEMORY.md")
-    shown = output(read, env)
-    wrong = "" if shown == (folder / "MEMORY.md").read_bytes() else "it shows other bytes"
-    ours, limit, cat, imported = race(
-        Runner(process(read, env)),
-        Runner(process(nothing, env)),
-        Runner(process(("cat", str(folder / "MEMORY.md")), env)),
-        Runner(process((sys.executable, "-c", _IMPORT), env)),
+    command, bare_python = find_command(), (sys.executable, "-c", "pass")
+    read_command = (*command, "memory", "read", "MEMORY.md")
+    printed_bytes = run_command(read_command, env)
+    wrong = "" if printed_bytes == (folder / "MEMORY.md").read_bytes() else "it shows other bytes"
+    laps, limit, cat_laps, import_laps = race(
+        Runner(build_process_call(read_command, env)),
+        Runner(build_process_call(bare_python, env)),
+        Runner(build_process_call(("cat", str(folder / "MEMORY.md")), env)),
+        Runner(build_process_call((sys.executable, "-c", _IMPORT), env)),
         rounds=bench.amount(20, 5),
         batch=3,
     )
-    what = "looseleaf memory read MEMORY.md"
-    yield compared(GROUP, what, ours, LIMIT, limit, target=READ_TARGET, wrong=wrong)
-    yield compared(GROUP, what, ours, "cat", cat)
-    yield compared(GROUP, "import looseleaf, Workspace", imported, LIMIT, limit)
-    yield from _helps(bench, command, env)
+    title = "looseleaf memory read MEMORY.md"
+    yield build_row(GROUP, title, laps, LIMIT, limit, target=READ_TARGET, wrong=wrong)
+    yield build_row(GROUP, title, laps, "cat", cat_laps)
+    yield build_row(GROUP, "import looseleaf, Workspace", import_laps, LIMIT, limit)
+    yield from _measure_helps(bench, command, env)
     if Path("/proc/self/status").exists():
-        yield from _memory(env)
+        yield from _measure_memory(env)
 
 
-def _helps(bench: Bench, command: tuple[str, ...], env: dict[str, str]) -> Iterator[Row]:
+def _measure_helps(bench: Bench, command: tuple[str, ...], env: dict[str, str]) -> Iterator[Row]:
     """Measure the help of the whole, and of whichever command takes longest to show its own."""
-    commands = list(_commands(command, env))
+    commands = list(_list_commands(command, env))
     bench.say(f"  {len(commands)} commands")
 
-    def helping(rounds: int, arguments: tuple[str, ...]) -> Row:
-        ours, limit = race(
-            Runner(process((*command, *arguments, "--help"), env)),
-            Runner(process((sys.executable, "-c", "pass"), env)),
+    def compare_help(rounds: int, arguments: tuple[str, ...]) -> Row:
+        laps, limit = race(
+            Runner(build_process_call((*command, *arguments, "--help"), env)),
+            Runner(build_process_call((sys.executable, "-c", "pass"), env)),
             rounds=rounds,
             batch=2,
         )
-        what = " ".join(("looseleaf", *arguments, "--help"))
-        return compared(GROUP, what, ours, LIMIT, limit, target=HELP_TARGET)
+        title = " ".join(("looseleaf", *arguments, "--help"))
+        return build_row(GROUP, title, laps, LIMIT, limit, target=HELP_TARGET)
 
-    yield helping(bench.amount(12, 4), ())
-    glances = {arguments: helping(2, arguments).ratio or 0.0 for arguments in commands[1:]}
-    # The highest of many glances may be noise: who gave it is looked at more closely.
+    yield compare_help(bench.amount(12, 4), ())
+    glances = {arguments: compare_help(2, arguments).ratio or 0.0 for arguments in commands[1:]}
+    # The highest of many short races may be noise: that command is measured again, for longer.
     slowest = max(glances, key=lambda arguments: glances[arguments])
-    row = helping(bench.amount(12, 4), slowest)
+    row = compare_help(bench.amount(12, 4), slowest)
     yield replace(row, what=f"{row.what}, slowest of {len(commands)}")
 
 
-def _commands(
+def _list_commands(
     command: tuple[str, ...], env: dict[str, str], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, ...]]:
-    """Name every command, by what the help of the one above it lists."""
+    """Name every command, as the help of its parent lists it."""
     yield above
-    shown = output((*command, *above, "--help"), env).decode()
-    _, _, listed = shown.partition("\nCommands:\n")
-    for line in listed.partition("\n\n")[0].splitlines():
+    help_text = run_command((*command, *above, "--help"), env).decode()
+    _, _, command_lines = help_text.partition("\nCommands:\n")
+    for line in command_lines.partition("\n\n")[0].splitlines():
         if line.startswith("  ") and not line.startswith("   "):
-            yield from _commands(command, env, (*above, line.split()[0]))
+            yield from _list_commands(command, env, (*above, line.split()[0]))
 
 
-def _memory(env: dict[str, str]) -> Iterator[Row]:
-    for what, code in (("python -c pass", "pass"), ("import looseleaf, Workspace", _IMPORT)):
-        resident = int(output((sys.executable, "-c", code + _MEMORY), env))
-        yield fact(GROUP, f"memory after {what}", resident * 1024.0, unit="bytes")
+def _measure_memory(env: dict[str, str]) -> Iterator[Row]:
+    for title, code in (("python -c pass", "pass"), ("import looseleaf, Workspace", _IMPORT)):
+        resident = int(run_command((sys.executable, "-c", code + _MEMORY), env))
+        yield build_figure_row(GROUP, f"memory after {title}", resident * 1024.0, unit="bytes")
 
 
-def command_line() -> tuple[str, ...]:
+def find_command() -> tuple[str, ...]:
     """Give the command as it is installed beside this interpreter, else as a module."""
-    installed = Path(sys.executable).parent / "looseleaf"
-    return (str(installed),) if installed.exists() else (sys.executable, "-m", "looseleaf")
+    program = Path(sys.executable).parent / "looseleaf"
+    return (str(program),) if program.exists() else (sys.executable, "-m", "looseleaf")

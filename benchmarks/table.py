@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from benchmarks.timing import Laps, Spread, ratio, spread
+from benchmarks.timing import Laps, Spread, compute_ratio, summarize_laps
 
 HEADS = ("", "ours p50", "p95", "limit", "p50", "p95", "ratio", "target", "")
 
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """What there is to say in a word."""
+        """The result in one word."""
         if self.wrong:
             return "WRONG"
         if self.target is None:
@@ -39,10 +39,10 @@ class Row:
         return "over" if self.over else "ok"
 
 
-def compared(
+def build_row(
     group: str,
-    what: str,
-    ours: Laps,
+    title: str,
+    laps: Laps,
     against: str,
     limit: Laps,
     *,
@@ -50,46 +50,55 @@ def compared(
     wrong: str = "",
 ) -> Row:
     """Make the row of a race."""
-    middle = ratio(ours, limit)
+    middle = compute_ratio(laps, limit)
     return Row(
-        group, what, spread(ours), against, spread(limit), middle, target=target, wrong=wrong
+        group,
+        title,
+        summarize_laps(laps),
+        against,
+        summarize_laps(limit),
+        middle,
+        target=target,
+        wrong=wrong,
     )
 
 
-def fact(group: str, what: str, amount: float, *, unit: Literal["seconds", "bytes"]) -> Row:
+def build_figure_row(
+    group: str, title: str, amount: float, *, unit: Literal["seconds", "bytes"]
+) -> Row:
     """Make the row of a figure that has no limit to be compared with."""
-    return Row(group, what, Spread(amount, amount), unit=unit)
+    return Row(group, title, Spread(amount, amount), unit=unit)
 
 
-def drawn(rows: list[Row]) -> str:
+def format_table(rows: list[Row]) -> str:
     """Draw the rows as a Markdown table that is also legible as it is."""
-    cells = [HEADS, *map(_cells, rows)]
+    cells = [HEADS, *map(_format_cells, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(HEADS))]
     lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
-    left, right = "-" * 2, "-" * 1 + ":"
-    marks = [left if column in (0, 3, 8) else right for column in range(len(HEADS))]
+    left_mark, right_mark = "-" * 2, "-" * 1 + ":"
+    marks = [left_mark if column in (0, 3, 8) else right_mark for column in range(len(HEADS))]
     rule = "|" + "|".join(
         mark[0] * (width + 1) + mark[1] for mark, width in zip(marks, widths, strict=True)
     )
     return "\n".join([lines[0], rule + "|", *lines[1:]])
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _format_cells(row: Row) -> tuple[str, ...]:
     single = row.limit is None and row.ours.p50 == row.ours.p95
     return (
         f"{row.group}: {row.what}",
-        amount(row.ours.p50, row.unit),
-        "" if single else amount(row.ours.p95, row.unit),
+        format_amount(row.ours.p50, row.unit),
+        "" if single else format_amount(row.ours.p95, row.unit),
         row.against,
-        amount(row.limit.p50, row.unit) if row.limit else "",
-        amount(row.limit.p95, row.unit) if row.limit else "",
+        format_amount(row.limit.p50, row.unit) if row.limit else "",
+        format_amount(row.limit.p95, row.unit) if row.limit else "",
         f"{row.ratio:.2f}" if row.ratio is not None else "",
         f"≤ {row.target:g}" if row.target is not None else "",
         row.verdict,
     )
 
 
-def amount(number: float, unit: str) -> str:
+def format_amount(number: float, unit: str) -> str:
     """Write seconds or bytes so that people can read them."""
     steps = (
         ((1e6, "MB"), (1e3, "kB"), (1.0, "B"))
@@ -97,10 +106,10 @@ def amount(number: float, unit: str) -> str:
         else ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
     )
     size, name = next((step for step in steps if number >= step[0]), steps[-1])
-    scaled = number / size
-    return f"{scaled:.{0 if scaled >= 100 else 1 if scaled >= 10 else 2}f} {name}"
+    quantity = number / size
+    return f"{quantity:.{0 if quantity >= 100 else 1 if quantity >= 10 else 2}f} {name}"
 
 
-def plain(row: Row) -> dict[str, object]:
+def encode_row(row: Row) -> dict[str, object]:
     """Give a row as JSON holds it."""
     return {**asdict(row), "verdict": row.verdict}

@@ -33,70 +33,72 @@ class Spread:
 def race(*runners: Runner, rounds: int, batch: int) -> list[Laps]:
     """Let each run a batch of calls in every round, in turns; give seconds by round."""
     for runner in runners:
-        _batch(runner, min(batch, 3))
+        _measure_batch(runner, min(batch, 3))
     laps: list[Laps] = [[] for _ in runners]
     for lap in range(rounds):
         gc.collect()
-        # Whoever is always second would find the caches as the first has left them.
+        # A runner that is always second would profit from caches that the first has filled.
         order = range(len(runners)) if lap % 2 == 0 else reversed(range(len(runners)))
         for place in order:
-            laps[place].append(_batch(runners[place], batch))
+            laps[place].append(_measure_batch(runners[place], batch))
     return laps
 
 
-def _batch(runner: Runner, calls: int) -> list[float]:
+def _measure_batch(runner: Runner, calls: int) -> list[float]:
     run, before, clock = runner.run, runner.before, time.perf_counter
-    taken = []
+    times = []
     for _ in range(calls):
         if before is not None:
             before()
         start = clock()
         run()
-        taken.append(clock() - start)
-    return taken
+        times.append(clock() - start)
+    return times
 
 
-def spread(laps: Laps) -> Spread:
+def summarize_laps(laps: Laps) -> Spread:
     """Sum up every call of every round."""
-    taken = sorted(seconds for lap in laps for seconds in lap)
-    return Spread(median(taken), taken[min(len(taken) - 1, int(0.95 * len(taken)))])
+    times = sorted(seconds for lap in laps for seconds in lap)
+    return Spread(median(times), times[min(len(times) - 1, int(0.95 * len(times)))])
 
 
-def middle(laps: Laps) -> float:
-    """Give what half of the calls took at most."""
+def compute_median(laps: Laps) -> float:
+    """Give the median of all calls."""
     return median(seconds for lap in laps for seconds in lap)
 
 
-def ratio(ours: Laps, limit: Laps) -> float:
-    """Compare round by round, each with what ran beside it, and take the middle."""
-    return median(median(a) / median(b) for a, b in zip(ours, limit, strict=True))
+def compute_ratio(laps: Laps, limit: Laps) -> float:
+    """Divide the medians round by round, and give the median of the ratios."""
+    return median(median(a) / median(b) for a, b in zip(laps, limit, strict=True))
 
 
-def process(command: tuple[str, ...], env: Mapping[str, str] | None = None) -> Callable[[], int]:
+def build_process_call(
+    command: tuple[str, ...], env: Mapping[str, str] | None = None
+) -> Callable[[], int]:
     """Give a call that runs a command to its end, with the least that Python needs for that."""
-    program = command[0] if os.path.isabs(command[0]) else _found(command[0])
-    chosen = dict(os.environ if env is None else env)
+    program = command[0] if os.path.isabs(command[0]) else _resolve_program(command[0])
+    environment = dict(os.environ if env is None else env)
     silence = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0o600) for stream in (0, 1, 2)]
 
     def run() -> int:
-        child = os.posix_spawn(program, command, chosen, file_actions=silence)
+        child = os.posix_spawn(program, command, environment, file_actions=silence)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     return run
 
 
-def output(
+def run_command(
     command: Sequence[str], env: Mapping[str, str] | None = None, *, folder: Path | None = None
 ) -> bytes:
-    """Run a command, in a folder if told, and give what it prints."""
-    done = subprocess.run(command, env=env, cwd=folder, stdout=subprocess.PIPE, check=False)
-    # ripgrep says 1 where there is nothing to find.
-    if done.returncode > (command[0] == "rg"):
-        raise subprocess.CalledProcessError(done.returncode, command)
-    return done.stdout
+    """Run a command, in a folder if one is named, and give its output."""
+    result = subprocess.run(command, env=env, cwd=folder, stdout=subprocess.PIPE, check=False)
+    # ripgrep exits with 1 where it finds nothing.
+    if result.returncode > (command[0] == "rg"):
+        raise subprocess.CalledProcessError(result.returncode, command)
+    return result.stdout
 
 
-def _found(name: str) -> str:
+def _resolve_program(name: str) -> str:
     for folder in os.get_exec_path():
         if os.access(path := os.path.join(folder, name), os.X_OK):
             return path

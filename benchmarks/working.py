@@ -18,9 +18,9 @@ from statistics import median
 
 import looseleaf
 from benchmarks.bench import Bench
-from benchmarks.starting import command_line
-from benchmarks.table import Row, compared, fact
-from benchmarks.timing import Laps, Runner, Spread, process, race, spread
+from benchmarks.starting import find_command
+from benchmarks.table import Row, build_figure_row, build_row
+from benchmarks.timing import Laps, Runner, Spread, build_process_call, race, summarize_laps
 from looseleaf import Workspace
 from looseleaf.stores.engine import dbos_engine
 from looseleaf.workflows.engine import JobFilter
@@ -45,11 +45,11 @@ def measure(bench: Bench) -> Iterator[Row]:
     Workspace.create(root, agent="alpha").close()
     (root / "looseleaf.toml").write_text(SETTINGS)
     workspace = Workspace.open(root)
-    yield from _drain(bench, workspace)
-    yield from _one_job(bench, workspace)
+    yield from _measure_queue(bench, workspace)
+    yield from _measure_job(bench, workspace)
     workspace.close()
-    yield from _idle(bench)
-    yield from _first_answer(bench)
+    yield from _measure_idle(bench)
+    yield from _measure_first_answer(bench)
 
 
 class JobRunner:
@@ -59,7 +59,7 @@ class JobRunner:
         self.runtime = workspace.workflow_jobs()
         self.runtime.start_worker()
         self.agent = workspace.agents.resolve("alpha").id
-        self._ended = threading.Event()
+        self._end_event = threading.Event()
         self._bare_count = 0
         engine = dbos_engine._instance  # noqa: SLF001 - the one engine of this process
         assert engine is not None
@@ -72,59 +72,67 @@ class JobRunner:
         else:
             for step in STEPS:
                 self._engine.record(step.id, dict)
-        self._ended.set()
+        self._end_event.set()
 
     def run_job(self) -> None:
         """Start a job and wait until it has ended."""
-        self._ended.clear()
+        self._end_event.clear()
         self.runtime.jobs.add(plan_direct_job("Benchmark", STEPS, agent_id=self.agent))
-        assert self._ended.wait(60)
+        assert self._end_event.wait(60)
 
     def run_bare(self) -> None:
         """Let the engine record as many parts, each of which does nothing."""
-        self._ended.clear()
+        self._end_event.clear()
         self._bare_count += 1
         self._engine.start(f"bare-{self._bare_count}", 0, 0)
-        assert self._ended.wait(60)
+        assert self._end_event.wait(60)
 
 
-def _one_job(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+def _measure_job(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     """Compare a job with the bare engine, by the clock and by the work of this process."""
     runner = JobRunner(workspace)
     rounds, batch = bench.amount(10, 4), 10
-    ours, bare = race(Runner(runner.run_job), Runner(runner.run_bare), rounds=rounds, batch=batch)
-    what = "three steps without a model"
-    failed = runner.runtime.jobs.list(JobFilter(statuses=("failed",)))[1]
-    wrong = f"{failed} jobs failed" if failed else ""
-    yield compared(GROUP, what, ours, ENGINE, bare, wrong=wrong)
-    yield _limited(f"{what}: added", _differences(ours, bare), "60 ms", ADDED_SECONDS)
+    laps, bare_laps = race(
+        Runner(runner.run_job), Runner(runner.run_bare), rounds=rounds, batch=batch
+    )
+    title = "three steps without a model"
+    failure_count = runner.runtime.jobs.list(JobFilter(statuses=("failed",)))[1]
+    wrong = f"{failure_count} jobs failed" if failure_count else ""
+    yield build_row(GROUP, title, laps, ENGINE, bare_laps, wrong=wrong)
+    yield _build_limit_row(
+        f"{title}: added", _compute_differences(laps, bare_laps), "60 ms", ADDED_SECONDS
+    )
     works: tuple[Laps, Laps] = ([], [])
     for _ in range(rounds):
         for work, run in zip(works, (runner.run_job, runner.run_bare), strict=True):
-            work.append([_work(run, batch)])
-    yield compared(GROUP, f"{what}, work", works[0], ENGINE, works[1])
-    yield _limited(f"{what}, work: added", _differences(*works), "60 ms", ADDED_SECONDS)
+            work.append([_measure_work(run, batch)])
+    yield build_row(GROUP, f"{title}, work", works[0], ENGINE, works[1])
+    yield _build_limit_row(
+        f"{title}, work: added", _compute_differences(*works), "60 ms", ADDED_SECONDS
+    )
 
 
-def _work(run: Callable[[], None], count: int) -> float:
+def _measure_work(run: Callable[[], None], count: int) -> float:
     start = time.process_time()
     for _ in range(count):
         run()
     return (time.process_time() - start) / count
 
 
-def _differences(ours: Laps, bare: Laps) -> Spread:
-    medians = zip(map(median, ours), map(median, bare), strict=True)
-    return spread([[max(mine - theirs, 0.0) for mine, theirs in medians]])
+def _compute_differences(laps: Laps, bare_laps: Laps) -> Spread:
+    medians = zip(map(median, laps), map(median, bare_laps), strict=True)
+    return summarize_laps(
+        [[max(lap_seconds - bare_seconds, 0.0) for lap_seconds, bare_seconds in medians]]
+    )
 
 
-def _limited(what: str, seconds: Spread, limit: str, most: float) -> Row:
+def _build_limit_row(title: str, seconds: Spread, limit: str, maximum: float) -> Row:
     """Make the row of a figure that has an upper bound of its own."""
-    ratio = seconds.p50 / most
-    return Row(GROUP, what, seconds, limit, Spread(most, most), ratio, target=1.0)
+    ratio = seconds.p50 / maximum
+    return Row(GROUP, title, seconds, limit, Spread(maximum, maximum), ratio, target=1.0)
 
 
-def _drain(bench: Bench, workspace: Workspace) -> Iterator[Row]:
+def _measure_queue(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     """Queue many jobs, and compare the work for each of the last fifth with the first fifth."""
     runtime = workspace.workflow_jobs()
     count = bench.amount(1_000, 200)
@@ -134,21 +142,21 @@ def _drain(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     runtime.start_worker()
     marks, fifth = [], count // 5
     for part in range(1, 6):
-        _wait(partial(_have_ended, workspace, part * fifth))
+        _wait(partial(_has_ended, workspace, part * fifth))
         marks.append((time.process_time(), _count_ended(workspace)))
     costs = [
-        (work - work_before) / max(ended - ended_before, 1)
-        for (work_before, ended_before), (work, ended) in pairwise(marks)
+        (work - work_before) / max(total - total_before, 1)
+        for (work_before, total_before), (work, total) in pairwise(marks)
     ]
-    what = f"{count:,} queued jobs, work for each of the last fifth"
+    title = f"{count:,} queued jobs, work for each of the last fifth"
     wrong = "" if _count_ended(workspace) == count else "some are missing"
     last, first = Spread(costs[-1], costs[-1]), Spread(costs[0], costs[0])
     against = "each of the second fifth"
     growth = costs[-1] / costs[0]
-    yield Row(GROUP, what, last, against, first, growth, target=GROWTH, wrong=wrong)
+    yield Row(GROUP, title, last, against, first, growth, target=GROWTH, wrong=wrong)
 
 
-def _have_ended(workspace: Workspace, count: int) -> bool:
+def _has_ended(workspace: Workspace, count: int) -> bool:
     return _count_ended(workspace) >= count
 
 
@@ -156,9 +164,9 @@ def _count_ended(workspace: Workspace) -> int:
     return workspace.workflow_jobs().jobs.list(JobFilter(statuses=("completed",)), limit=1)[1]
 
 
-def _wait(is_so: Callable[[], bool]) -> None:
+def _wait(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 1_200
-    while not is_so():
+    while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError
         time.sleep(0.1)
@@ -174,7 +182,7 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = [*command_line(), "--root", str(root), "serve", "--port", str(self.port)]
+        command = [*find_command(), "--root", str(root), "serve", "--port", str(self.port)]
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
@@ -208,52 +216,52 @@ class Server:
         self.process.wait()
 
 
-def _idle(bench: Bench) -> Iterator[Row]:
+def _measure_idle(bench: Bench) -> Iterator[Row]:
     """Compare an idle server that runs a worker with one that does not."""
     if not Path("/proc/self/stat").exists():
         return
     with_worker = Server(bench.folder / "idle-worker", "")
-    without = Server(bench.folder / "idle", "serve_jobs = false\n")
+    without_worker = Server(bench.folder / "idle", "serve_jobs = false\n")
     try:
-        for server in (with_worker, without):
+        for server in (with_worker, without_worker):
             server.wait_for_answer()
-        watched = Workspace.open(bench.folder / "idle-worker")
-        _wait(watched.workflow_jobs().has_live_worker)
-        watched.close()
+        workspace = Workspace.open(bench.folder / "idle-worker")
+        _wait(workspace.workflow_jobs().has_live_worker)
+        workspace.close()
         time.sleep(bench.amount(15.0, 8.0))  # whatever starts behind the first answer
-        busy = [server.busy_seconds() for server in (with_worker, without)]
+        busy = [server.busy_seconds() for server in (with_worker, without_worker)]
         seconds = bench.amount(60.0, 15.0)
         time.sleep(seconds)
         shares = [
             (server.busy_seconds() - before) / seconds
-            for server, before in zip((with_worker, without), busy, strict=True)
+            for server, before in zip((with_worker, without_worker), busy, strict=True)
         ]
         share = Spread(shares[0], shares[0])
-        yield _limited("idle server: work in a second", share, "2 % of a core", IDLE_SHARE)
-        yield fact(GROUP, "idle server without a worker", shares[1], unit="seconds")
-        added = with_worker.memory() - without.memory()
+        yield _build_limit_row("idle server: work in a second", share, "2 % of a core", IDLE_SHARE)
+        yield build_figure_row(GROUP, "idle server without a worker", shares[1], unit="seconds")
+        added_bytes = with_worker.memory() - without_worker.memory()
         yield Row(
             GROUP,
             "memory that the worker adds to a server",
-            Spread(added, added),
+            Spread(added_bytes, added_bytes),
             "40 MB",
             Spread(ENGINE_BYTES, ENGINE_BYTES),
-            added / ENGINE_BYTES,
+            added_bytes / ENGINE_BYTES,
             target=1.0,
             unit="bytes",
         )
     finally:
         with_worker.stop()
-        without.stop()
+        without_worker.stop()
 
 
-def _first_answer(bench: Bench) -> Iterator[Row]:
+def _measure_first_answer(bench: Bench) -> Iterator[Row]:
     """Compare the time from the start of a server to its first answer with starts of Python."""
     # An installed package is compiled; a working copy that was just edited is not yet.
     compileall.compile_dir(Path(looseleaf.__file__).parent, quiet=2)
     root = bench.folder / "first-answer"
     Workspace.create(root, agent="alpha").close()
-    nothing = process((sys.executable, "-c", "pass"))
+    run_python = build_process_call((sys.executable, "-c", "pass"))
     clocks: tuple[Laps, Laps] = ([], [])
     works: tuple[Laps, Laps] = ([], [])
     for _ in range(bench.amount(10, 4)):
@@ -263,18 +271,18 @@ def _first_answer(bench: Bench) -> Iterator[Row]:
         clocks[0].append([time.perf_counter() - start])
         works[0].append([server.busy_seconds()])
         server.stop()
-        starts, work = [], _children_seconds()
+        starts, work = [], _read_children_seconds()
         for _ in range(10):
             start = time.perf_counter()
-            nothing()
+            run_python()
             starts.append(time.perf_counter() - start)
         clocks[1].append(starts)
-        works[1].append([(_children_seconds() - work) / 10])
-    what, limit = "looseleaf serve, first answer", "python -c pass"
-    yield compared(GROUP, what, clocks[0], limit, clocks[1], target=STARTS)
-    yield compared(GROUP, f"{what}, work", works[0], limit, works[1], target=STARTS)
+        works[1].append([(_read_children_seconds() - work) / 10])
+    title, limit = "looseleaf serve, first answer", "python -c pass"
+    yield build_row(GROUP, title, clocks[0], limit, clocks[1], target=STARTS)
+    yield build_row(GROUP, f"{title}, work", works[0], limit, works[1], target=STARTS)
 
 
-def _children_seconds() -> float:
+def _read_children_seconds() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 SEED = 20260
-# What `digest` says for the seed above; they change only with the data.
+# What `compute_digest` gives for the seed above; it changes only with the data.
 DIGESTS = {"A": "9e520c78ee501ca3", "B": "700001cb08194622", "C": "11289f47cd553646"}
 
 EDIT_SECTION = "Lessons Learned"
@@ -101,18 +101,18 @@ class Random:
         bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _64_BITS
         return bits ^ (bits >> 31)
 
-    def below(self, bound: int) -> int:
+    def below(self, limit: int) -> int:
         """Give a number from 0 up to, not including, the bound."""
-        return (self.next() * bound) >> 64
+        return (self.next() * limit) >> 64
 
-    def skewed(self, bound: int) -> int:
+    def skewed(self, limit: int) -> int:
         """Give low numbers far more often than high ones, as words are in prose."""
         share = self.next() / 2.0**64
-        return int(share * share * share * bound)
+        return int(share * share * share * limit)
 
 
 @cache
-def _vocabulary() -> tuple[str, ...]:
+def _build_vocabulary() -> tuple[str, ...]:
     random, syllables = Random(SEED, "vocabulary"), _SYLLABLES.split()
     words = dict.fromkeys(_COMMON.split())
     while len(words) < _WORDS:
@@ -122,16 +122,16 @@ def _vocabulary() -> tuple[str, ...]:
 
 
 @cache
-def _sentences(seed: int) -> tuple[str, ...]:
-    words, random = _vocabulary(), Random(seed, "sentences")
-    made = []
+def _build_sentences(seed: int) -> tuple[str, ...]:
+    words, random = _build_vocabulary(), Random(seed, "sentences")
+    sentences = []
     for _ in range(_SENTENCES):
         length = 7 + random.below(9)
-        made.append(" ".join(words[random.skewed(len(words))] for _ in range(length)))
-    return tuple(made)
+        sentences.append(" ".join(words[random.skewed(len(words))] for _ in range(length)))
+    return tuple(sentences)
 
 
-def _bullet(random: Random, pool: tuple[str, ...]) -> str:
+def _build_bullet(random: Random, pool: tuple[str, ...]) -> str:
     """Make one factual line, with an identifier that occurs nowhere else."""
     sentence = pool[random.below(len(pool))]
     kind = ("PR", "JOB", "INC", "DOC")[random.below(4)]
@@ -139,14 +139,14 @@ def _bullet(random: Random, pool: tuple[str, ...]) -> str:
     return f"- {sentence} ({kind}-{number}, {random.next() >> 36:07x})"
 
 
-def _fitted(text: str, size: int, random: Random, pool: tuple[str, ...]) -> str:
+def _fit_text(text: str, size: int, random: Random, pool: tuple[str, ...]) -> str:
     """Grow or cut a text to exactly so many bytes, ending in a newline."""
     while len(text) < size:
-        text += _bullet(random, pool) + "\n"
+        text += _build_bullet(random, pool) + "\n"
     return text[: size - 1] + "\n"
 
 
-def _sectioned(
+def _build_page(
     title: str, sections: tuple[str, ...], size: int, random: Random, pool: tuple[str, ...]
 ) -> str:
     share = size // len(sections)
@@ -154,21 +154,21 @@ def _sectioned(
     for place, name in enumerate(sections):
         head = f"## {name}\n\n"
         room = share - (len(top) if place == 0 else 0)
-        text += _fitted(head, max(len(head) + 40, room - 1), random, pool) + "\n"
-    return _fitted(text, size, random, pool)
+        text += _fit_text(head, max(len(head) + 40, room - 1), random, pool) + "\n"
+    return _fit_text(text, size, random, pool)
 
 
-def core_pages(agent: str = "alpha", seed: int = SEED) -> dict[str, str]:
+def build_core_pages(agent: str = "alpha", seed: int = SEED) -> dict[str, str]:
     """Make the core pages of an agent: 3 KiB, 2 KiB and 8 KiB in twelve sections."""
-    pool, random = _sentences(seed), Random(seed, "core", agent)
+    pool, random = _build_sentences(seed), Random(seed, "core", agent)
     return {
-        "SOUL.md": _sectioned(f"Soul of {agent}", _SOUL, 3072, random, pool),
-        "USER.md": _sectioned("User", _USER, 2048, random, pool),
-        "MEMORY.md": _sectioned("Agent Memory", _MEMORY, 8192, random, pool),
+        "SOUL.md": _build_page(f"Soul of {agent}", _SOUL, 3072, random, pool),
+        "USER.md": _build_page("User", _USER, 2048, random, pool),
+        "MEMORY.md": _build_page("Agent Memory", _MEMORY, 8192, random, pool),
     }
 
 
-def _needles(day: int) -> list[str]:
+def _list_needles(day: int) -> list[str]:
     lines = []
     if day in _RARE_DAYS:
         lines.append("- found the zq-needle-rare-7731 marker in the export job")
@@ -185,53 +185,53 @@ def _needles(day: int) -> list[str]:
     return lines
 
 
-def daily_page(
-    day: int, written: date, *, agent: str = "alpha", seed: int = SEED, needles: bool = True
+def build_daily_page(
+    day: int, on_day: date, *, agent: str = "alpha", seed: int = SEED, needles: bool = True
 ) -> str:
     """Make one day of an agent's journal: about 4 KiB in four sections."""
-    pool, random = _sentences(seed), Random(seed, "daily", agent, day)
+    pool, random = _build_sentences(seed), Random(seed, "daily", agent, day)
     share = (4096 - 384 + random.below(768)) // len(_DAILY)
-    lines, size = [f"# {written}", ""], 14
+    lines, size = [f"# {on_day}", ""], 14
     for place, head in enumerate(_DAILY):
         lines += [f"## {head}", ""]
         size += len(head) + 5
-        lines += _needles(day) if needles and place == 2 else []
+        lines += _list_needles(day) if needles and place == 2 else []
         while size < share * (place + 1):
-            lines.append(_bullet(random, pool))
+            lines.append(_build_bullet(random, pool))
             size += len(lines[-1]) + 1
         lines.append("")
         size += 1
     return "\n".join(lines)
 
 
-def journal(seed: int = SEED, *, days: int = DAYS) -> Iterator[tuple[str, str]]:
+def generate_journal(seed: int = SEED, *, days: int = DAYS) -> Iterator[tuple[str, str]]:
     """Make B: (name, text) of every day, oldest first."""
     for day in range(days):
-        written = FIRST_DAY + timedelta(days=day)
-        yield f"{written:daily/%Y/%m/%d.md}", daily_page(day, written, seed=seed)
+        on_day = FIRST_DAY + timedelta(days=day)
+        yield f"{on_day:daily/%Y/%m/%d.md}", build_daily_page(day, on_day, seed=seed)
 
 
-def agents(seed: int = SEED, *, count: int = AGENTS) -> Iterator[tuple[str, str, str]]:
+def generate_agents(seed: int = SEED, *, count: int = AGENTS) -> Iterator[tuple[str, str, str]]:
     """Make C: (agent, name, text) of every page of every agent."""
     for number in range(count):
         agent = f"agent-{number:04}"
-        for name, text in core_pages(agent, seed).items():
+        for name, text in build_core_pages(agent, seed).items():
             yield agent, name, text
         for day in range(AGENT_DAYS):
-            written = AGENT_FIRST_DAY + timedelta(days=day)
-            text = daily_page(day, written, agent=agent, seed=seed, needles=False)
-            yield agent, f"{written:daily/%Y/%m/%d.md}", text
+            on_day = AGENT_FIRST_DAY + timedelta(days=day)
+            text = build_daily_page(day, on_day, agent=agent, seed=seed, needles=False)
+            yield agent, f"{on_day:daily/%Y/%m/%d.md}", text
 
 
-def digest(data: str, seed: int = SEED) -> str:
+def compute_digest(data: str, seed: int = SEED) -> str:
     """Sum up a data set, to prove that two machines made the same one."""
     pages: Iterator[tuple[str, str]]
     if data == "A":
-        pages = iter(core_pages(seed=seed).items())
+        pages = iter(build_core_pages(seed=seed).items())
     elif data == "B":
-        pages = journal(seed)
+        pages = generate_journal(seed)
     else:
-        pages = ((f"{agent}/{name}", text) for agent, name, text in agents(seed))
+        pages = ((f"{agent}/{name}", text) for agent, name, text in generate_agents(seed))
     total = hashlib.sha256()
     for name, text in pages:
         total.update(f"{name}\0{text}\0".encode())

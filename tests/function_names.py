@@ -36,6 +36,7 @@ VERBS = words(
     update upgrade upload use validate verify visit wait wake walk warn watch work wrap write yield
     blank score stem
     redirect
+    attack flood guess race
     """
 )
 # Statements that are true or false.
@@ -72,8 +73,8 @@ TERMS = {
     "now": "the time of a clock",
     "never": "the condition that is always false",
 }
-# The name of a directive is that of its function, and a page of docs lists it.
-NAMED_BY_FUNCTION = {"prompt/directives/defaults.py"}
+# The name of a directive, or of a command of dev.py, is that of its function.
+NAMED_BY_FUNCTION = {"prompt/directives/defaults.py", "dev.py"}
 
 
 def find_functions_without_verb(modules: Iterable[Module]) -> tuple[list[str], int]:

@@ -1,4 +1,4 @@
-"""The modules of the package as the measures of shape read them."""
+"""The modules of the package, and the scripts beside it, as the measures of shape read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Module(NamedTuple):
-    """A module of the package: its path below `src/looseleaf`, its text, its syntax tree."""
+    """A module: its path below `src/looseleaf` or the repository, its text, its syntax tree."""
 
     path: str
     text: str
@@ -37,11 +37,19 @@ class Module(NamedTuple):
 def read_modules(source: Path = SOURCE) -> list[Module]:
     """Read every module of the package."""
     package = source / "looseleaf"
-    texts = {
-        path.relative_to(package).as_posix(): path.read_text(encoding="utf-8")
-        for path in sorted(package.rglob("*.py"))
-    }
-    return [Module(path, text, parse_source(text)) for path, text in texts.items()]
+    return [_read_module(path, package) for path in sorted(package.rglob("*.py"))]
+
+
+def read_scripts(source: Path = SOURCE) -> list[Module]:
+    """Read dev.py and the benchmarks, which stand beside the source."""
+    root = source.parent
+    paths = [root / "dev.py", *sorted((root / "benchmarks").glob("*.py"))]
+    return [_read_module(path, root) for path in paths if path.is_file()]
+
+
+def _read_module(path: Path, folder: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    return Module(path.relative_to(folder).as_posix(), text, parse_source(text))
 
 
 def parse_source(text: str) -> ast.Module:

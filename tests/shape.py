@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.clause_subjects import docs_sentences, docstring_sentences, find_clause_subjects
 from tests.function_names import find_functions_without_verb
-from tests.modules import SOURCE, Module, read_modules
+from tests.modules import SOURCE, Module, read_modules, read_scripts
 from tests.tested_in import TESTED_IN
 from tests.unclear_names import find_unclear_names, words
 
@@ -161,6 +161,9 @@ def main(arguments: list[str]) -> int:
     modules = read_modules(source)
     unclear, names = find_unclear_names(modules)
     verbless, functions = find_functions_without_verb(modules)
+    scripts = read_scripts(source)
+    unclear_in_scripts, script_names = find_unclear_names(scripts)
+    verbless_in_scripts, script_functions = find_functions_without_verb(scripts)
     clauses, sentences = find_clause_subjects(docs_sentences(source))
     in_docstrings, docstrings = find_clause_subjects(docstring_sentences(modules))
     tested = [module for module in modules if module.has_code]
@@ -175,6 +178,8 @@ def main(arguments: list[str]) -> int:
         ("cycles of modules", find_cycles(modules), 0),
         ("participles and pronouns", unclear, names),
         ("functions without a verb", verbless, functions),
+        ("participles, benchmarks, dev.py", unclear_in_scripts, script_names),
+        ("no verb, benchmarks and dev.py", verbless_in_scripts, script_functions),
         ("clauses as subject, docs", clauses, sentences),
         ("clauses as subject, docstrings", in_docstrings, docstrings),
         ("modules without a test", untested, len(tested)),

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from benchmarks import workload
-from benchmarks.table import Row, amount, drawn
-from benchmarks.timing import Runner, Spread, race, ratio, spread
+from benchmarks.table import Row, format_amount, format_table
+from benchmarks.timing import Runner, Spread, compute_ratio, race, summarize_laps
 
 ROOT = Path(__file__).parent.parent
 DAYS_120 = "086fa7c223609929"
@@ -27,26 +27,26 @@ def digest(pages: Iterable[tuple[str, str]]) -> str:
 
 def test_the_workload_is_the_same_everywhere() -> None:
     """Core pages, days and agents are made byte for byte as on every other machine."""
-    assert workload.digest("A") == workload.DIGESTS["A"]
-    assert digest(workload.journal(days=120)) == DAYS_120
-    agents = workload.agents(count=3)
+    assert workload.compute_digest("A") == workload.DIGESTS["A"]
+    assert digest(workload.generate_journal(days=120)) == DAYS_120
+    agents = workload.generate_agents(count=3)
     assert digest((f"{agent}/{name}", text) for agent, name, text in agents) == AGENTS_3
 
 
 def test_another_seed_gives_other_data() -> None:
     """A result that holds for one seed alone can be told by trying another."""
-    assert workload.digest("A", seed=1) != workload.DIGESTS["A"]
+    assert workload.compute_digest("A", seed=1) != workload.DIGESTS["A"]
 
 
 def test_the_core_pages_have_their_sizes() -> None:
     """What is called 8 KB is 8 KB."""
-    sizes = {name: len(text.encode()) for name, text in workload.core_pages().items()}
+    sizes = {name: len(text.encode()) for name, text in workload.build_core_pages().items()}
     assert sizes == {"SOUL.md": 3072, "USER.md": 2048, "MEMORY.md": 8192}
 
 
 def test_the_needles_are_planted() -> None:
     """In the first hundred and twenty days each query finds the days it is planted in."""
-    pages = [text.casefold() for _, text in workload.journal(days=120)]
+    pages = [text.casefold() for _, text in workload.generate_journal(days=120)]
     found = {query.name: sum(query.text in page for page in pages) for query in workload.QUERIES}
     assert found.pop("common") > 60
     planted = {"rare": 1, "midword": 1, "phrase": 1, "medium": 2, "cased": 1, "unicode": 1}
@@ -69,20 +69,20 @@ def test_both_sides_run_by_turns() -> None:
 
 def test_a_ratio_is_the_middle_of_the_rounds() -> None:
     """One round on a busy machine changes nothing."""
-    assert ratio([[2.0], [4.0], [90.0]], [[1.0], [2.0], [3.0]]) == 2.0
-    assert spread([[1.0, 2.0], [3.0]]) == Spread(2.0, 3.0)
+    assert compute_ratio([[2.0], [4.0], [90.0]], [[1.0], [2.0], [3.0]]) == 2.0
+    assert summarize_laps([[1.0, 2.0], [3.0]]) == Spread(2.0, 3.0)
 
 
 def test_the_table_says_what_is_over() -> None:
     """A row has its verdict, and amounts are written for people."""
     row = Row("read", "a page", Spread(3e-6, 4e-6), "open", Spread(1e-6, 2e-6), 3.0, 2.0)
-    line = drawn([row]).splitlines()[-1]
+    line = format_table([row]).splitlines()[-1]
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells == [
         "read: a page", "3.00 µs", "4.00 µs", "open", "1.00 µs", "2.00 µs", "3.00", "≤ 2", "over",
     ]  # fmt: skip
-    assert amount(0.0123, "seconds") == "12.3 ms"
-    assert amount(25_600_000, "bytes") == "25.6 MB"
+    assert format_amount(0.0123, "seconds") == "12.3 ms"
+    assert format_amount(25_600_000, "bytes") == "25.6 MB"
 
 
 def test_a_quick_run_prints_a_table(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.test_extras import BASE, name_of
 
 def names(level: dev.Level) -> set[str]:
     """Name the packages of a level."""
-    return {name for name, _ in dev.LOCKED.findall(dev._locked(level))}
+    return {name for name, _ in dev.LOCKED.findall(dev._select_lock_lines(level))}
 
 
 def test_running_takes_only_what_a_user_needs() -> None:
@@ -28,7 +28,7 @@ def test_running_takes_only_what_a_user_needs() -> None:
 
 def test_each_level_includes_those_before_it() -> None:
     """So none is ever made anew because of another; each package keeps version and hashes."""
-    user, server, all_lines = map(dev._locked, (dev.USER, dev.SERVER, dev.DEVELOPER))
+    user, server, all_lines = map(dev._select_lock_lines, (dev.USER, dev.SERVER, dev.DEVELOPER))
     assert names(dev.USER) < names(dev.SERVER) < names(dev.DEVELOPER)
     for part in (user, server):
         for package in dev.LOCKED.finditer(part):
@@ -39,10 +39,10 @@ def test_each_level_includes_those_before_it() -> None:
 
 def test_only_other_packages_mean_other_packages() -> None:
     """A change of this project's metadata alone reinstalls the project alone."""
-    first, second = dev._fingerprint(dev.USER).split()
-    assert first == dev._packages_fingerprint(dev._locked(dev.USER))
-    assert first != dev._fingerprint(dev.DEVELOPER).split()[0]
-    assert second == dev._fingerprint(dev.DEVELOPER).split()[1]
+    first, second = dev._compute_fingerprint(dev.USER).split()
+    assert first == dev._hash_packages(dev._select_lock_lines(dev.USER))
+    assert first != dev._compute_fingerprint(dev.DEVELOPER).split()[0]
+    assert second == dev._compute_fingerprint(dev.DEVELOPER).split()[1]
 
 
 def test_a_file_of_tests_is_run_at_once() -> None:
