@@ -80,7 +80,7 @@ def _count_verbs(clause: str) -> int:
     return len(FINITE_VERB.findall(clause)) - len(SUBORDINATOR.findall(clause))
 
 
-def docs_sentences(source: Path) -> Iterator[Sentence]:
+def read_docs_sentences(source: Path) -> Iterator[Sentence]:
     """Give the sentences of README.md and of the docs: paragraphs, list items and table cells."""
     root = source.parent
     for path in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
@@ -88,11 +88,11 @@ def docs_sentences(source: Path) -> Iterator[Sentence]:
             text = re.sub(
                 r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
             )
-            for line, paragraph in _paragraphs(text):
+            for line, paragraph in _split_paragraphs(text):
                 yield from _split(f"{path.name}: {line[:40]}", paragraph)
 
 
-def _paragraphs(text: str) -> Iterator[tuple[str, str]]:
+def _split_paragraphs(text: str) -> Iterator[tuple[str, str]]:
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=\||#)", text):
         plain = block.strip()
         if plain.startswith("#"):
@@ -107,7 +107,7 @@ def _paragraphs(text: str) -> Iterator[tuple[str, str]]:
             yield plain, re.sub(r"^(?:[-*]|\d+\.) +", "", plain)
 
 
-def docstring_sentences(modules: Iterable[Module]) -> Iterator[Sentence]:
+def list_docstring_sentences(modules: Iterable[Module]) -> Iterator[Sentence]:
     """Give the sentences of the docstrings."""
     for module in modules:
         for node in ast.walk(module.tree):
@@ -129,5 +129,7 @@ def _split(place: str, paragraph: str) -> Iterator[Sentence]:
 
 def find_clause_subjects(sentences: Iterable[Sentence]) -> tuple[list[str], int]:
     """List the sentences whose subject is a clause, and count all sentences."""
-    every = list(sentences)
-    return [f"{s.place}: {s.text}" for s in every if has_clause_subject(s.text)], len(every)
+    all_sentences = list(sentences)
+    return [f"{s.place}: {s.text}" for s in all_sentences if has_clause_subject(s.text)], len(
+        all_sentences
+    )

@@ -1,4 +1,4 @@
-"""What every test may ask for: a fresh root, a clock that is told the time, a store, a seed."""
+"""Fixtures of every test: a fresh root, a clock that the test sets, a store, a seed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPERATION_MODULES = MODULES
 FULL = os.environ.get("LOOSELEAF_FULL") == "1"
 AGENTS = {1: "ada", 2: "bob"}
 
-# Whoever runs the tests in the background may have switched interrupts off, for children too.
+# A shell that runs the tests in the background may ignore interrupts, for its children too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
@@ -59,24 +59,24 @@ class Clock:
 @pytest.fixture
 def seed() -> int:
     """Give the seed of a random test; the test's output says how to run it again."""
-    chosen = int(os.environ.get("LOOSELEAF_SEED") or secrets.randbits(32))
-    print(f"LOOSELEAF_SEED={chosen}")  # noqa: T201 - shown when the test fails
-    return chosen
+    number = int(os.environ.get("LOOSELEAF_SEED") or secrets.randbits(32))
+    print(f"LOOSELEAF_SEED={number}")  # noqa: T201 - shown when the test fails
+    return number
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """Give a clock that is told the time."""
+    """Give a clock that the test sets."""
     return Clock()
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Make a workspace folder with the folders of two agents, ada and bob."""
-    made = tmp_path / "root"
+    workspace_root = tmp_path / "root"
     for folder in AGENTS.values():
-        (made / "agents" / folder).mkdir(parents=True)
-    return made.resolve()
+        (workspace_root / "agents" / folder).mkdir(parents=True)
+    return workspace_root.resolve()
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def create_database(server: str) -> str:
 def accounts(tmp_path: Path, database_url: str, clock: Clock) -> Iterator[SqlAccounts]:
     """Give the accounts of a fresh database with one user, admin."""
     (tmp_path / "accounts" / ".looseleaf").mkdir(parents=True)
-    opened = SqlAccounts(Database(database_url, str(tmp_path / "accounts")), clock=clock)
-    opened.start(1)
-    yield opened
-    opened.database.close()
+    fresh_accounts = SqlAccounts(Database(database_url, str(tmp_path / "accounts")), clock=clock)
+    fresh_accounts.start(1)
+    yield fresh_accounts
+    fresh_accounts.database.close()

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from tests.modules import FUNCTIONS, Module
-from tests.unclear_names import words
+from tests.unclear_names import split_words
 
-VERBS = words(
+VERBS = split_words(
     """
     abandon accept act add admit advance allow announce answer append apply approve archive arrange
     ask assemble assign attach attempt authenticate authorize await beat begin bind block bound
@@ -40,7 +40,7 @@ VERBS = words(
     """
 )
 # Statements that are true or false.
-PREDICATES = words(
+PREDICATES = split_words(
     """
     is are has was may can must should acts administers allows begins belongs concerns contains
     continues denies differs ends exists expires fits gives goes holds implements leads lies looks
@@ -49,9 +49,9 @@ PREDICATES = words(
     """
 )
 # Conversions (`as_json`, `with_date`), choices (`by_name`) and callbacks (`on_change`).
-PREPOSITIONS = words("as by from in into on to with without")
+PREPOSITIONS = split_words("as by from in into on to with without")
 # Verbs that are nouns where they stand alone: `_link(page)` gives a link, `link_pages` links.
-NOUNS_ALONE = words(
+NOUNS_ALONE = split_words(
     """
     block digest group index label limit link log match name number order pair place project query
     question reason record request size stamp state
@@ -84,7 +84,7 @@ def find_functions_without_verb(modules: Iterable[Module]) -> tuple[list[str], i
     """
     hits, total = [], 0
     for module in modules:
-        for node in _functions(module.tree, in_class=False):
+        for node in _list_functions(module.tree, in_class=False):
             is_public = not node.name.startswith("_")
             if is_public and module.path in NAMED_BY_FUNCTION:
                 continue
@@ -100,15 +100,15 @@ def begins_with_verb(name: str) -> bool:
     An accessor may end in `_of`: `agent_of(request)` gives a part of its argument.
     """
     word = name.strip("_")
-    first, *more = word.split("_")
-    if word in TERMS or (more and more[-1] == "of"):
+    first, *rest = word.split("_")
+    if word in TERMS or (rest and rest[-1] == "of"):
         return True
-    if not more and first in NOUNS_ALONE:
+    if not rest and first in NOUNS_ALONE:
         return False
     return first in VERBS or first in PREDICATES or first in PREPOSITIONS
 
 
-def _functions(
+def _list_functions(
     tree: ast.AST, *, in_class: bool
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Give functions and private methods that bear a name of our own choice."""
@@ -120,7 +120,7 @@ def _functions(
             if not is_method and not is_special and not _is_named_elsewhere(node):
                 yield node
         inside = isinstance(node, ast.ClassDef) or (in_class and not is_function)
-        yield from _functions(node, in_class=inside)
+        yield from _list_functions(node, in_class=inside)
 
 
 def _is_named_elsewhere(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

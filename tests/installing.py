@@ -20,11 +20,11 @@ ENVIRONMENT = {
 }
 
 
-def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, whatever that is."""
+def run(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, whatever its exit code."""
     return subprocess.run(
         [str(word) for word in command],
-        env=ENVIRONMENT | more,
+        env=ENVIRONMENT | variables,
         capture_output=True,
         text=True,
         timeout=600,
@@ -33,37 +33,37 @@ def run(*command: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @cache
-def uv(folder: Path) -> str:
+def find_uv(folder: Path) -> str:
     """Find uv, or get it; a machine that reaches no package index leaves the test out."""
-    found = shutil.which("uv")
-    if found:
-        return found
+    program = shutil.which("uv")
+    if program:
+        return program
     run(sys.executable, "-m", "venv", "--without-pip", folder / "uv")
     python = folder / "uv" / "bin" / "python"
-    done = run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "uv")
-    if done.returncode:
-        pytest.skip(f"no package index can be reached: {done.stderr.strip()[-200:]}")
+    result = run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "uv")
+    if result.returncode:
+        pytest.skip(f"no package index can be reached: {result.stderr.strip()[-200:]}")
     return str(python.with_name("uv"))
 
 
 @cache
-def wheel(folder: Path) -> Path:
+def build_wheel(folder: Path) -> Path:
     """Build the wheel of this project."""
-    done = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "wheel")
-    assert done.returncode == 0, done.stderr
-    (built,) = (folder / "wheel").glob("*.whl")
-    return built
+    result = run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder / "wheel")
+    assert result.returncode == 0, result.stderr
+    (path,) = (folder / "wheel").glob("*.whl")
+    return path
 
 
-def environment(folder: Path, name: str, *requirements: str | Path) -> Path:
-    """Make an environment with what is required; give the folder of its programs."""
-    tool = uv(folder)
+def build_environment(folder: Path, name: str, *requirements: str | Path) -> Path:
+    """Make an environment with these requirements; give the folder of its programs."""
+    tool = find_uv(folder)
     python = folder / name / "bin" / "python"
     assert run(tool, "venv", "--quiet", "--python", sys.executable, folder / name).returncode == 0
-    done = run(tool, "pip", "install", "--quiet", "--python", python, *requirements)
-    if done.returncode and "error sending request" in done.stderr:
-        pytest.skip(f"no package index can be reached: {done.stderr.strip()[-200:]}")
-    assert done.returncode == 0, done.stderr
+    result = run(tool, "pip", "install", "--quiet", "--python", python, *requirements)
+    if result.returncode and "error sending request" in result.stderr:
+        pytest.skip(f"no package index can be reached: {result.stderr.strip()[-200:]}")
+    assert result.returncode == 0, result.stderr
     return python.parent
 
 

@@ -14,11 +14,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.clause_subjects import docs_sentences, docstring_sentences, find_clause_subjects
+from tests.clause_subjects import (
+    find_clause_subjects,
+    list_docstring_sentences,
+    read_docs_sentences,
+)
 from tests.function_names import find_functions_without_verb
 from tests.modules import SOURCE, Module, read_modules, read_scripts
 from tests.tested_in import TESTED_IN
-from tests.unclear_names import find_unclear_names, words
+from tests.unclear_names import find_unclear_names, split_words
 
 MOST_LINES = 320
 MOST_MODULES = 15
@@ -27,7 +31,7 @@ MOST_MODULES = 15
 LISTS_OF_NOUNS = {"operations", "cli/commands"}
 
 # Module names that tell a stranger nothing, or show a picture instead of the thing.
-EMPTY_MODULE_NAMES = words(
+EMPTY_MODULE_NAMES = split_words(
     """
     base common core helpers misc utils util shared stuff things various other general basics
     manager handler service lib answers beginnings bridge characters compatible desk differences
@@ -77,8 +81,8 @@ def find_empty_names(modules: Iterable[Module]) -> list[str]:
 
 def find_cycles(modules: Iterable[Module]) -> list[str]:
     """Name every group of modules that import each other, type imports and late ones included."""
-    graph = import_graph(modules)
-    reach = {name: _reachable(graph, name) for name in graph}
+    graph = build_import_graph(modules)
+    reach = {name: _find_reachable(graph, name) for name in graph}
     groups = {
         tuple(sorted(n for n in reach[name] if name in reach[n]))
         for name in graph
@@ -87,17 +91,17 @@ def find_cycles(modules: Iterable[Module]) -> list[str]:
     return [" ↔ ".join(group) for group in sorted(groups)]
 
 
-def import_graph(modules: Iterable[Module]) -> dict[str, set[str]]:
+def build_import_graph(modules: Iterable[Module]) -> dict[str, set[str]]:
     """Give for each module the modules that it imports."""
     by_name = {module.dotted: module for module in modules}
     graph: dict[str, set[str]] = {}
     for name, module in by_name.items():
-        targets = {_importable(target, by_name) for target in _imports(module)}
+        targets = {_find_module(target, by_name) for target in _list_imports(module)}
         graph[name] = {target for target in targets if target} - {name}
     return graph
 
 
-def _imports(module: Module) -> Iterator[str]:
+def _list_imports(module: Module) -> Iterator[str]:
     package = module.dotted.split(".") if module.is_package else module.dotted.split(".")[:-1]
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
@@ -108,7 +112,7 @@ def _imports(module: Module) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _importable(target: str, by_name: dict[str, Module]) -> str | None:
+def _find_module(target: str, by_name: dict[str, Module]) -> str | None:
     """Give the module that an import reaches: the target, or the module that defines the name."""
     if target in by_name:
         return target
@@ -116,15 +120,15 @@ def _importable(target: str, by_name: dict[str, Module]) -> str | None:
     return parent if parent in by_name else None
 
 
-def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
-    seen: set[str] = set()
+def _find_reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    names_reached: set[str] = set()
     queue = list(graph[start])
     while queue:
         name = queue.pop()
-        if name not in seen:
-            seen.add(name)
+        if name not in names_reached:
+            names_reached.add(name)
             queue += graph[name]
-    return seen
+    return names_reached
 
 
 def find_untested(
@@ -137,11 +141,11 @@ def find_untested(
         for module in modules
         if module.has_code
         and module.path not in places
-        and not (tests / expected_test(module.path)).is_file()
+        and not (tests / test_path_of(module.path)).is_file()
     ]
 
 
-def expected_test(path: str) -> str:
+def test_path_of(path: str) -> str:
     """Give the test file of a module: `tests/memory/test_daily.py` for `memory/daily.py`."""
     parts = path.removesuffix(".py").split("/")
     if parts[-1] == "__init__":
@@ -164,10 +168,10 @@ def main(arguments: list[str]) -> int:
     scripts = read_scripts(source)
     unclear_in_scripts, script_names = find_unclear_names(scripts)
     verbless_in_scripts, script_functions = find_functions_without_verb(scripts)
-    clauses, sentences = find_clause_subjects(docs_sentences(source))
-    in_docstrings, docstrings = find_clause_subjects(docstring_sentences(modules))
-    tested = [module for module in modules if module.has_code]
-    untested = find_untested(modules, source, TESTED_IN)
+    clauses, sentences = find_clause_subjects(read_docs_sentences(source))
+    in_docstrings, docstrings = find_clause_subjects(list_docstring_sentences(modules))
+    modules_with_code = [module for module in modules if module.has_code]
+    modules_without_test = find_untested(modules, source, TESTED_IN)
     print(
         f"modules                          {len(modules)}, median {measure_median(modules)} lines"
     )
@@ -182,7 +186,7 @@ def main(arguments: list[str]) -> int:
         ("no verb, benchmarks and dev.py", verbless_in_scripts, script_functions),
         ("clauses as subject, docs", clauses, sentences),
         ("clauses as subject, docstrings", in_docstrings, docstrings),
-        ("modules without a test", untested, len(tested)),
+        ("modules without a test", modules_without_test, len(modules_with_code)),
     )
     for title, hits, total in rows:
         share = f" of {total} ({100 * len(hits) / total:.2f} %)" if total else ""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.installing import ROOT, environment, run, wheel, workshop
+from tests.installing import ROOT, build_environment, build_wheel, run, workshop
 from tests.web.test_server import Process
 
 __all__ = ["workshop"]  # a fixture
@@ -169,7 +169,7 @@ def test_the_container_s_steps_install_it(workshop: Path, tmp_path: Path) -> Non
             for source in value.split()[:-1]:
                 kept = ROOT / source
                 (shutil.copytree if kept.is_dir() else shutil.copy)(kept, context / kept.name)
-    programs = environment(workshop, "container", f"{context}[{container_extras()}]")
+    programs = build_environment(workshop, "container", f"{context}[{container_extras()}]")
     done = run(programs / "looseleaf", "init", tmp_path / "memory")
     assert done.returncode == 0, done.stderr
     help_text = run(programs / "python", "-c", "import looseleaf.web.server, dbos, psycopg")
@@ -179,7 +179,7 @@ def test_the_container_s_steps_install_it(workshop: Path, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_the_base_wheel_works_alone(workshop: Path, tmp_path: Path) -> None:
     """Without extras it remembers, gives prompts and serves MCP; `serve` says what to type."""
-    programs = environment(workshop, "base", wheel(workshop))
+    programs = build_environment(workshop, "base", build_wheel(workshop))
     looseleaf, root = programs / "looseleaf", tmp_path / "memory"
     for line in (
         f"init {root} --agent ada",

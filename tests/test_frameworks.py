@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from looseleaf import Workspace
-from tests.installing import ROOT, environment, run, uv, wheel, workshop
-from tests.models.scripted import Reply, Scripted, Send, _whole, serving
+from tests.installing import ROOT, build_environment, build_wheel, find_uv, run, workshop
+from tests.models.scripted import Reply, Scripted, Send, _send_whole, serve_script
 from tests.models.scripted_google import SIGNATURE, ScriptedGoogle
 
 __all__ = ["workshop"]  # a fixture
@@ -81,7 +81,7 @@ class WholeGoogle(ScriptedGoogle):
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         candidate = {"content": content, "index": 0, "finishReason": "STOP"}
         told = {"candidates": [candidate], "modelVersion": "scripted", "usageMetadata": usage}
-        await _whole(send, 200, json.dumps(told))
+        await _send_whole(send, 200, json.dumps(told))
 
 
 # The fact is written down in the first session; the second only answers.
@@ -116,11 +116,13 @@ DSPY_REPLIES = (
 @pytest.mark.parametrize("framework", FRAMEWORKS, ids=NAMES)
 def test_the_example_remembers(framework: Framework, workshop: Path, tmp_path: Path) -> None:
     """What was said in the first session stands in the first request of the second."""
-    programs = environment(workshop, framework.example, wheel(workshop), *framework.packages)
+    programs = build_environment(
+        workshop, framework.example, build_wheel(workshop), *framework.packages
+    )
     root = Workspace.create(tmp_path / "memory", agent="ada").root
     model = WholeGoogle() if framework.example.startswith("google") else ByName()
     model.script(*(DSPY_REPLIES if framework.example.startswith("dspy") else REPLIES))
-    with serving(model):
+    with serve_script(model):
         done = run(
             programs / "python",
             EXAMPLES / f"{framework.example}.py",
@@ -162,7 +164,7 @@ def test_the_base_changes_no_version_of_a_framework(
 ) -> None:
     """Beside it, a resolver takes the same versions as without it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    tool = uv(workshop)
+    tool = find_uv(workshop)
     alone = pins(tool, tmp_path, *framework.packages)
     beside = pins(tool, tmp_path, *framework.packages, *project["dependencies"])
     assert {name: beside[name] for name in alone} == alone

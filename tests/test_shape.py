@@ -86,13 +86,15 @@ def test_names_in_scripts_say_what_they_are() -> None:
 
 def test_subjects_are_nouns_in_the_docs() -> None:
     """Sentences of the docs have a noun as subject, not a clause."""
-    hits, total = clause_subjects.find_clause_subjects(clause_subjects.docs_sentences(SOURCE))
+    hits, total = clause_subjects.find_clause_subjects(clause_subjects.read_docs_sentences(SOURCE))
     assert share(hits, total) <= MOST_CLAUSES_IN_DOCS, hits
 
 
 def test_subjects_are_nouns_in_docstrings(modules: list[Module]) -> None:
     """Sentences of docstrings have a noun as subject, not a clause."""
-    hits, total = clause_subjects.find_clause_subjects(clause_subjects.docstring_sentences(modules))
+    hits, total = clause_subjects.find_clause_subjects(
+        clause_subjects.list_docstring_sentences(modules)
+    )
     assert share(hits, total) <= MOST_CLAUSES_IN_DOCSTRINGS, hits
 
 
@@ -110,7 +112,7 @@ def test_stated_places_are_true(modules: list[Module]) -> None:
         assert path in paths, f"{path} is gone: take its line out of tested_in.py"
         assert (tests / place).exists(), f"{path}: there is no tests/{place}"
         assert reason, path
-        assert not (tests / shape.expected_test(path)).is_file(), f"{path} has a test of its name"
+        assert not (tests / shape.test_path_of(path)).is_file(), f"{path} has a test of its name"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from tests.modules import FUNCTIONS, Module
 
 
-def words(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     """Give the words of a text."""
     return frozenset(text.split())
 
 
-IRREGULAR_PARTICIPLES = words(
+IRREGULAR_PARTICIPLES = split_words(
     """
     beaten become begun bent bitten born borne bought bound broken brought built burnt caught
     chosen clung crept cut dealt done drawn driven drunk dug eaten fallen fed felt flown
@@ -25,7 +25,7 @@ IRREGULAR_PARTICIPLES = words(
     undone understood unknown unsaid unseen unspent unwritten woken won worn woven written
     """
 )
-PRESENT_PARTICIPLES = words(
+PRESENT_PARTICIPLES = split_words(
     """
     acting asking building cancelling changing closing coming connecting cutting damping doing
     existing finding getting giving going hashing having holding incoming keeping knowing
@@ -34,7 +34,7 @@ PRESENT_PARTICIPLES = words(
     turning using waiting wanting watching working writing
     """
 )
-PRONOUNS = words(
+PRONOUNS = split_words(
     """
     one ones other others another thing things what whatever who whom whose whoever which
     whichever this that these those it its they them their theirs he him his she her hers we us
@@ -65,23 +65,23 @@ TERMS = {
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module)
 
 
-def local_names(module: Module) -> Iterator[tuple[int, str]]:
+def list_local_names(module: Module) -> Iterator[tuple[int, str]]:
     """Give parameters, local variables and fields, each once for its function or class."""
     for scope in ast.walk(module.tree):
         if isinstance(scope, SCOPES) and not isinstance(scope, ast.Module):
             names: dict[str, int] = {}
-            for line, name in _bound_names(scope):
+            for line, name in _list_bound_names(scope):
                 names.setdefault(name, line)
             yield from ((line, name) for name, line in names.items())
 
 
-def _bound_names(scope: ast.AST) -> Iterator[tuple[int, str]]:
+def _list_bound_names(scope: ast.AST) -> Iterator[tuple[int, str]]:
     if isinstance(scope, (*FUNCTIONS, ast.Lambda)):
         arguments = scope.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
-        yield from ((a.lineno, a.arg) for a in every if a.arg not in {"self", "cls"})
-    for node in _inside(scope):
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        parameters += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+        yield from ((a.lineno, a.arg) for a in parameters if a.arg not in {"self", "cls"})
+    for node in _walk_inside(scope):
         match node:
             case ast.Name(name, ast.Store()):
                 yield node.lineno, name
@@ -93,12 +93,12 @@ def _bound_names(scope: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
 
 
-def _inside(scope: ast.AST) -> Iterator[ast.AST]:
+def _walk_inside(scope: ast.AST) -> Iterator[ast.AST]:
     """Walk a scope without the functions and classes inside it."""
     for child in ast.iter_child_nodes(scope):
         if not isinstance(child, SCOPES):
             yield child
-            yield from _inside(child)
+            yield from _walk_inside(child)
 
 
 def is_unclear(name: str) -> bool:
@@ -118,7 +118,7 @@ def find_unclear_names(modules: Iterable[Module]) -> tuple[list[str], int]:
     """List the local names that are bare participles or pronouns, and count all local names."""
     hits, total = [], 0
     for module in modules:
-        for line, name in local_names(module):
+        for line, name in list_local_names(module):
             total += 1
             if is_unclear(name):
                 hits.append(f"{module.path}:{line}: {name}")

@@ -22,7 +22,7 @@ class Scene(NamedTuple):
     act: Callable[[Workspace], object]
 
 
-def nothing(workspace: Workspace) -> None:
+def do_nothing(workspace: Workspace) -> None:
     """Begin with ada alone."""
 
 
@@ -94,7 +94,7 @@ def configure(workspace: Workspace) -> None:
 
 
 SCENES = {
-    "create": Scene(nothing, create),
+    "create": Scene(do_nothing, create),
     "create without a register": Scene(without_a_register, create),
     "create in a folder that is there": Scene(with_a_folder, create),
     "rename": Scene(with_bob, rename),

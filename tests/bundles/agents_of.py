@@ -88,15 +88,15 @@ def install_ada(folder: Path, files: dict[str, bytes]) -> Workspace:
 def edit(files: dict[str, bytes], path: str, **fields: Any) -> dict[str, bytes]:  # noqa: ANN401
     """Change fields of a JSON file of a bundle; None takes a field out."""
     document = json.loads(files[path]) | fields
-    kept = {name: field for name, field in document.items() if field is not None}
-    return {**files, path: json.dumps(kept).encode()}
+    remaining_fields = {name: field for name, field in document.items() if field is not None}
+    return {**files, path: json.dumps(remaining_fields).encode()}
 
 
-def tree(root: Path) -> dict[str, bytes]:
+def read_tree(root: Path) -> dict[str, bytes]:
     """Give every file below a root, but for the database's own and locks."""
-    skipped = (".db", ".db-wal", ".db-shm", "lock")
+    excluded_suffixes = (".db", ".db-wal", ".db-shm", "lock")
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))
-        if path.is_file() and not path.name.endswith(skipped)
+        if path.is_file() and not path.name.endswith(excluded_suffixes)
     }

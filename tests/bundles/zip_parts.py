@@ -29,12 +29,12 @@ def build_zip(*parts: Part, comment: bytes = b"", end: dict[str, Any] | None = N
     body, directory = b"", b""
     for part in parts:
         name = part.name.encode() if isinstance(part.name, str) else part.name
-        packed = deflate(part.content) if part.method == 8 else part.content
-        packed = packed if part.packed is None else part.packed
+        compressed_bytes = deflate(part.content) if part.method == 8 else part.content
+        compressed_bytes = compressed_bytes if part.packed is None else part.packed
         size = len(part.content) if part.size is None else part.size
         checksum = zlib.crc32(part.content) if part.checksum is None else part.checksum
         offset = len(body) if part.offset is None else part.offset
-        fields = (part.flags, part.method, 0, 33, checksum, len(packed), size)
+        fields = (part.flags, part.method, 0, 33, checksum, len(compressed_bytes), size)
         directory += struct.pack(
             "<4s6H3L5H2L",
             *(b"PK\x01\x02", UNIX, 20, *fields, len(name), 0, 0, 0, 0, part.mode << 16, offset),
@@ -43,7 +43,7 @@ def build_zip(*parts: Part, comment: bytes = b"", end: dict[str, Any] | None = N
         if part.offset is None:
             local = name if part.local_name is None else part.local_name.encode()
             body += struct.pack("<4s5H3L2H", b"PK\x03\x04", 20, *fields, len(local), 0)
-            body += local + packed
+            body += local + compressed_bytes
     last = {"count": len(parts), "length": len(directory), "start": len(body)} | (end or {})
     return (
         body

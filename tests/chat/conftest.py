@@ -18,7 +18,7 @@ Reply = str | ToolCall | Exception | tuple[object, ...]
 
 
 class Script:
-    """A model that says what it is told to, one reply a question; the last one again and again."""
+    """A model with scripted replies, one for each question; the last one is repeated."""
 
     def __init__(self, *replies: Reply) -> None:
         self.name = "script"
@@ -54,9 +54,9 @@ class Script:
 def database(tmp_path: Path, database_url: str) -> Iterator[Database]:
     """Give each kind of database in turn, fresh."""
     (tmp_path / "chats" / ".looseleaf").mkdir(parents=True)
-    opened = Database(database_url, str(tmp_path / "chats"))
-    yield opened
-    opened.close()
+    fresh_database = Database(database_url, str(tmp_path / "chats"))
+    yield fresh_database
+    fresh_database.close()
 
 
 @pytest.fixture
@@ -65,15 +65,15 @@ def chats(database: Database, clock: Clock) -> SqlChats:
     return SqlChats(database, clock=clock)
 
 
-def opening(
+def build_opening(
     text: str | None = "Hello", session: str = "", request: str = "", title: str = ""
 ) -> Opening:
-    """Say something to agent 1."""
+    """Build the opening of a turn: a message to agent 1."""
     message = None if text is None else Message("user", text)
     return Opening(session, ME, 1, "chat", message, title or (text or ""), request, "script")
 
 
-def lease_of(begun: BegunTurn) -> Lease:
+def lease_of(turn: BegunTurn) -> Lease:
     """Give the lease of a turn that has begun."""
-    assert begun.lease is not None
-    return begun.lease
+    assert turn.lease is not None
+    return turn.lease

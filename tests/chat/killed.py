@@ -18,19 +18,19 @@ from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.models.model import ToolCall
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
-from tests.chat.conftest import Script, lease_of, opening
+from tests.chat.conftest import Script, build_opening, lease_of
 
 CALLS = (ToolCall("c1", "agent_memory", "{}"), ToolCall("c2", "agent_memory", '{"n": 2}'))
 
 
-def die_after(statements: int) -> None:
+def kill_after(statements: int) -> None:
     """Kill this process before it has run one statement more."""
-    left = statements
+    statements_left = statements
 
     def count(*_: object) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal statements_left
+        statements_left -= 1
+        if statements_left < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
     for moment in ("before_cursor_execute", "after_cursor_execute", "commit"):
@@ -38,14 +38,14 @@ def die_after(statements: int) -> None:
 
 
 def take_turn(url: str, root: str, statements: int, out: int) -> None:
-    """Take a turn with two tool calls, and tell every event to whoever reads."""
+    """Take a turn with two tool calls, and write every event to a pipe."""
     database = Database(url, root)
     chats = SqlChats(database)
-    die_after(statements)
-    begun = chats.turns.begin(opening(f"message {statements}"))
+    kill_after(statements)
+    turn = chats.turns.begin(build_opening(f"message {statements}"))
     script = Script(("Let me see.", *CALLS), ("All", " done."))
     party = Party(script, lambda: (), (), lambda call: Result(call.arguments), 9)
-    for event in TurnTaker(chats, begun, lease_of(begun), party).take():
+    for event in TurnTaker(chats, turn, lease_of(turn), party).take():
         os.write(out, json.dumps(build_event_document(event)).encode() + b"\n")
     database.close()
 
@@ -54,15 +54,15 @@ def main(url: str, root: str) -> None:
     """Kill turns at every statement, until one is not killed."""
     Database(url, root).close()
     for statements in range(1000):
-        reading, writing = os.pipe()
+        read_end, write_end = os.pipe()
         child = os.fork()
         if not child:
-            os.close(reading)
-            take_turn(url, root, statements, writing)
+            os.close(read_end)
+            take_turn(url, root, statements, write_end)
             os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as told_by:
-            events = [json.loads(line) for line in told_by]
+        os.close(write_end)
+        with os.fdopen(read_end) as pipe:
+            events = [json.loads(line) for line in pipe]
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         print(json.dumps({"message": f"message {statements}", "events": events}), flush=True)  # noqa: T201
         if code == 0:

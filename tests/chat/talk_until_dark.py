@@ -15,7 +15,7 @@ from looseleaf.chat.session import Outcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
-from tests.chat.conftest import lease_of, opening
+from tests.chat.conftest import build_opening, lease_of
 
 
 def main(root: str, syncing: str) -> None:
@@ -25,9 +25,9 @@ def main(root: str, syncing: str) -> None:
         sa.event.listen(
             sa.Engine,
             "before_cursor_execute",
-            lambda _c, _k, statement, given, _x, _m: (
+            lambda _c, _k, statement, parameters, _x, _m: (
                 statement.replace("synchronous = FULL", "synchronous = OFF"),
-                given,
+                parameters,
             ),
             retval=True,
         )
@@ -35,11 +35,11 @@ def main(root: str, syncing: str) -> None:
     session, number = "", 0
     while True:
         number += 1
-        begun = chats.turns.begin(opening(f"question {number}", session))
-        session = begun.session.id
+        turn = chats.turns.begin(build_opening(f"question {number}", session))
+        session = turn.session.id
         os.write(1, f"{session} question {number}\n".encode())
         answer = Message("assistant", f"answer {number}")
-        chats.turns.end(lease_of(begun), (answer,), Outcome("completed", Usage()))
+        chats.turns.end(lease_of(turn), (answer,), Outcome("completed", Usage()))
         os.write(1, f"{session} answer {number}\n".encode())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from looseleaf.chat.turn import Party, Result, TurnTaker
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
-from tests.chat.conftest import Script, lease_of, opening
+from tests.chat.conftest import Script, build_opening, lease_of
 from tests.conftest import Clock
 
 ROOT = Path(__file__).parent.parent.parent
@@ -61,7 +61,7 @@ def test_a_turn_can_be_killed_at_any_statement(
 
 def goes_on(chats: SqlChats, session: str) -> None:
     """Say something more; every call the model is shown has its result."""
-    begun = chats.turns.begin(opening("And now?", session))
+    begun = chats.turns.begin(build_opening("And now?", session))
     script = Script("It goes on.")
     party = Party(script, lambda: (), (), lambda _call: Result(""), 9)
     *_, end = TurnTaker(chats, begun, lease_of(begun), party).take()

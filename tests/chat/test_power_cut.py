@@ -16,7 +16,7 @@ import pytest
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.database.sqlite_file import FILE
-from tests.chat.conftest import lease_of, opening
+from tests.chat.conftest import build_opening, lease_of
 from tests.conftest import FULL, Clock
 from tests.stores.test_power_cut import Disk, PlainDisk, hold_still
 
@@ -78,7 +78,7 @@ def test_no_message_is_lost_in_a_power_cut(disk: Disk, seed: int, clock: Clock) 
         assert not sorted(set(acknowledged) - found)
         database = Database("", str(disk.root))
         chats = SqlChats(database, clock=clock)  # years ahead: every lease is over
-        begun = chats.turns.begin(opening("And now?", acknowledged[-1].split()[0]))
+        begun = chats.turns.begin(build_opening("And now?", acknowledged[-1].split()[0]))
         assert lease_of(begun).turn > 1
         database.close()
 

@@ -15,7 +15,7 @@ from looseleaf.stores.database import tables
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
 from looseleaf.stores.database.database import Database
-from tests.chat.conftest import ME, lease_of, opening
+from tests.chat.conftest import ME, build_opening, lease_of
 from tests.conftest import Clock
 
 DONE = Outcome("completed", Usage(2, 30, 5), "", (Written("MEMORY.md", 7, "agent_memory", "c1"),))
@@ -23,14 +23,14 @@ DONE = Outcome("completed", Usage(2, 30, 5), "", (Written("MEMORY.md", 7, "agent
 
 def said(chats: SqlChats, text: str = "Hello", answer: str = "Hi.", session: str = "") -> str:
     """Say something and be answered."""
-    begun = chats.turns.begin(opening(text, session))
+    begun = chats.turns.begin(build_opening(text, session))
     chats.turns.end(lease_of(begun), (Message("assistant", answer),), DONE)
     return begun.session.id
 
 
 def test_a_session_begins_with_its_first_message(chats: SqlChats) -> None:
     """Which is there before anyone is asked."""
-    begun = chats.turns.begin(opening("What is up?", title="What is up?"))
+    begun = chats.turns.begin(build_opening("What is up?", title="What is up?"))
     assert begun.new
     found = chats.sessions.find(begun.session.id)
     assert found == begun.session
@@ -51,7 +51,7 @@ def test_messages_are_stored_whole(chats: SqlChats) -> None:
         Message("user", "Ünïcode \u2028 ok", attachments=(note,)),
         Message("assistant", "Done", native='[{"kind":"response"}]'),
     ]
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     assert chats.turns.append(lease_of(begun), given[:2]) == 3
     assert chats.turns.end(lease_of(begun), given[2:], DONE) == 5
     entries = chats.sessions.messages(begun.session.id)
@@ -68,22 +68,22 @@ def test_what_no_database_can_keep_is_marked(chats: SqlChats) -> None:
 
 def test_one_turn_at_a_time(chats: SqlChats, clock: Clock) -> None:
     """Until it ends, or has been dead for long enough."""
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     with pytest.raises(SessionBusy):
-        chats.turns.begin(opening("Again", begun.session.id))
+        chats.turns.begin(build_opening("Again", begun.session.id))
     with pytest.raises(SessionBusy):
         chats.sessions.delete(begun.session.id)
     clock.advance(seconds=LEASE_SECONDS + 1)
-    second = chats.turns.begin(opening("Again", begun.session.id))
+    second = chats.turns.begin(build_opening("Again", begun.session.id))
     assert second.turn.number == 2
     assert [turn.status for turn in chats.turns.list(begun.session.id)] == ["lost", "running"]
 
 
 def test_who_lost_the_lease_writes_nothing(chats: SqlChats, clock: Clock) -> None:
     """However late it wakes up."""
-    late = chats.turns.begin(opening())
+    late = chats.turns.begin(build_opening())
     clock.advance(seconds=LEASE_SECONDS + 1)
-    chats.turns.begin(opening("Again", late.session.id))
+    chats.turns.begin(build_opening("Again", late.session.id))
     writes: tuple[Callable[[], object], ...] = (
         lambda: chats.turns.append(lease_of(late), (Message("assistant", "late"),)),
         lambda: chats.turns.end(lease_of(late), (Message("assistant", "late"),), DONE),
@@ -98,32 +98,32 @@ def test_who_lost_the_lease_writes_nothing(chats: SqlChats, clock: Clock) -> Non
 
 def test_a_lease_lives_as_long_as_its_turn_stirs(chats: SqlChats, clock: Clock) -> None:
     """By looking whether to stop, or by saving."""
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     for _ in range(5):
         clock.advance(seconds=LEASE_SECONDS * 0.8)
         assert chats.turns.renew(lease_of(begun)) is False
     with pytest.raises(SessionBusy):
-        chats.turns.begin(opening("Again", begun.session.id))
+        chats.turns.begin(build_opening("Again", begun.session.id))
 
 
 def test_a_running_turn_can_be_asked_to_stop(chats: SqlChats) -> None:
     """From anywhere."""
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     assert chats.turns.cancel(begun.session.id)
     assert chats.turns.renew(lease_of(begun)) is True
     chats.turns.end(lease_of(begun), (), Outcome("cancelled", Usage()))
     assert not chats.turns.cancel(begun.session.id)
-    again = chats.turns.begin(opening("Again", begun.session.id))
+    again = chats.turns.begin(build_opening("Again", begun.session.id))
     assert chats.turns.renew(lease_of(again)) is False
 
 
 def test_the_same_request_is_answered_once(chats: SqlChats) -> None:
     """A resend finds the turn that was completed, and saves nothing."""
-    begun = chats.turns.begin(opening(request="r1"))
+    begun = chats.turns.begin(build_opening(request="r1"))
     with pytest.raises(SessionBusy):
-        chats.turns.begin(opening(request="r1"))
+        chats.turns.begin(build_opening(request="r1"))
     chats.turns.end(lease_of(begun), (Message("assistant", "Hi."),), DONE)
-    again = chats.turns.begin(opening(request="r1"))
+    again = chats.turns.begin(build_opening(request="r1"))
     assert again.lease is None
     assert (again.session.id, again.turn.usage) == (begun.session.id, DONE.usage)
     assert again.turn.written == DONE.written
@@ -132,9 +132,9 @@ def test_the_same_request_is_answered_once(chats: SqlChats) -> None:
 
 def test_a_request_that_failed_is_taken_up_again(chats: SqlChats) -> None:
     """Without its message a second time."""
-    begun = chats.turns.begin(opening(request="r1"))
+    begun = chats.turns.begin(build_opening(request="r1"))
     chats.turns.end(lease_of(begun), (), Outcome("failed", Usage(), "no provider"))
-    again = chats.turns.begin(opening(request="r1"))
+    again = chats.turns.begin(build_opening(request="r1"))
     assert again.lease is not None
     assert (again.turn.number, again.turn.first) == (1, 1)
     assert len(chats.sessions.messages(begun.session.id)) == 1
@@ -142,8 +142,8 @@ def test_a_request_that_failed_is_taken_up_again(chats: SqlChats) -> None:
 
 def test_requests_of_others_are_others(chats: SqlChats) -> None:
     """Two users may choose the same id."""
-    chats.turns.begin(opening(request="r1"))
-    other = opening(request="r1")
+    chats.turns.begin(build_opening(request="r1"))
+    other = build_opening(request="r1")
     assert chats.turns.begin(
         type(other)("", 2, *[getattr(other, f) for f in other.__match_args__[2:]])
     ).new
@@ -155,7 +155,7 @@ def test_two_who_send_the_same_at_once_make_one_session(chats: SqlChats) -> None
 
     def send() -> None:
         try:
-            outcomes.append(chats.turns.begin(opening(request="r1")).session.id)
+            outcomes.append(chats.turns.begin(build_opening(request="r1")).session.id)
         except SessionBusy as busy:
             outcomes.append(busy.session)
 
@@ -172,16 +172,16 @@ def test_two_who_send_the_same_at_once_make_one_session(chats: SqlChats) -> None
 def test_going_on_needs_something_to_answer(chats: SqlChats) -> None:
     """What is answered is over; what is not is answered now."""
     session = said(chats)
-    assert chats.turns.begin(opening(None, session)).lease is None
-    begun = chats.turns.begin(opening("And?", session))
+    assert chats.turns.begin(build_opening(None, session)).lease is None
+    begun = chats.turns.begin(build_opening("And?", session))
     chats.turns.end(lease_of(begun), (), Outcome("failed", Usage(), "gone"))
-    assert chats.turns.begin(opening(None, session)).lease is not None
+    assert chats.turns.begin(build_opening(None, session)).lease is not None
 
 
 def test_a_session_that_is_not_there_is_missing(chats: SqlChats) -> None:
     """Whatever it is called."""
     with pytest.raises(SessionMissing):
-        chats.turns.begin(opening("Hello", "nowhere"))
+        chats.turns.begin(build_opening("Hello", "nowhere"))
     assert chats.sessions.find("nowhere") is None
     assert chats.sessions.find("\0") is None
     assert chats.sessions.delete("nowhere") is False
@@ -264,7 +264,7 @@ def test_a_deleted_session_leaves_nothing(chats: SqlChats, database: Database) -
 def test_old_and_empty_sessions_can_be_pruned(chats: SqlChats, clock: Clock) -> None:
     """Neither new ones, nor one that is being answered."""
     said(chats, "old")
-    begun = chats.turns.begin(opening("running"))
+    begun = chats.turns.begin(build_opening("running"))
     clock.advance(days=90)
     chats.turns.append(lease_of(begun), ())
     new = said(chats, "new")

@@ -26,7 +26,7 @@ from looseleaf.models.model import Answer, Delta, Message, Question, Retry, Tool
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS
 from looseleaf.values import replace
-from tests.chat.conftest import Script, lease_of, opening
+from tests.chat.conftest import Script, build_opening, lease_of
 from tests.conftest import Clock
 
 LOOK = ToolCall("c1", "agent_memory", '{"action": "get"}')
@@ -55,7 +55,7 @@ def turn(
     stopped: Callable[[], bool] = never,
 ) -> list[Event]:
     """Take one turn to its end."""
-    begun = chats.turns.begin(opening(text, session))
+    begun = chats.turns.begin(build_opening(text, session))
     rule = compaction or Compaction()
     party = Party(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
     return list(TurnTaker(chats, begun, lease_of(begun), party).take())
@@ -202,7 +202,7 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
     stop: list[bool] = []
     second = ToolCall("c2", "agent_memory", "{}")
     model = Script((LOOK, second), "Fine.")
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
 
     def run_and_stop(call: ToolCall) -> Result:
         stop.append(True)
@@ -219,7 +219,7 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
 
 def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
     """As a person does who leaves."""
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     party = Party(Script(("One", "Two")), lambda: (), (), run, 9)
     events = TurnTaker(chats, begun, lease_of(begun), party).take()
     next(events)
@@ -232,7 +232,7 @@ def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
 
 def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
     """The end was saved."""
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     party = Party(Script("One"), lambda: (), (), run, 9)
     events = TurnTaker(chats, begun, lease_of(begun), party).take()
     while not isinstance(next(events), Ended):
@@ -244,7 +244,7 @@ def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
 def test_another_process_can_cancel(chats: SqlChats, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the database."""
     monkeypatch.setattr("looseleaf.chat.turn._LOOK", 0.0)
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     model = Script(("One", lambda: chats.turns.cancel(begun.session.id), "Two"))
     party = Party(model, lambda: (), (), run, 9)
     events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
@@ -256,9 +256,9 @@ def test_a_turn_that_was_taken_over_is_silent(chats: SqlChats, clock: Clock) -> 
 
     def sleep_too_long() -> None:
         clock.advance(seconds=LEASE_SECONDS + 1)
-        chats.turns.begin(opening("Again", begun.session.id))
+        chats.turns.begin(build_opening("Again", begun.session.id))
 
-    begun = chats.turns.begin(opening())
+    begun = chats.turns.begin(build_opening())
     party = Party(Script(("One", sleep_too_long)), lambda: (), (), run, 9)
     with pytest.raises(TurnLost):
         list(TurnTaker(chats, begun, lease_of(begun), party).take())

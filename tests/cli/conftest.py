@@ -62,10 +62,10 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "home"))
     monkeypatch.setenv("LOOSELEAF_ACTOR", "tester")
-    made = tmp_path.resolve() / "memory"
-    Workspace.create(made)
-    monkeypatch.chdir(made)
-    return made
+    workspace_root = tmp_path.resolve() / "memory"
+    Workspace.create(workspace_root)
+    monkeypatch.chdir(workspace_root)
+    return workspace_root
 
 
 @pytest.fixture
@@ -83,14 +83,16 @@ def run(
     """Type a command and get its answer."""
     assert root.exists()
 
-    def typed(*words: str, stdin: bytes | None = None, way: Callable[..., int] = main) -> Answer:
+    def type_command(
+        *words: str, stdin: bytes | None = None, way: Callable[..., int] = main
+    ) -> Answer:
         monkeypatch.setattr(sys, "stdin", Stdin(stdin or b""))
         capsysbinary.readouterr()
         code = way(list(words))
         out, err = capsysbinary.readouterr()
         return Answer(code, out, err.decode())
 
-    return typed
+    return type_command
 
 
 COMMAND = [sys.executable, "-m", "looseleaf"]
@@ -108,11 +110,11 @@ def start(root: Path) -> Run:
     """Run a command in a process of its own, its output in a pipe."""
     assert root.exists()
 
-    def started(*words: str, stdin: bytes = b"") -> Answer:
-        done = subprocess.run([*COMMAND, *words], input=stdin, capture_output=True, check=False)
-        return Answer(done.returncode, done.stdout, done.stderr.decode())
+    def start_command(*words: str, stdin: bytes = b"") -> Answer:
+        result = subprocess.run([*COMMAND, *words], input=stdin, capture_output=True, check=False)
+        return Answer(result.returncode, result.stdout, result.stderr.decode())
 
-    return started
+    return start_command
 
 
 @pytest.fixture
@@ -120,29 +122,29 @@ def on_terminal(root: Path) -> Run:
     """Run a command on a terminal; type something when the screen shows a prompt."""
     assert root.exists()
 
-    def shown(*words: str, prompt: bytes = b"", keys: bytes = b"") -> Answer:
-        ours, theirs = pty.openpty()
-        running = subprocess.Popen(
+    def run_on_terminal(*words: str, prompt: bytes = b"", keys: bytes = b"") -> Answer:
+        terminal, far_end = pty.openpty()
+        process = subprocess.Popen(
             [*CONTROLLED, *words],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
+            stdin=far_end,
+            stdout=far_end,
+            stderr=far_end,
             start_new_session=True,
         )
-        os.close(theirs)
-        screen, typed, end = b"", -math.inf, time.monotonic() + 30
+        os.close(far_end)
+        screen, last_press, end = b"", -math.inf, time.monotonic() + 30
         try:
-            while (part := _read(ours)) is not None and time.monotonic() < end:
+            while (part := _read(terminal)) is not None and time.monotonic() < end:
                 screen += part
                 # A key pressed before the program listens is lost, so it is pressed again.
-                if keys and prompt in screen and time.monotonic() - typed > 0.5:
-                    typed = time.monotonic()
-                    os.write(ours, keys)
+                if keys and prompt in screen and time.monotonic() - last_press > 0.5:
+                    last_press = time.monotonic()
+                    os.write(terminal, keys)
         finally:
-            os.close(ours)
-        return Answer(running.wait(timeout=5), screen.replace(b"\r\n", b"\n"), "")
+            os.close(terminal)
+        return Answer(process.wait(timeout=5), screen.replace(b"\r\n", b"\n"), "")
 
-    return shown
+    return run_on_terminal
 
 
 def _read(terminal: int) -> bytes | None:

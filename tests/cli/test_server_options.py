@@ -23,7 +23,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.cli import main
-from tests.bundles.importers.archives import zip_files
+from tests.bundles.importers.archives import build_zip
 from tests.bundles.importers.sources import OPENCLAW
 from tests.cli.conftest import COMMAND, Answer, Stdin
 from tests.cli.test_command_table import LEAVES
@@ -774,7 +774,7 @@ def test_an_archive_of_this_machine_is_imported_there(
 ) -> None:
     """The file is uploaded, with its name; a folder of this machine is refused with the advice."""
     archive = tmp_path / "pip.zip"
-    archive.write_bytes(zip_files(OPENCLAW))
+    archive.write_bytes(build_zip(OPENCLAW))
     answer = ask("import", str(archive), "--detect")
     assert answer.out.decode() == "openclaw: OpenClaw, by AGENTS.md, SOUL.md, IDENTITY.md\n"
     answer = ask("import", str(archive), "--agent", "ada")

@@ -30,7 +30,7 @@ class Maker:
 
     def run(self, *words: str, text: str = "") -> str:
         """Run a command that must succeed; give what it prints."""
-        done = subprocess.run(
+        result = subprocess.run(
             [self._command, *words],
             cwd=self._root,
             env=ENVIRONMENT,
@@ -39,9 +39,9 @@ class Maker:
             text=True,
             check=False,
         )
-        if done.returncode:
-            raise SystemExit(f"{words}: {done.stderr}")
-        return done.stdout
+        if result.returncode:
+            raise SystemExit(f"{words}: {result.stderr}")
+        return result.stdout
 
     def make(self) -> None:
         """Fill the workspace."""
@@ -77,8 +77,8 @@ class Maker:
         self._speak_mcp()
 
     def _speak_mcp(self) -> None:
-        about = {"name": "some-editor", "version": "1"}
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
+        client_info = {"name": "some-editor", "version": "1"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client_info}
         fact = {"section": "Facts", "content": "- has a cat"}
         calls = [
             {"name": "append_agent_memory", "arguments": fact},
@@ -111,8 +111,8 @@ def main(command: str, archive: str) -> None:
         root = Path(folder) / "memory"
         root.mkdir()
         Maker(os.path.abspath(command), root).make()
-        with tarfile.open(archive, "w:gz") as packed:
-            packed.add(root, "memory", filter=without_owner)
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(root, "memory", filter=without_owner)
 
 
 if __name__ == "__main__":

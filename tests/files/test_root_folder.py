@@ -21,7 +21,7 @@ from looseleaf.files.root_folder import IDENTITY, RootFolder, read_identity
 from looseleaf.memory.store import Found
 from tests.conftest import Clock
 from tests.operations.test_matrix import SAMPLES, SPECIAL
-from tests.stores.mounts import mounted
+from tests.stores.mounts import mount_disk
 
 Absence = Callable[[Path], Callable[[], object]]
 
@@ -143,7 +143,7 @@ def test_nothing_below_the_operations_does_either(workspace: Workspace, absence:
 
 def test_a_disk_that_is_unmounted_and_mounted_again(tmp_path: Path, clock: Clock) -> None:
     """The file system tells another workspace's disk, and the id tells the right one."""
-    with mounted(tmp_path / "disk") as disk:
+    with mount_disk(tmp_path / "disk") as disk:
         workspace = Workspace.create(disk, agent="ada", clock=clock)
         scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
         text = workspace.pages.text(scope)
@@ -151,7 +151,7 @@ def test_a_disk_that_is_unmounted_and_mounted_again(tmp_path: Path, clock: Clock
         shutil.copytree(disk, copy)
         workspace.close()
         # A second disk on top of the first: the path is the same, the device is not.
-        with mounted(disk):
+        with mount_disk(disk):
             with pytest.raises(WorkspaceUnavailable, match=r"may be not mounted\.$"):
                 workspace.pages.read(scope)
             assert os.listdir(disk) == []

@@ -27,8 +27,10 @@ class Server(NamedTuple):
         return f"http://{self.host}:{self.port}"
 
 
-def answer(body: bytes = b"", *, status: str = "200 OK", headers: tuple[str, ...] = ()) -> Handler:
-    """Answer every request with the same status, headers and body."""
+def build_handler(
+    body: bytes = b"", *, status: str = "200 OK", headers: tuple[str, ...] = ()
+) -> Handler:
+    """Build a handler that answers every request with the same status, headers and body."""
     lines = (f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers)
     head = "".join(f"{line}\r\n" for line in lines).encode() + b"\r\n"
 
@@ -39,7 +41,7 @@ def answer(body: bytes = b"", *, status: str = "200 OK", headers: tuple[str, ...
 
 
 @contextmanager
-def running(
+def run_server(
     handle: Handler, *, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
 ) -> Iterator[Server]:
     """Run a server that handles each connection in a thread of its own."""
@@ -88,7 +90,7 @@ def _read_head(connection: socket.socket) -> bytes:
 
 
 def make_certificate(folder: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Make a certificate for a name; give the context of its server and of one who trusts it."""
+    """Make a certificate for a name; give the contexts of its server and of its clients."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
     files = ("-keyout", str(key), "-out", str(certificate))

@@ -18,7 +18,7 @@ from looseleaf.http_client.allow_list import AllowList, HostRule
 from looseleaf.http_client.client import HttpClient, parse_url
 from looseleaf.http_client.message import OutgoingRequest
 from looseleaf.values import FrozenDict, Secret
-from tests.http_client.servers import Handler, Server, answer, make_certificate, running
+from tests.http_client.servers import Handler, Server, build_handler, make_certificate, run_server
 
 if TYPE_CHECKING:
     from looseleaf.http_client.addresses import Resolver
@@ -44,7 +44,7 @@ def named(addresses: dict[str, tuple[str, ...]]) -> Resolver:
 
 def test_a_server_is_asked() -> None:
     """The answer comes back whole, and the server sees who asks and no proxy."""
-    with running(answer(b"hello", headers=("Content-Type: text/plain",))) as server:
+    with run_server(build_handler(b"hello", headers=("Content-Type: text/plain",))) as server:
         request = OutgoingRequest(
             f"{server.url}/feed?x=1#part", headers=FrozenDict({"accept": "a/b"})
         )
@@ -61,7 +61,10 @@ def test_a_server_is_asked() -> None:
 
 def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy that the environment names sees nothing."""
-    with running(answer(b"proxy")) as proxy, running(answer(b"server")) as server:
+    with (
+        run_server(build_handler(b"proxy")) as proxy,
+        run_server(build_handler(b"server")) as server,
+    ):
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
         assert client_for(server).send(OutgoingRequest(server.url)).body == b"server"
@@ -70,7 +73,10 @@ def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_nothing_is_allowed_by_default() -> None:
     """Without an allow-list no server is asked, and the error says how to add one."""
-    with running(answer()) as server, pytest.raises(RequestRefused, match="outgoing_hosts") as told:
+    with (
+        run_server(build_handler()) as server,
+        pytest.raises(RequestRefused, match="outgoing_hosts") as told,
+    ):
         HttpClient(AllowList()).send(OutgoingRequest(server.url))
     assert told.value.code == "request_refused"
     assert not server.heads
@@ -79,7 +85,7 @@ def test_nothing_is_allowed_by_default() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"])
 def test_a_private_address_needs_an_allowance_of_its_own(host: str) -> None:
     """A host on the allow-list is refused where its name leads to this machine."""
-    with running(answer()) as server:
+    with run_server(build_handler()) as server:
         client = HttpClient(AllowList((HostRule(host, server.port),)))
         with pytest.raises(RequestRefused, match=r"loopback|no address"):
             client.send(OutgoingRequest(f"http://{host}:{server.port}/"))
@@ -89,7 +95,7 @@ def test_a_private_address_needs_an_allowance_of_its_own(host: str) -> None:
 def test_the_name_is_resolved_once() -> None:
     """The address that was judged is the one that is connected to: no second answer of the DNS."""
     answers = iter([("127.0.0.1",), ("127.0.0.9",)])
-    with running(answer(b"first")) as server:
+    with run_server(build_handler(b"first")) as server:
         allow_list = AllowList((), (HostRule("news.test", server.port),))
         client = HttpClient(allow_list, resolve=lambda _host, _port: next(answers))
         assert client.send(OutgoingRequest(f"http://news.test:{server.port}/")).body == b"first"
@@ -99,7 +105,7 @@ def test_the_name_is_resolved_once() -> None:
 
 def test_a_second_address_is_tried_where_the_first_is_dead() -> None:
     """A name with two addresses works as long as one of them answers."""
-    with running(answer(b"second"), host="127.0.0.2") as server:
+    with run_server(build_handler(b"second"), host="127.0.0.2") as server:
         allow_list = AllowList((), (HostRule("news.test", server.port),))
         resolve = named({"news.test": ("127.0.0.1", "127.0.0.2")})
         client = HttpClient(allow_list, resolve=resolve)
@@ -108,7 +114,7 @@ def test_a_second_address_is_tried_where_the_first_is_dead() -> None:
 
 def test_one_forbidden_address_among_two_refuses_the_name() -> None:
     """A name that leads to a public and a private address is not asked at all."""
-    with running(answer()) as server:
+    with run_server(build_handler()) as server:
         allow_list = AllowList((HostRule("news.test", server.port),))
         resolve = named({"news.test": ("93.184.215.14", "127.0.0.1")})
         with pytest.raises(RequestRefused, match=r"127\.0\.0\.1, and it is a loopback address"):
@@ -129,7 +135,7 @@ def test_one_forbidden_address_among_two_refuses_the_name() -> None:
 )
 def test_a_redirect_to_a_forbidden_address_is_refused(target: str) -> None:
     """Each redirect is judged like the first request, though every public host is allowed."""
-    with running(answer(status="302 Found", headers=(f"Location: {target}",))) as server:
+    with run_server(build_handler(status="302 Found", headers=(f"Location: {target}",))) as server:
         allow_list = AllowList((HostRule("*"),), (HostRule(server.host, server.port),))
         with pytest.raises(RequestRefused):
             HttpClient(allow_list).send(OutgoingRequest(server.url))
@@ -139,7 +145,7 @@ def test_a_redirect_to_a_forbidden_address_is_refused(target: str) -> None:
 def test_a_redirect_to_another_protocol_or_with_a_password_is_refused(target: str) -> None:
     """Only http and https are followed, and no name or password of the server's choice."""
     with (
-        running(answer(status="301 Moved", headers=(f"Location: {target}",))) as server,
+        run_server(build_handler(status="301 Moved", headers=(f"Location: {target}",))) as server,
         pytest.raises(RequestRefused),
     ):
         client_for(server).send(OutgoingRequest(server.url))
@@ -147,7 +153,7 @@ def test_a_redirect_to_another_protocol_or_with_a_password_is_refused(target: st
 
 def test_redirects_have_an_end() -> None:
     """A server that redirects to itself is asked six times."""
-    with running(answer(status="302 Found", headers=("Location: /again",))) as server:
+    with run_server(build_handler(status="302 Found", headers=("Location: /again",))) as server:
         with pytest.raises(RequestFailed, match="more than 5 times"):
             client_for(server).send(OutgoingRequest(server.url))
         assert len(server.heads) == 6
@@ -155,9 +161,9 @@ def test_redirects_have_an_end() -> None:
 
 def test_credentials_are_dropped_where_the_origin_changes() -> None:
     """A redirect to another server takes the request along, but not the password."""
-    with running(answer(b"end")) as second:
+    with run_server(build_handler(b"end")) as second:
         location = f"Location: {second.url}/"
-        with running(answer(status="302 Found", headers=(location,))) as first:
+        with run_server(build_handler(status="302 Found", headers=(location,))) as first:
             request = OutgoingRequest(first.url, authorization=Secret("Basic c2VjcmV0"))
             assert client_for(first, second).send(request).body == b"end"
     assert b"Authorization: Basic c2VjcmV0" in first.heads[0]
@@ -171,9 +177,9 @@ def test_credentials_stay_where_the_origin_is_the_same() -> None:
     def handle(connection: socket.socket, head: bytes) -> None:
         first = head.startswith(b"GET / ")
         status, headers = ("302 Found", ("Location: /next",)) if first else ("200 OK", ())
-        answer(b"x", status=status, headers=headers)(connection, head)
+        build_handler(b"x", status=status, headers=headers)(connection, head)
 
-    with running(handle) as server:
+    with run_server(handle) as server:
         request = OutgoingRequest(server.url, authorization=Secret("Bearer abc"))
         client_for(server).send(request)
     assert all(b"Authorization: Bearer abc" in head for head in server.heads)
@@ -182,7 +188,7 @@ def test_credentials_stay_where_the_origin_is_the_same() -> None:
 
 def test_a_change_is_not_redirected() -> None:
     """A POST goes to the address that was meant and to no other."""
-    with running(answer(status="307 Elsewhere", headers=("Location: /other",))) as server:
+    with run_server(build_handler(status="307 Elsewhere", headers=("Location: /other",))) as server:
         with pytest.raises(RequestRefused, match="only to the address that was meant"):
             client_for(server).send(OutgoingRequest(server.url, "POST", body=b"{}"))
         assert len(server.heads) == 1
@@ -227,7 +233,7 @@ def trickling(connection: socket.socket, _head: bytes) -> None:
 @pytest.mark.parametrize("handle", [stalled, silent, trickling], ids=lambda one: one.__name__)
 def test_a_server_cannot_hold_the_request(handle: Handler) -> None:
     """The time of the whole request has an end, however the server spreads its answer."""
-    with running(handle) as server:
+    with run_server(handle) as server:
         start = time.monotonic()
         with pytest.raises(RequestFailed, match="did not answer within"):
             client_for(server, seconds=PATIENCE).send(OutgoingRequest(server.url))
@@ -236,7 +242,10 @@ def test_a_server_cannot_hold_the_request(handle: Handler) -> None:
 
 def test_an_endless_answer_is_cut() -> None:
     """No more is read than the request takes."""
-    with running(endless) as server, pytest.raises(RequestFailed, match="more than 200000 bytes"):
+    with (
+        run_server(endless) as server,
+        pytest.raises(RequestFailed, match="more than 200000 bytes"),
+    ):
         client_for(server).send(OutgoingRequest(server.url, max_bytes=200_000))
 
 
@@ -258,7 +267,9 @@ def test_a_slow_resolver_cannot_hold_the_request() -> None:
 def test_a_packed_answer_is_unpacked(coding: str) -> None:
     """A server that packs its answer unasked is understood."""
     pack = gzip.compress if coding == "gzip" else zlib.compress
-    with running(answer(pack(b"text" * 50), headers=(f"Content-Encoding: {coding}",))) as server:
+    with run_server(
+        build_handler(pack(b"text" * 50), headers=(f"Content-Encoding: {coding}",))
+    ) as server:
         assert client_for(server).send(OutgoingRequest(server.url)).body == b"text" * 50
 
 
@@ -266,7 +277,7 @@ def test_a_bomb_is_not_unpacked() -> None:
     """Ten megabytes in ten kilobytes are refused at the limit."""
     bomb = gzip.compress(bytes(10_000_000))
     with (
-        running(answer(bomb, headers=("Content-Encoding: gzip",))) as server,
+        run_server(build_handler(bomb, headers=("Content-Encoding: gzip",))) as server,
         pytest.raises(RequestFailed, match="more than 1000000 bytes"),
     ):
         client_for(server).send(OutgoingRequest(server.url, max_bytes=1_000_000))
@@ -276,7 +287,7 @@ def test_a_certificate_must_be_that_of_the_name(tmp_path: Path) -> None:
     """Over https the connection goes to the judged address, and the name is verified."""
     tls, trusting = make_certificate(tmp_path, "news.test")
     resolve = named({"news.test": ("127.0.0.1",), "evil.test": ("127.0.0.1",)})
-    with running(answer(b"safe"), tls=tls) as server:
+    with run_server(build_handler(b"safe"), tls=tls) as server:
         rules = (HostRule("news.test", server.port), HostRule("evil.test", server.port))
         client = HttpClient(AllowList((), rules), resolve=resolve, ssl_context=trusting)
         url = f"https://news.test:{server.port}/"
@@ -290,12 +301,12 @@ def test_a_certificate_must_be_that_of_the_name(tmp_path: Path) -> None:
 
 def test_a_server_that_is_not_there_fails() -> None:
     """A refused connection and an answer that is no HTTP are failures that may pass."""
-    with running(answer()) as server:
+    with run_server(build_handler()) as server:
         pass
     with pytest.raises(RequestFailed, match="no connection"):
         client_for(server).send(OutgoingRequest(server.url))
     with (
-        running(lambda connection, _head: connection.sendall(b"SSH-2.0-x\r\n")) as odd,
+        run_server(lambda connection, _head: connection.sendall(b"SSH-2.0-x\r\n")) as odd,
         pytest.raises(RequestFailed, match="no HTTP"),
     ):
         client_for(odd).send(OutgoingRequest(odd.url))

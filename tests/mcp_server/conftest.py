@@ -23,19 +23,21 @@ ERAS = ("auto", "legacy")  # 2026-07-28 without a handshake, and the protocols b
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Make a workspace with the agents ada and bob, and the journal switched on."""
-    made = tmp_path / "memory"
-    workspace = Workspace.create(made, agent="ada")
-    with open(made / "looseleaf.toml", "a", encoding="utf-8") as settings:
+    folder = tmp_path / "memory"
+    workspace = Workspace.create(folder, agent="ada")
+    with open(folder / "looseleaf.toml", "a", encoding="utf-8") as settings:
         settings.write('default_agent = "ada"\ndaily_memory_enabled = true\n')
     workspace.agents.create("bob", owner=1)
-    return made.resolve()
+    return folder.resolve()
 
 
-def started(root: Path, *words: str) -> StdioServerParameters:
-    """Say how a client starts the server."""
-    kept = {name: one for name, one in os.environ.items() if not name.startswith("LOOSELEAF_")}
+def describe_server(root: Path, *words: str) -> StdioServerParameters:
+    """Give the parameters by which a client starts the server."""
+    variables = {
+        name: text for name, text in os.environ.items() if not name.startswith("LOOSELEAF_")
+    }
     args = ["-m", "looseleaf", "mcp", "--root", str(root), *words]
-    return StdioServerParameters(command=sys.executable, args=args, env=kept)
+    return StdioServerParameters(command=sys.executable, args=args, env=variables)
 
 
 def talk(
@@ -45,7 +47,7 @@ def talk(
     era: str = "auto",
     seconds: float = 60,
 ) -> Outcome:
-    """Connect a client, let it work, and give what it came to."""
+    """Connect a client, let it work, and give the result."""
 
     async def run() -> Outcome:
         with anyio.fail_after(seconds):

@@ -18,7 +18,7 @@ from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import MOST_CHARACTERS, output_schema
 from looseleaf.mcp_server.stdio import local_context_of
 from looseleaf.mcp_server.tool_results import answer
-from tests.mcp_server.conftest import ERAS, started, talk
+from tests.mcp_server.conftest import ERAS, describe_server, talk
 
 DAY = {"date": "2026-04-17"}
 TEXT_STEP = {"type": "input", "settings": {"source": "text", "text": "x"}}
@@ -148,7 +148,7 @@ def test_every_tool_gives_a_result_and_an_error(root: Path, era: str) -> None:
     workspace = Workspace.open(root)
     invoke(workspace.context, "looseleaf/create-agent", {"slug": "gone"})
     invoke(workspace.context, "looseleaf/delete-agent", {"agent": "gone", "files": True})
-    talk(started(root, "--all-agents", "--tools", "full"), session, era=era, seconds=120)
+    talk(describe_server(root, "--all-agents", "--tools", "full"), session, era=era, seconds=120)
 
 
 def test_every_tool_that_reads_is_cut_and_says_so(root: Path) -> None:

@@ -341,41 +341,41 @@ LANGUAGES = {
 }
 
 
-def pages() -> dict[str, str]:
+def build_pages() -> dict[str, str]:
     """Give the days of the journal by their filenames."""
-    return {filename: text for filename, text, _ in _days()}
+    return {filename: text for filename, text, _ in _build_days()}
 
 
-def questions() -> list[tuple[str, str, str, str]]:
+def list_questions() -> list[tuple[str, str, str, str]]:
     """Give each question: the language, its text, the day that answers it, the line it is in."""
-    asked = []
-    for filename, _, fact in _days():
+    labelled_questions = []
+    for filename, _, fact in _build_days():
         if fact is not None:
-            language, told = fact
-            asked.append((language, told.question, filename, told.line))
-    return asked
+            language, sentence = fact
+            labelled_questions.append((language, sentence.question, filename, sentence.line))
+    return labelled_questions
 
 
-def _days() -> Iterator[tuple[str, str, tuple[str, Fact] | None]]:
+def _build_days() -> Iterator[tuple[str, str, tuple[str, Fact] | None]]:
     day, turn = FIRST, 0
     for language, talk in LANGUAGES.items():
         # Two days without a fact, among them near misses, stand between two days with one.
         plan: list[Fact | None] = []
-        for one in talk.facts:
-            plan += [None, one, None]
+        for fact_of_talk in talk.facts:
+            plan += [None, fact_of_talk, None]
         for fact in plan:
             turn += 1
             lines = [f"# {day}", ""]
             for at in range(10):
-                said = talk.chatter[(turn * 3 + at) % len(talk.chatter)]
+                sentence = talk.chatter[(turn * 3 + at) % len(talk.chatter)]
                 if at == 4 and fact is None:
-                    said = talk.near[turn % len(talk.near)]
-                lines.append(f"- {talk.people[at % 2]}: {said}")
+                    sentence = talk.near[turn % len(talk.near)]
+                lines.append(f"- {talk.people[at % 2]}: {sentence}")
             if fact is not None:
                 place = 4 + turn % 5
                 teller = turn % 2
                 lines.insert(place, f"- {talk.people[teller]}: {fact.line}")
                 lines.insert(place + 1, f"- {talk.people[1 - teller]}: {fact.next}")
-            told = None if fact is None else (language, fact)
-            yield f"daily/{day:%Y/%m/%d}.md", "\n".join(lines) + "\n", told
+            label = None if fact is None else (language, fact)
+            yield f"daily/{day:%Y/%m/%d}.md", "\n".join(lines) + "\n", label
             day += timedelta(days=1)

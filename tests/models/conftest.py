@@ -9,7 +9,7 @@ import pytest
 from looseleaf.models.by_name import Models
 from looseleaf.setting_tables import Provider
 from looseleaf.values import Secret
-from tests.models.scripted import Scripted, serving
+from tests.models.scripted import Scripted, serve_script
 
 KEY = "sk-this-is-very-secret-indeed"
 
@@ -17,13 +17,13 @@ KEY = "sk-this-is-very-secret-indeed"
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     """Serve a script on loopback."""
-    with serving(Scripted()) as script:
+    with serve_script(Scripted()) as script:
         yield script
 
 
 @pytest.fixture
 def models(server: Scripted) -> Iterator[Models]:
     """Know the scripted server as the provider `local`."""
-    opened = Models({"local": Provider("local", server.url, Secret(KEY))}, timeout=5)
-    yield opened
-    opened.close()
+    fresh_models = Models({"local": Provider("local", server.url, Secret(KEY))}, timeout=5)
+    yield fresh_models
+    fresh_models.close()

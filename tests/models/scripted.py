@@ -1,4 +1,4 @@
-"""A server on loopback that speaks OpenAI's language and says what a script tells it.
+"""A server on loopback with OpenAI's API, whose answers a script fixes.
 
 `python -m tests.models.scripted` serves the script in a file, or one answer for ever, and prints
 its address.
@@ -47,8 +47,8 @@ class Reply:
         return [word if at == 0 else " " + word for at, word in enumerate(self.text.split(" "))]
 
 
-class Over(Exception):
-    """Nothing more is said, though there would be more to say."""
+class EndOfStream(Exception):
+    """The stream ends here, in the middle of the reply."""
 
 
 class Stream:
@@ -65,11 +65,11 @@ class Stream:
     async def say(self, data: dict[str, Any] | str, event: str = "") -> None:
         """Send one event."""
         text = data if isinstance(data, str) else json.dumps(data)
-        named = f"event: {event}\n" if event else ""
-        await self.part(f"{named}data: {text}\n\n")
+        event_line = f"event: {event}\n" if event else ""
+        await self.part(f"{event_line}data: {text}\n\n")
 
     async def words(self) -> AsyncIterator[str]:
-        """Give one word of the reply after the other, and stop in the middle where it says so."""
+        """Give the words of the reply one by one; stop in the middle where the reply says so."""
         words = self.reply.words() if self.reply.text else []
         for at, word in enumerate(words):
             if at == len(words) // 2:
@@ -87,9 +87,9 @@ class Stream:
             raise ConnectionError("the script breaks here")
         if self.reply.fails:
             await self.say(self.reply.fails, json.loads(self.reply.fails).get("type", ""))
-            raise Over
+            raise EndOfStream
         if self.reply.ends:
-            raise Over
+            raise EndOfStream
 
     async def part(self, text: str) -> None:
         """Send a bit of text as it is."""
@@ -98,27 +98,27 @@ class Stream:
 
 @dataclass
 class Scripted:
-    """The server's script and what it was asked; the last reply is given again and again.
+    """The server's script and the requests that it got; the last reply is repeated.
 
-    This one speaks OpenAI's language; for another, its way is another class of these.
+    This class has OpenAI's API; subclasses have the APIs of other providers.
     """
 
     replies: list[Reply] = field(default_factory=lambda: [Reply("Hello.")])
     requests: list[dict[str, Any]] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    left: int = 0  # how often someone who had asked went away before the end
+    disconnects: int = 0  # clients that went away before the end of their answer
     url: str = ""
 
     prefix: ClassVar[str] = "/v1"  # of the address that a client is given
     key_header: ClassVar[str] = ""  # beside the usual one
 
     def script(self, *replies: Reply) -> None:
-        """Say what comes next."""
+        """Set the next replies."""
         self.replies[:] = replies
 
-    def wrong(self, _asked: dict[str, Any]) -> str:
-        """Say what the provider would refuse a request for, if anything."""
+    def find_fault(self, _request: dict[str, Any]) -> str:
+        """Describe why the provider would refuse a request; "" where it would not."""
         return ""
 
     def error(self, status: int, message: str) -> str:
@@ -126,114 +126,116 @@ class Scripted:
         return json.dumps({"error": {"message": message, "type": "scripted", "code": status}})
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request, unless whoever asked goes away."""
+        """Answer one request, unless its client goes away."""
         if scope["type"] != "http":
             return
-        body, more = b"", True
-        while more:
+        body, has_more = b"", True
+        while has_more:
             part = await receive()
-            body, more = body + part.get("body", b""), part.get("more_body", False)
-        asked = json.loads(body or b"{}")
+            body, has_more = body + part.get("body", b""), part.get("more_body", False)
+        request = json.loads(body or b"{}")
         headers = {name.decode(): text.decode() for name, text in scope["headers"]}
         key = headers.get(self.key_header) or headers.get("authorization", "")
         self.keys.append(key.removeprefix("Bearer "))
         self.paths.append(f"{scope['path']}?{scope['query_string'].decode()}".removesuffix("?"))
-        self.requests.append(asked)
-        told, gone = map(asyncio.ensure_future, (self._reply(send, asked), receive()))
-        await asyncio.wait((told, gone), return_when=asyncio.FIRST_COMPLETED)
-        if not told.done():
-            self.left += 1
-            told.cancel()
-        gone.cancel()
-        await asyncio.gather(told, return_exceptions=not told.done())
+        self.requests.append(request)
+        answer, disconnect = map(asyncio.ensure_future, (self._reply(send, request), receive()))
+        await asyncio.wait((answer, disconnect), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            self.disconnects += 1
+            answer.cancel()
+        disconnect.cancel()
+        await asyncio.gather(answer, return_exceptions=not answer.done())
 
-    async def _reply(self, send: Send, asked: dict[str, Any]) -> None:
+    async def _reply(self, send: Send, request: dict[str, Any]) -> None:
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         if reply.delay:
             await asyncio.sleep(reply.delay)
-        wrong = self.wrong(asked)
+        wrong = self.find_fault(request)
         if wrong:
-            await _whole(send, 400, self.error(400, wrong))
+            await _send_whole(send, 400, self.error(400, wrong))
         elif reply.status != 200:
             error = reply.body or self.error(reply.status, f"scripted {reply.status}")
-            await _whole(send, reply.status, error, reply.headers)
+            await _send_whole(send, reply.status, error, reply.headers)
         else:
-            await self.answer(send, asked, reply)
+            await self.answer(send, request, reply)
 
-    async def answer(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
-        """Say a reply, bit by bit where that is asked for."""
-        if asked.get("stream"):
-            await self._told(send, asked, reply)
+    async def answer(self, send: Send, request: dict[str, Any], reply: Reply) -> None:
+        """Send a reply, as a stream where the request asks for one."""
+        if request.get("stream"):
+            await self._stream_reply(send, request, reply)
             return
         message = {
             "role": "assistant",
             "content": reply.text or None,
-            "tool_calls": _calls(reply),
+            "tool_calls": _build_calls(reply),
         }
-        choice = {"index": 0, "finish_reason": _finish(reply), "message": message}
-        document = {**_about(asked), "object": "chat.completion", "choices": [choice]}
-        await _whole(send, 200, json.dumps({**document, "usage": _usage(reply)}))
+        choice = {"index": 0, "finish_reason": _choose_finish(reply), "message": message}
+        document = {**_build_envelope(request), "object": "chat.completion", "choices": [choice]}
+        await _send_whole(send, 200, json.dumps({**document, "usage": _build_usage(reply)}))
 
-    async def _told(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
+    async def _stream_reply(self, send: Send, request: dict[str, Any], reply: Reply) -> None:
         stream = Stream(send, reply)
         await stream.open()
-        with suppress(Over):
-            await (stream.part(reply.raw) if reply.raw else self.tell(stream, asked))
+        with suppress(EndOfStream):
+            await (stream.part(reply.raw) if reply.raw else self.send_events(stream, request))
         await stream.close()
 
-    async def tell(self, stream: Stream, asked: dict[str, Any]) -> None:
-        """Say a reply as the provider streams it."""
+    async def send_events(self, stream: Stream, request: dict[str, Any]) -> None:
+        """Send a reply as the events of the provider."""
 
         async def say(delta: dict[str, Any], finish: str | None = None) -> None:
             choice = {"index": 0, "delta": delta, "finish_reason": finish}
-            await stream.say({**about, "choices": [choice]})
+            await stream.say({**envelope, "choices": [choice]})
 
-        about = {**_about(asked), "object": "chat.completion.chunk"}
+        envelope = {**_build_envelope(request), "object": "chat.completion.chunk"}
         async for word in stream.words():
             await say({"role": "assistant", "content": word})
-        for at, call in enumerate(_calls(stream.reply) or ()):
+        for at, call in enumerate(_build_calls(stream.reply) or ()):
             await say({"role": "assistant", "tool_calls": [{"index": at, **call}]})
-        await say({}, _finish(stream.reply))
-        await stream.say({**about, "choices": [], "usage": _usage(stream.reply)})
+        await say({}, _choose_finish(stream.reply))
+        await stream.say({**envelope, "choices": [], "usage": _build_usage(stream.reply)})
         await stream.say("[DONE]")
 
 
-def _about(asked: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "created": 1, "model": asked.get("model", "scripted")}
+def _build_envelope(request: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "created": 1, "model": request.get("model", "scripted")}
 
 
-def _calls(reply: Reply) -> list[dict[str, Any]] | None:
-    made = [
+def _build_calls(reply: Reply) -> list[dict[str, Any]] | None:
+    calls = [
         {
             "id": f"call_{at}_{time.monotonic_ns()}",
             "type": "function",
             "function": {
                 "name": name,
-                "arguments": given if isinstance(given, str) else json.dumps(given),
+                "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
             },
         }
-        for at, (name, given) in enumerate(reply.calls)
+        for at, (name, arguments) in enumerate(reply.calls)
     ]
-    return made or None
+    return calls or None
 
 
-def _finish(reply: Reply) -> str:
+def _choose_finish(reply: Reply) -> str:
     return "tool_calls" if reply.calls else "stop"
 
 
-def _usage(reply: Reply) -> dict[str, int]:
-    spoken = len(reply.text.split()) or 1
-    return {"prompt_tokens": 100, "completion_tokens": spoken, "total_tokens": 100 + spoken}
+def _build_usage(reply: Reply) -> dict[str, int]:
+    word_count = len(reply.text.split()) or 1
+    return {"prompt_tokens": 100, "completion_tokens": word_count, "total_tokens": 100 + word_count}
 
 
-async def _whole(send: Send, status: int, text: str, more: Iterable[tuple[str, str]] = ()) -> None:
+async def _send_whole(
+    send: Send, status: int, text: str, extra_headers: Iterable[tuple[str, str]] = ()
+) -> None:
     headers = [(b"content-type", b"application/json")]
-    headers += [(name.encode(), told.encode()) for name, told in more]
+    headers += [(name.encode(), content.encode()) for name, content in extra_headers]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})
 
 
-def _server(script: Scripted, listening: socket.socket) -> uvicorn.Server:
+def _build_server(script: Scripted, listening: socket.socket) -> uvicorn.Server:
     listening.bind(("127.0.0.1", 0))
     script.url = f"http://127.0.0.1:{listening.getsockname()[1]}{script.prefix}"
     config = uvicorn.Config(
@@ -250,10 +252,10 @@ Server = TypeVar("Server", bound=Scripted)
 
 
 @contextmanager
-def serving(script: Server) -> Iterator[Server]:
+def serve_script(script: Server) -> Iterator[Server]:
     """Serve a script from a thread of this process."""
     with socket.socket() as listening:
-        server = _server(script, listening)
+        server = _build_server(script, listening)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:
@@ -269,11 +271,13 @@ def main(arguments: list[str]) -> None:
     """Serve the replies in a JSON file, or one greeting, until someone ends it."""
     script = Scripted()
     if arguments:
-        told = json.loads(Path(arguments[0]).read_text())
-        made = [{**one, "calls": tuple(map(tuple, one.get("calls", ())))} for one in told]
-        script.script(*(Reply(**one) for one in made))
+        document = json.loads(Path(arguments[0]).read_text())
+        entries = [
+            {**entry, "calls": tuple(map(tuple, entry.get("calls", ())))} for entry in document
+        ]
+        script.script(*(Reply(**entry) for entry in entries))
     with socket.socket() as listening:
-        server = _server(script, listening)
+        server = _build_server(script, listening)
         print(script.url, flush=True)  # noqa: T201 - whoever started it waits for it
         server.run(sockets=[listening])
 

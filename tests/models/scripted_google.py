@@ -1,6 +1,6 @@
-"""A server on loopback that speaks Google's language of Gemini, as a script tells it.
+"""A server on loopback with Google's Gemini API, whose answers a script fixes.
 
-As its documentation of `streamGenerateContent`, thought signatures and errors has it, no more.
+It does what its documentation says of `streamGenerateContent`, thought signatures and errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATUSES = {
 }
 
 
-def refused(status: int, message: str, *details: dict[str, Any]) -> str:
+def format_error(status: int, message: str, *details: dict[str, Any]) -> str:
     """Give an error as the provider words it."""
     error: dict[str, Any] = {"code": status, "message": message}
     error |= {"status": STATUSES.get(status, "UNKNOWN"), "details": list(details)}
@@ -36,46 +36,48 @@ class ScriptedGoogle(Scripted):
 
     def error(self, status: int, message: str) -> str:
         """Give an error as the provider words it."""
-        return refused(status, message)
+        return format_error(status, message)
 
-    def wrong(self, asked: dict[str, Any]) -> str:
+    def find_fault(self, request: dict[str, Any]) -> str:
         """Refuse what the provider refuses: calls without results or without their signature."""
-        waiting: list[str] = []
-        for content in asked["contents"]:
+        open_calls: list[str] = []
+        for content in request["contents"]:
             calls = [part for part in content["parts"] if "functionCall" in part]
             results = [part for part in content["parts"] if "functionResponse" in part]
-            if [one["functionResponse"]["name"] for one in results] != waiting:
+            if [part["functionResponse"]["name"] for part in results] != open_calls:
                 return "Each function call must be followed by its function response."
             if calls and "thoughtSignature" not in calls[0]:
                 return "Function call is missing a thought_signature in functionCall parts."
-            waiting = [one["functionCall"]["name"] for one in calls]
-        return "A function call has no function response." if waiting else ""
+            open_calls = [part["functionCall"]["name"] for part in calls]
+        return "A function call has no function response." if open_calls else ""
 
-    async def answer(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
-        """Say a reply bit by bit; that is asked for by the address, not in the request."""
-        await super().answer(send, {**asked, "stream": True}, reply)
+    async def answer(self, send: Send, request: dict[str, Any], reply: Reply) -> None:
+        """Send a reply as a stream; the address asks for that, not the request."""
+        await super().answer(send, {**request, "stream": True}, reply)
 
-    async def tell(self, stream: Stream, _asked: dict[str, Any]) -> None:
-        """Say a reply in chunks of parts."""
+    async def send_events(self, stream: Stream, _request: dict[str, Any]) -> None:
+        """Send a reply in chunks of parts."""
         reply = stream.reply
         if reply.thought:
             await self._chunk(stream, {"text": reply.thought, "thought": True})
         async for word in stream.words():
             await self._chunk(stream, {"text": word})
-        signed = {"thoughtSignature": SIGNATURE}
-        for at, (name, given) in enumerate(reply.calls):
-            arguments = json.loads(given) if isinstance(given, str) else given
+        signature = {"thoughtSignature": SIGNATURE}
+        for at, (name, call_arguments) in enumerate(reply.calls):
+            arguments = (
+                json.loads(call_arguments) if isinstance(call_arguments, str) else call_arguments
+            )
             call = {"functionCall": {"name": name, "args": arguments}}
-            await self._chunk(stream, call if at else {**call, **signed})
-        last = {"text": "", **(signed if reply.thought and not reply.calls else {})}
+            await self._chunk(stream, call if at else {**call, **signature})
+        last = {"text": "", **(signature if reply.thought and not reply.calls else {})}
         await self._chunk(stream, last, finishReason=reply.finish or "STOP")
 
-    async def _chunk(self, stream: Stream, part: dict[str, Any], **more: str) -> None:
-        spoken = len(stream.reply.text.split()) + 5
+    async def _chunk(self, stream: Stream, part: dict[str, Any], **fields: str) -> None:
+        word_count = len(stream.reply.text.split()) + 5
         usage = {"promptTokenCount": 100, "cachedContentTokenCount": 20}
-        usage |= {"candidatesTokenCount": spoken, "thoughtsTokenCount": 3}
-        usage |= {"totalTokenCount": 103 + spoken}
+        usage |= {"candidatesTokenCount": word_count, "thoughtsTokenCount": 3}
+        usage |= {"totalTokenCount": 103 + word_count}
         content = {"role": "model", "parts": [part]}
-        about = {"usageMetadata": usage, "responseId": f"r{len(self.requests)}"}
-        candidate = {"content": content, "index": 0, **more}
-        await stream.say({"candidates": [candidate], **about, "modelVersion": "scripted"})
+        metadata = {"usageMetadata": usage, "responseId": f"r{len(self.requests)}"}
+        candidate = {"content": content, "index": 0, **fields}
+        await stream.say({"candidates": [candidate], **metadata, "modelVersion": "scripted"})

@@ -1,6 +1,6 @@
-"""A server on loopback that speaks OpenAI's language of Responses, as a script tells it.
+"""A server on loopback with OpenAI's Responses API, whose answers a script fixes.
 
-As its documentation of streaming, function calls and reasoning items has it, no more than that.
+It does what its documentation says of streaming, function calls and reasoning items, no more.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ SIGNATURE = "gAAAAABoISQ24OyVRYbkYfukdJoqdzWT-encrypted"
 class ScriptedResponses(Scripted):
     """Responses, streamed."""
 
-    def wrong(self, asked: dict[str, Any]) -> str:
+    def find_fault(self, request: dict[str, Any]) -> str:
         """Refuse what the provider refuses: calls without results, and the other way round."""
-        items = asked["input"]
-        calls = [one["call_id"] for one in items if one.get("type") == "function_call"]
-        results = [one["call_id"] for one in items if one.get("type") == "function_call_output"]
+        items = request["input"]
+        calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+        results = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
         if calls != results:
             return f"No tool output found for function call: {calls} {results}"
         lonely = [
-            one
-            for one, after in zip(items, [*items[1:], {}], strict=True)
-            if one.get("type") == "reasoning" and after.get("role", "assistant") != "assistant"
+            item
+            for item, after in zip(items, [*items[1:], {}], strict=True)
+            if item.get("type") == "reasoning" and after.get("role", "assistant") != "assistant"
         ]
         return "Item of type 'reasoning' without its following item." if lonely else ""
 
-    async def tell(self, stream: Stream, asked: dict[str, Any]) -> None:
-        """Say a reply item by item."""
+    async def send_events(self, stream: Stream, request: dict[str, Any]) -> None:
+        """Send a reply item by item."""
         reply, number = stream.reply, len(self.requests)
-        about: dict[str, Any] = {"id": f"resp_{number}", "object": "response", "created_at": 1}
-        about |= {"model": asked["model"], "parallel_tool_calls": True, "tool_choice": "auto"}
-        about |= {"tools": [], "output": []}
-        await _say(stream, "response.created", response={**about, "status": "in_progress"})
+        response: dict[str, Any] = {"id": f"resp_{number}", "object": "response", "created_at": 1}
+        response |= {"model": request["model"], "parallel_tool_calls": True, "tool_choice": "auto"}
+        response |= {"tools": [], "output": []}
+        await _say(stream, "response.created", response={**response, "status": "in_progress"})
         output: list[dict[str, Any]] = []
         if reply.thought:
-            thought = {"type": "reasoning", "id": f"rs_{number}", "summary": []}
-            output.append({**thought, "encrypted_content": SIGNATURE})
+            reasoning = {"type": "reasoning", "id": f"rs_{number}", "summary": []}
+            output.append({**reasoning, "encrypted_content": SIGNATURE})
             at = {"output_index": 0}
-            await _say(stream, "response.output_item.added", item=thought, **at)
+            await _say(stream, "response.output_item.added", item=reasoning, **at)
             await _say(stream, "response.output_item.done", item=output[0], **at)
         if reply.text:
-            output.append(await _message(stream, f"msg_{number}", len(output)))
-        for name, given in reply.calls:
-            text = given if isinstance(given, str) else json.dumps(given)
+            output.append(await _send_message(stream, f"msg_{number}", len(output)))
+        for name, arguments in reply.calls:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
             place = f"{number}_{len(output)}"
             call = {"type": "function_call", "id": f"fc_{place}", "call_id": f"call_{place}"}
-            call |= _called(name, asked.get("tools", []))
-            output.append(await _call(stream, call, text, len(output)))
-        spoken = len(reply.text.split()) + 5
+            call |= _build_tool_name(name, request.get("tools", []))
+            output.append(await _send_call(stream, call, text, len(output)))
+        word_count = len(reply.text.split()) + 5
         usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 20}}
-        usage |= {"output_tokens": spoken, "output_tokens_details": {"reasoning_tokens": 3}}
-        usage |= {"total_tokens": 100 + spoken}
+        usage |= {"output_tokens": word_count, "output_tokens_details": {"reasoning_tokens": 3}}
+        usage |= {"total_tokens": 100 + word_count}
         status = "incomplete" if reply.finish else "completed"
-        whole = {**about, "status": status, "output": output, "usage": usage}
-        whole |= {"incomplete_details": {"reason": reply.finish} if reply.finish else None}
-        await _say(stream, f"response.{status}", response=whole)
+        result = {**response, "status": status, "output": output, "usage": usage}
+        result |= {"incomplete_details": {"reason": reply.finish} if reply.finish else None}
+        await _say(stream, f"response.{status}", response=result)
 
 
-def _called(name: str, tools: list[dict[str, Any]]) -> dict[str, str]:
+def _build_tool_name(name: str, tools: list[dict[str, Any]]) -> dict[str, str]:
     """Name a tool as the provider does: those of a namespace, here before `__`, by both names."""
     for tool in tools:
         space = tool.get("name", "") if tool.get("type") == "namespace" else ""
@@ -71,11 +71,11 @@ def _called(name: str, tools: list[dict[str, Any]]) -> dict[str, str]:
     return {"name": name}
 
 
-async def _message(stream: Stream, name: str, index: int) -> dict[str, Any]:
+async def _send_message(stream: Stream, name: str, index: int) -> dict[str, Any]:
     item = {"type": "message", "id": name, "role": "assistant"}
     at = {"item_id": name, "output_index": index, "content_index": 0}
-    begun = {**item, "status": "in_progress", "content": []}
-    await _say(stream, "response.output_item.added", output_index=index, item=begun)
+    new_item = {**item, "status": "in_progress", "content": []}
+    await _say(stream, "response.output_item.added", output_index=index, item=new_item)
     part = {"type": "output_text", "text": "", "annotations": []}
     await _say(stream, "response.content_part.added", part=part, **at)
     async for word in stream.words():
@@ -83,23 +83,25 @@ async def _message(stream: Stream, name: str, index: int) -> dict[str, Any]:
     part = {**part, "text": stream.reply.text}
     await _say(stream, "response.output_text.done", text=stream.reply.text, logprobs=[], **at)
     await _say(stream, "response.content_part.done", part=part, **at)
-    done = {**item, "status": "completed", "content": [part]}
-    await _say(stream, "response.output_item.done", output_index=index, item=done)
-    return done
+    final_item = {**item, "status": "completed", "content": [part]}
+    await _say(stream, "response.output_item.done", output_index=index, item=final_item)
+    return final_item
 
 
-async def _call(stream: Stream, call: dict[str, Any], arguments: str, index: int) -> dict[str, Any]:
+async def _send_call(
+    stream: Stream, call: dict[str, Any], arguments: str, index: int
+) -> dict[str, Any]:
     at = {"item_id": call["id"], "output_index": index}
-    begun = {**call, "arguments": "", "status": "in_progress"}
-    await _say(stream, "response.output_item.added", output_index=index, item=begun)
+    new_item = {**call, "arguments": "", "status": "in_progress"}
+    await _say(stream, "response.output_item.added", output_index=index, item=new_item)
     for bit in (arguments[: len(arguments) // 2], arguments[len(arguments) // 2 :]):
         await _say(stream, "response.function_call_arguments.delta", delta=bit, **at)
     kind = "response.function_call_arguments.done"
     await _say(stream, kind, arguments=arguments, name=call["name"], **at)
-    done = {**call, "arguments": arguments, "status": "completed"}
-    await _say(stream, "response.output_item.done", output_index=index, item=done)
-    return done
+    final_item = {**call, "arguments": arguments, "status": "completed"}
+    await _say(stream, "response.output_item.done", output_index=index, item=final_item)
+    return final_item
 
 
-async def _say(stream: Stream, kind: str, **told: object) -> None:
-    await stream.say({"type": kind, "sequence_number": 0, **told}, kind)
+async def _say(stream: Stream, kind: str, **fields: object) -> None:
+    await stream.say({"type": kind, "sequence_number": 0, **fields}, kind)

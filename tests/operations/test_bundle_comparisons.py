@@ -21,7 +21,7 @@ from tests.bundles.agents_of import (
     export,
     files_of,
     install_ada,
-    tree,
+    read_tree,
 )
 
 MANIFEST, PIPELINE = "manifest.json", "pipelines/news.json"
@@ -77,7 +77,7 @@ def test_a_rebase_merges_by_section_and_by_key(eve: Workspace, files: dict[str, 
     invoke(eve.context, "datamachine/write-agent-file", change)
     fields = {"pipeline": "news", "system_prompt": "Mine.", "memory_files": []}
     invoke(eve.context, "looseleaf/update-pipeline", fields)
-    before = tree(Path(eve.root))
+    before = read_tree(Path(eve.root))
     target = {**files, "memory/agent/SOUL.md": SOUL.replace("Programs.", "Proofs.").encode()}
     merged = rebase(eve, edit(target, PIPELINE, name="Theirs"))
     assert {key: entry["state"] for key, entry in merged.items()} == {
@@ -94,7 +94,7 @@ def test_a_rebase_merges_by_section_and_by_key(eve: Workspace, files: dict[str, 
     assert merged["pipeline:news"]["conflicts"] == ["system_prompt"]
     assert {entry["state"] for entry in merged.values()} == {"conflict"}
     assert {entry["diff"] for entry in merged.values()} == {""}
-    assert tree(Path(eve.root)) == before
+    assert read_tree(Path(eve.root)) == before
     arguments = {"data": encode(edit(target, PIPELINE, name="Theirs")), "merge": ["pipeline:news"]}
     invoke(eve.context, "looseleaf/upgrade-bundle", arguments)
     pipeline = invoke(eve.context, "looseleaf/show-pipeline", {"pipeline": "news"})

@@ -15,7 +15,7 @@ from looseleaf.errors import Invalid, InvalidArgument
 from looseleaf.errors.access import UserMissing
 from looseleaf.errors.agents import AgentExists
 from looseleaf.errors.bundles import BundleMismatch, BundleMissing
-from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of, tree
+from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of, read_tree
 
 MANIFEST = "manifest.json"
 PIPELINE, FLOW = "pipelines/news.json", "flows/morning.json"
@@ -76,15 +76,15 @@ def test_an_install_with_approval_starts_the_schedule(ada: Workspace, empty: Wor
 
 def test_a_dry_run_writes_nothing(ada: Workspace, empty: Workspace) -> None:
     """Neither a plan nor a dry run of an install or upgrade changes a byte."""
-    data, before = export(ada), tree(Path(empty.root))
+    data, before = export(ada), read_tree(Path(empty.root))
     assert run(empty, "plan", data=data)["act"] == "install"
     assert run(empty, "install", data=data, dry_run=True)["applied"] == []
-    assert tree(Path(empty.root)) == before
+    assert read_tree(Path(empty.root)) == before
     run(empty, "install", data=data)
-    before = tree(Path(empty.root))
+    before = read_tree(Path(empty.root))
     changed = encode({**files_of(data), "memory/agent/SOUL.md": b"# New\n"})
     assert run(empty, "upgrade", data=changed, dry_run=True)["applied"] == []
-    assert tree(Path(empty.root)) == before
+    assert read_tree(Path(empty.root)) == before
 
 
 def test_the_slug_of_an_agent_that_is_there(ada: Workspace, empty: Workspace) -> None:
@@ -307,7 +307,7 @@ def test_a_malformed_bundle_leaves_no_trace(
     """It is refused by one clear error, as an install and as an upgrade, and nothing is written."""
     files = files_of(export(ada))
     run(empty, "install", data=encode(files))
-    before = tree(Path(empty.root))
+    before = read_tree(Path(empty.root))
     data = encode(spoil(files))
     for name, options in (("install", {"slug": "eve"}), ("upgrade", {"agent": "ada"})):
         with pytest.raises(Invalid) as refusal:
@@ -316,7 +316,7 @@ def test_a_malformed_bundle_leaves_no_trace(
         assert "\n" not in str(refusal.value)
     agents = [agent["slug"] for agent in invoke(empty.context, "looseleaf/list-agents", {})]
     assert agents == ["ada", "main"]
-    after = tree(Path(empty.root))
+    after = read_tree(Path(empty.root))
     ignored = "agents/register.json"  # an id that was spent stays spent
     assert {k: v for k, v in after.items() if k != ignored} == {
         k: v for k, v in before.items() if k != ignored

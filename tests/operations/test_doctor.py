@@ -15,7 +15,7 @@ from looseleaf import Change, Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.upkeep.finding import Finding
-from tests.stores.mounts import mounted
+from tests.stores.mounts import mount_disk
 
 
 def faults(workspace: Workspace, *, verify: bool = True) -> list[Finding]:
@@ -177,7 +177,7 @@ def test_unfinished_writes_are_named(workspace: Workspace) -> None:
 
 def test_a_disk_that_takes_no_writes_is_a_fault(tmp_path: Path) -> None:
     """Found by a trial, not by the first write that matters."""
-    with mounted(tmp_path / "small") as small:
+    with mount_disk(tmp_path / "small") as small:
         workspace = Workspace.create(small / "root", agent="ada")
         with (small / "filling").open("wb", buffering=0) as filling, suppress(OSError):
             while True:  # until the disk is full

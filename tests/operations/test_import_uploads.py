@@ -13,8 +13,8 @@ from looseleaf.errors import InvalidArgument
 from looseleaf.errors.bundles import InvalidArchive, InvalidImport
 from looseleaf.operations import imports, memory
 from looseleaf.values import replace
-from tests.bundles.importers.archives import encode_zip, zip_files
-from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, fingerprint
+from tests.bundles.importers.archives import build_zip, encode_zip
+from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, compute_fingerprint
 
 ADMINISTRATOR = Principal("session", 1, "admin", frozenset(("manage_options",)))
 
@@ -32,9 +32,9 @@ def test_an_archive_is_imported(workspace: Workspace, top: str) -> None:
     data = encode_zip({f"{top}{name}": text for name, text in OPENCLAW.items()})
     [system] = imports.detect(context, "pip.zip", data=data)
     assert system.kind == "openclaw"
-    before = fingerprint(Path(workspace.root))
+    before = compute_fingerprint(Path(workspace.root))
     preview = imports.preview(context, "pip.zip", data=data)
-    assert fingerprint(Path(workspace.root)) == before
+    assert compute_fingerprint(Path(workspace.root)) == before
     report = imports.run(context, "pip.zip", data=data)
     assert report.location.startswith("pip.zip")
     assert [(page.action, page.file) for page in preview.pages] == [
@@ -77,10 +77,10 @@ def test_a_single_file_is_imported(workspace: Workspace) -> None:
 def test_an_archive_of_this_machine(workspace: Workspace, tmp_path: Path) -> None:
     """A path at the command line may be a zip archive; a later import knows it again."""
     archive = tmp_path / "pip.zip"
-    archive.write_bytes(zip_files(OPENCLAW))
+    archive.write_bytes(build_zip(OPENCLAW))
     assert imports.run(workspace.context, str(archive)).changed > 0
     other = {**OPENCLAW, "TOOLS.md": "# Tools\n\n- New\n"}
-    archive.write_bytes(zip_files(other))
+    archive.write_bytes(build_zip(other))
     report = imports.run(workspace.context, str(archive))
     assert {p.file: p.action for p in report.pages if p.action != "unchanged"} == {
         "TOOLS.md": "replace"
@@ -89,7 +89,7 @@ def test_an_archive_of_this_machine(workspace: Workspace, tmp_path: Path) -> Non
 
 def test_uploads_that_are_refused(workspace: Workspace) -> None:
     """One clear error each, and nothing is written."""
-    before = fingerprint(Path(workspace.root))
+    before = compute_fingerprint(Path(workspace.root))
     context = workspace.context
     with pytest.raises(InvalidArgument, match="base64"):
         imports.run(context, "a.zip", data="***")
@@ -99,4 +99,4 @@ def test_uploads_that_are_refused(workspace: Workspace) -> None:
         imports.run(context, "a.zip", data=encode_zip({"a/b.txt": "x"}))
     with pytest.raises(InvalidImport, match="no system that is known"):
         imports.preview(context, "note.txt", data=b64encode(b"x").decode())
-    assert fingerprint(Path(workspace.root)) == before
+    assert compute_fingerprint(Path(workspace.root)) == before

@@ -12,7 +12,7 @@ from looseleaf.errors import Forbidden
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.bundles import FolderRefused, InvalidImport
 from looseleaf.operations import history, imports, memory
-from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, fingerprint, write_tree
+from tests.bundles.importers.sources import DATAMACHINE, OPENCLAW, compute_fingerprint, write_tree
 
 ADMINISTRATOR = Principal("session", 1, "admin", frozenset(("manage_options",)))
 
@@ -39,7 +39,7 @@ def pages_below(root: str) -> dict[str, str]:
     """Give every page of a workspace, and the number of its history."""
     return {
         name: text
-        for name, text in fingerprint(Path(root)).items()
+        for name, text in compute_fingerprint(Path(root)).items()
         if not name.startswith(".looseleaf/") or "/history/" in name
     }
 
@@ -53,9 +53,9 @@ def test_a_source_is_detected(workspace: Workspace, openclaw: Path, datamachine:
 
 def test_a_preview_writes_nothing(workspace: Workspace, datamachine: Path) -> None:
     """It names the agents that a run would create, and says what a run does."""
-    before = fingerprint(Path(workspace.root))
+    before = compute_fingerprint(Path(workspace.root))
     report = imports.preview(workspace.context, str(datamachine))
-    assert fingerprint(Path(workspace.root)) == before
+    assert compute_fingerprint(Path(workspace.root)) == before
     assert report.is_preview
     assert report.new_agents == ("scout",)
     actions = {(page.owner, page.file): page.action for page in report.pages}
@@ -82,10 +82,10 @@ def test_the_source_is_never_changed(
     workspace: Workspace, openclaw: Path, datamachine: Path
 ) -> None:
     """Neither a byte nor a time."""
-    before = fingerprint(openclaw), fingerprint(datamachine)
+    before = compute_fingerprint(openclaw), compute_fingerprint(datamachine)
     imports.run(workspace.context, str(openclaw))
     imports.run(workspace.context, str(datamachine))
-    assert (fingerprint(openclaw), fingerprint(datamachine)) == before
+    assert (compute_fingerprint(openclaw), compute_fingerprint(datamachine)) == before
 
 
 def test_a_second_run_changes_nothing(

@@ -21,7 +21,7 @@ from tests.bundles.agents_of import (
     export,
     files_of,
     install_ada,
-    tree,
+    read_tree,
 )
 
 MANIFEST, PIPELINE = "manifest.json", "pipelines/news.json"
@@ -136,7 +136,7 @@ def test_a_schedule_of_an_install_waits_the_same_way(tmp_path: Path, files: Any)
 
 def test_nothing_approved_is_an_error(eve: Workspace) -> None:
     """So is a key that does not wait; nothing changes."""
-    before = tree(Path(eve.root))
+    before = read_tree(Path(eve.root))
     for name in ("approve-upgrade", "reject-upgrade"):
         with pytest.raises(InvalidArgument, match=r"memory:SOUL\.md"):
             run(eve, name)
@@ -144,7 +144,7 @@ def test_nothing_approved_is_an_error(eve: Workspace) -> None:
             run(eve, name, keys=["memory:SOUL.md", "pipeline:news"])
     with pytest.raises(InvalidArgument, match="merged"):
         run(eve, "approve-upgrade", merge=["schedule:morning"])
-    assert tree(Path(eve.root)) == before
+    assert read_tree(Path(eve.root)) == before
 
 
 def test_a_part_that_was_changed_since_is_refused(eve: Workspace) -> None:
@@ -197,10 +197,10 @@ def test_too_much_is_refused_before_anything_is_written(
     invoke(workspace.context, "looseleaf/install-bundle", {"data": encode(files)})
     write_soul(workspace, OWN)
     monkeypatch.setattr(pending, "LARGEST_RECORD", 500)
-    before = tree(Path(workspace.root))
+    before = read_tree(Path(workspace.root))
     with pytest.raises(Invalid, match="wait for approval"):
         upgrade(workspace, newer(files))
-    assert tree(Path(workspace.root)) == before
+    assert read_tree(Path(workspace.root)) == before
     upgrade(workspace, newer(files), approve=["all"])
     assert soul(workspace) == NEW
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.operations import system_tasks, upkeep
-from tests.models.scripted import Reply, Scripted, serving
-from tests.upkeep.daily_task.oracle import violations
+from tests.models.scripted import Reply, Scripted, serve_script
+from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = "# Memory\n\n" + "".join(
     f"## Topic {number}\n\n"
@@ -21,7 +21,7 @@ ANSWER = f"===PERSISTENT===\n{KEPT}===ARCHIVED===\n{PAGE.removeprefix(KEPT)}"
 
 def test_preview_run_and_undo_over_the_wire(tmp_path: Path) -> None:
     """A refused answer, feedback, a good one; then the ledger, and everything back."""
-    with serving(Scripted()) as server:
+    with serve_script(Scripted()) as server:
         root = tmp_path / "root"
         Workspace.create(root, agent="ada").close()
         (root / "looseleaf.toml").write_text(
@@ -46,7 +46,7 @@ def test_preview_run_and_undo_over_the_wire(tmp_path: Path) -> None:
         last = server.requests[-1]["messages"][-1]
         assert "fact 1.1 was here" in last["content"]
         day = root / "agents/ada/daily/2026/04/17.md"
-        assert violations(PAGE, page.read_text(), day.read_text()) == []
+        assert find_violations(PAGE, page.read_text(), day.read_text()) == []
 
         shown = upkeep.show_run(workspace.context, run.id)
         assert shown.can_undo

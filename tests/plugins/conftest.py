@@ -26,9 +26,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     yield folder
-    describe_defaults = (str(folder), str(EXAMPLE))
+    folders = (str(folder), str(EXAMPLE))
     for name, module in list(sys.modules.items()):
-        if (getattr(module, "__file__", None) or "").startswith(describe_defaults):
+        if (getattr(module, "__file__", None) or "").startswith(folders):
             del sys.modules[name]
 
 
@@ -36,10 +36,10 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def write(modules: Path) -> Write:
     """Write a plugin as one module."""
 
-    def written(name: str, code: str) -> None:
+    def write_plugin(name: str, code: str) -> None:
         (modules / f"{name}.py").write_text(f"from looseleaf import hookimpl\n\n{code}")
 
-    return written
+    return write_plugin
 
 
 @pytest.fixture

@@ -24,14 +24,16 @@ ChainOf = Callable[..., Chain]
 RequestOf = Callable[..., Request]
 
 
-def pages(assembly: Assembly) -> list[str]:
+def list_pages(assembly: Assembly) -> list[str]:
     """Name the pages that are in a prompt."""
-    return [one.name for one in assembly.pieces if one.injected and one.layer]
+    return [piece.name for piece in assembly.pieces if piece.injected and piece.layer]
 
 
-def left_out(assembly: Assembly) -> dict[str, str]:
-    """Name what was left out, each with the rule."""
-    return {one.name: one.item.rule for one in assembly.pieces if isinstance(one.item, LeftOut)}
+def list_left_out(assembly: Assembly) -> dict[str, str]:
+    """Name the pages that were left out, each with the rule."""
+    return {
+        piece.name: piece.item.rule for piece in assembly.pieces if isinstance(piece.item, LeftOut)
+    }
 
 
 def open_parts(workspace: Workspace) -> PromptParts:
@@ -49,7 +51,7 @@ def open_parts(workspace: Workspace) -> PromptParts:
 
 @pytest.fixture
 def parts(workspace: Workspace) -> PromptParts:
-    """Give what desks share, with empty lists of filters."""
+    """Give the parts that directive views share, with empty lists of filters."""
     return PromptParts(
         workspace.registry,
         PresentSources(workspace.pages, lambda _scope: workspace.history),
@@ -66,20 +68,20 @@ def parts(workspace: Workspace) -> PromptParts:
 def chain_of(workspace: Workspace, parts: PromptParts) -> ChainOf:
     """Make a chain of directives given as (name, priority, function) and options."""
 
-    def make(*directives: tuple[Any, ...], **options: Any) -> Chain:  # noqa: ANN401 - as registered
-        known = Directives()
+    def build_chain(*directives: tuple[Any, ...], **options: Any) -> Chain:  # noqa: ANN401 - as registered
+        registry = Directives()
         for name, priority, function in directives:
-            known.register(name, priority, function, **options)
-        return Chain(known, parts, clock=workspace.clock, tokenizer=resolve_tokenizer())
+            registry.register(name, priority, function, **options)
+        return Chain(registry, parts, clock=workspace.clock, tokenizer=resolve_tokenizer())
 
-    return make
+    return build_chain
 
 
 @pytest.fixture
 def request_of(workspace: Workspace) -> RequestOf:
     """Make a request for ada in a mode."""
 
-    def make(mode: str = "chat", **more: Any) -> Request:  # noqa: ANN401 - fields of a request
-        return Request(workspace.agents.resolve("ada"), mode, 1, **more)
+    def build_request(mode: str = "chat", **fields: Any) -> Request:  # noqa: ANN401 - fields of a request
+        return Request(workspace.agents.resolve("ada"), mode, 1, **fields)
 
-    return make
+    return build_request

@@ -17,7 +17,7 @@ from looseleaf.prompt.budget import fit_pieces
 from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
 from looseleaf.prompt.token_count import estimate_tokens
-from tests.prompt.conftest import left_out, pages
+from tests.prompt.conftest import list_left_out, list_pages
 
 SAYS = Directive("says", 1, lambda _desk: ())
 
@@ -59,8 +59,8 @@ def test_a_page_that_does_not_fit_is_left_out_whole(workspace: Workspace) -> Non
     scope = workspace.agents.resolve("ada").shelf.page("MEMORY.md")
     workspace.pages.write(scope, "y" * 5_000, change=workspace.context.change("write"))
     assembly = workspace.compose("chat", "ada", budget=Budget(total=4_000))
-    assert "MEMORY.md" not in pages(assembly)
-    assert left_out(assembly)["MEMORY.md"] == "over_budget"
+    assert "MEMORY.md" not in list_pages(assembly)
+    assert list_left_out(assembly)["MEMORY.md"] == "over_budget"
     assert "[MEMORY.md was left out: it takes 5" in assembly.text
     assert "yyy" not in assembly.text
     assert "SITE CONTEXT" in assembly.text
@@ -76,25 +76,27 @@ def test_a_budget_keeps_what_matters_most(workspace: Workspace) -> None:
     sizes = {piece.name: len(piece.text) + len(BETWEEN) for piece in whole.pieces}
     total = sum(sizes.values()) - sizes["SITE.md"] - 1
     roomier = workspace.compose("chat", "ada", budget=Budget(total=total))
-    assert pages(roomier) == ["RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
+    assert list_pages(roomier) == ["RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
     total -= sizes["RULES.md"]
     assembly = workspace.compose("chat", "ada", budget=Budget(total=total))
-    assert pages(assembly) == ["SOUL.md", "USER.md", "MEMORY.md"]
-    assert left_out(assembly)["SITE.md"] == left_out(assembly)["RULES.md"] == "over_budget"
+    assert list_pages(assembly) == ["SOUL.md", "USER.md", "MEMORY.md"]
+    assert (
+        list_left_out(assembly)["SITE.md"] == list_left_out(assembly)["RULES.md"] == "over_budget"
+    )
 
 
 def test_tokens_are_a_unit_too(workspace: Workspace) -> None:
     """Counted by the tokenizer of the workspace."""
     few = workspace.compose("chat", "ada", budget=Budget(total=150, unit="tokens"))
-    assert pages(few) != pages(workspace.compose("chat", "ada"))
+    assert list_pages(few) != list_pages(workspace.compose("chat", "ada"))
     assert "tokens" in few.text
 
 
 def test_a_budget_comes_from_the_call_the_agent_or_the_settings(workspace: Workspace) -> None:
     """The nearest one counts."""
     workspace.agents.configure("ada", {"prompt_budget": {"page": 10}})
-    assert pages(workspace.compose("chat", "ada")) == []
-    assert pages(workspace.compose("chat", "ada", budget=Budget())) != []
+    assert list_pages(workspace.compose("chat", "ada")) == []
+    assert list_pages(workspace.compose("chat", "ada", budget=Budget())) != []
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from looseleaf.prompt.directives.directive import Directives
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut, Text
 from looseleaf.prompt.directives.view import DirectiveView
 from tests.conftest import Clock
-from tests.prompt.conftest import ChainOf, RequestOf, pages
+from tests.prompt.conftest import ChainOf, RequestOf, list_pages
 
 
 def saying(*outputs: object) -> object:
@@ -237,9 +237,9 @@ def test_requests_that_differ_do_not_share_a_prompt(
     chain = workspace.chain()
     plain = chain.compose(request_of())
     assert chain.compose(request_of()).text == plain.text
-    assert "MEMORY.md" not in pages(chain.compose(request_of(deny=("MEMORY.md",))))
-    assert pages(chain.compose(request_of(allow_only=()))) == []
-    assert "MEMORY.md" in pages(chain.compose(request_of()))
+    assert "MEMORY.md" not in list_pages(chain.compose(request_of(deny=("MEMORY.md",))))
+    assert list_pages(chain.compose(request_of(allow_only=()))) == []
+    assert "MEMORY.md" in list_pages(chain.compose(request_of()))
 
 
 def test_a_page_edited_on_disk_shows_in_the_next_prompt(workspace: Workspace) -> None:
@@ -249,16 +249,16 @@ def test_a_page_edited_on_disk_shows_in_the_next_prompt(workspace: Workspace) ->
         page.write_text(f"# Memory\n\n{word} edit\n")
         assert f"{word} edit" in workspace.compose("chat", "ada").text
     page.unlink()
-    assert "MEMORY.md" not in pages(workspace.compose("chat", "ada"))
+    assert "MEMORY.md" not in list_pages(workspace.compose("chat", "ada"))
 
 
 def test_a_changed_configuration_counts_at_once(workspace: Workspace) -> None:
     """Also when another process, or a person, changed it."""
-    assert "SOUL.md" in pages(workspace.compose("chat", "ada"))
+    assert "SOUL.md" in list_pages(workspace.compose("chat", "ada"))
     other = Workspace.open(workspace.root)
     policy = {"memory_policy": {"mode": "deny", "deny": ["SOUL.md"]}}
     other.agents.configure("ada", policy)
-    assert "SOUL.md" not in pages(workspace.compose("chat", "ada"))
+    assert "SOUL.md" not in list_pages(workspace.compose("chat", "ada"))
 
 
 COMPOSE = """

@@ -10,7 +10,7 @@ from looseleaf import Workspace
 from looseleaf.errors import Invalid, Refused
 from looseleaf.prompt.directives.view import PageFacts
 from looseleaf.prompt.filters import Filters
-from tests.prompt.conftest import left_out, open_parts, pages
+from tests.prompt.conftest import list_left_out, list_pages, open_parts
 
 
 def test_filters_apply_by_priority_then_by_name() -> None:
@@ -49,7 +49,7 @@ def test_content_filtered_to_nothing_is_empty(workspace: Workspace) -> None:
     """And what is no text is refused."""
     filters = open_parts(workspace).content_filters
     filters.register("blank", 1, lambda text, about: "" if about.file == "SOUL.md" else text)
-    assert left_out(workspace.compose("chat", "ada"))["SOUL.md"] == "empty"
+    assert list_left_out(workspace.compose("chat", "ada"))["SOUL.md"] == "empty"
     filters.deregister("blank")
     filters.register("odd", 1, lambda _text, _about: None)
     with pytest.raises(Invalid, match="content filter odd"):
@@ -65,8 +65,8 @@ def test_files_can_only_be_taken_away(workspace: Workspace) -> None:
 
     filters.register("no-user", 1, no_user)
     assembly = workspace.compose("chat", "ada")
-    assert left_out(assembly)["USER.md"] == "filtered"
-    assert "SOUL.md" in pages(assembly)
+    assert list_left_out(assembly)["USER.md"] == "filtered"
+    assert "SOUL.md" in list_pages(assembly)
     everything = workspace.registry.files()
     filters.register("everything", 2, lambda _files, _request: everything)
     with pytest.raises(Invalid, match="may only take files away"):

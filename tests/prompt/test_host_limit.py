@@ -18,7 +18,7 @@ from looseleaf.prompt.assembly import Assembly, Piece
 from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import LeftOut, Source, Text
 from looseleaf.prompt.host_limit import HOSTS, UNITS, HostLimit, fit_to_host
-from tests.prompt.conftest import pages
+from tests.prompt.conftest import list_pages
 
 LINE = "- The harbour office opens at 08:{minute:02d}; ask for Eve in room {minute}.\n"
 MEMORY = "# Memory\n\n## State\n\n" + "".join(LINE.format(minute=one) for one in range(60))
@@ -194,4 +194,4 @@ def test_pages_stay_in_their_order(workspace: Workspace) -> None:
     """Importance decides what is kept, priority where it stands."""
     fill(workspace, MEMORY=MEMORY * 2, USER="Eve.\n")
     given = fit_to_host(workspace.compose("chat", "ada"), HostLimit())
-    assert pages(given) == ["SOUL.md", "USER.md", "MEMORY.md"]
+    assert list_pages(given) == ["SOUL.md", "USER.md", "MEMORY.md"]

@@ -13,7 +13,7 @@ from looseleaf import FileRegistry, Workspace
 from looseleaf.errors import InvalidName
 from looseleaf.memory.policy import MemoryPolicy, resolve_registered
 from looseleaf.prompt.request import Flow, Pipeline
-from tests.prompt.conftest import pages
+from tests.prompt.conftest import list_pages
 
 NAMES = ("SOUL.md", "USER.md", "MEMORY.md", "a.md", "contexts/b.md", "contexts/c.md")
 MODES = ("chat", "pipeline", "system", "editor")
@@ -122,7 +122,7 @@ def test_no_page_of_another_agent_or_user_is_ever_given(
     )
     secrets = {line for line in assembly.text.split("\n") if line.startswith("secret of")}
     assert secrets <= {f"secret of agent {slug}", f"secret of user {user}"}
-    for name in pages(assembly):
+    for name in list_pages(assembly):
         assert policy.mode != "deny" or not listed(name, policy.deny)
         assert policy.mode != "allow_only" or listed(name, policy.allow_only)
 

@@ -61,7 +61,7 @@ AWKWARD = {
 }
 
 
-def live_through(
+def advance_days(
     store: Store, clock: Clock, *, days: float, shelf: Shelf = ADA, step: float = 5.0
 ) -> None:
     """Let days pass with a new page every few of them: time counts as far as changes show it."""
@@ -72,9 +72,9 @@ def live_through(
 
 def put(store: Store, scope: Scope, content: bytes) -> Written:
     """Write a page whatever it was, and give what the store answered."""
-    written = store.write(scope, content, change=CHANGE)
-    assert isinstance(written, Written)
-    return written
+    outcome = store.write(scope, content, change=CHANGE)
+    assert isinstance(outcome, Written)
+    return outcome
 
 
 def read(store: Store, scope: Scope) -> bytes | None:
@@ -83,7 +83,7 @@ def read(store: Store, scope: Scope) -> bytes | None:
     return page.content if isinstance(page, Found) else None
 
 
-def adding(line: bytes, store: Store, scope: Scope) -> Written:
+def append_line(line: bytes, store: Store, scope: Scope) -> Written:
     """Append a line by an edit."""
     return store.edit(scope, lambda page: (page or b"") + line, change=CHANGE)
 
@@ -93,12 +93,12 @@ class StoreConformance:
 
     def test_a_page_is_read_as_it_was_written(self, store: Store) -> None:
         """What one writes is what one reads, with its hash and its length."""
-        written = put(store, MEMORY, b"# Memory\n")
+        outcome = put(store, MEMORY, b"# Memory\n")
         page = store.read(MEMORY)
         assert isinstance(page, Found)
         assert page.content == b"# Memory\n"
-        assert page.hash == written.hash == hashlib.sha256(b"# Memory\n").hexdigest()
-        assert (written.bytes, written.previous, written.changed) == (9, "", True)
+        assert page.hash == outcome.hash == hashlib.sha256(b"# Memory\n").hexdigest()
+        assert (outcome.bytes, outcome.previous, outcome.changed) == (9, "", True)
 
     @pytest.mark.parametrize("content", AWKWARD.values(), ids=AWKWARD)
     def test_bytes_are_kept_exactly(self, store: Store, content: bytes) -> None:
@@ -120,8 +120,8 @@ class StoreConformance:
     def test_writing_the_same_bytes_changes_nothing(self, store: Store) -> None:
         """A write that would change nothing succeeds and says so."""
         first = put(store, MEMORY, b"same")
-        again = put(store, MEMORY, b"same")
-        assert (again.changed, again.hash, again.previous) == (False, first.hash, first.hash)
+        second = put(store, MEMORY, b"same")
+        assert (second.changed, second.hash, second.previous) == (False, first.hash, first.hash)
 
     def test_a_missing_page_is_a_value(self, store: Store) -> None:
         """A page that is not there is an answer, not an error."""
@@ -139,10 +139,10 @@ class StoreConformance:
 
     def test_a_deleted_page_is_missing(self, store: Store) -> None:
         """Deleting takes the page away and names the version that went."""
-        written = put(store, MEMORY, b"text")
+        outcome = put(store, MEMORY, b"text")
         deleted = store.delete(MEMORY, change=CHANGE)
         assert isinstance(deleted, Deleted)
-        assert deleted.previous == written.hash
+        assert deleted.previous == outcome.hash
         assert store.read(MEMORY) == Missing()
         assert store.list_layer(ADA) == []
 
@@ -197,18 +197,18 @@ class StoreConformance:
 
     def test_an_edit_sees_the_current_bytes(self, store: Store) -> None:
         """An edit gets None where there is no page, then what the last writer left."""
-        seen: list[bytes | None] = []
+        contents: list[bytes | None] = []
 
         def note(page: bytes | None) -> bytes:
-            seen.append(page)
+            contents.append(page)
             return (page or b"") + b"+"
 
         store.edit(MEMORY, note, change=CHANGE)
         put(store, MEMORY, b"other")
-        written = store.edit(MEMORY, note, change=CHANGE)
-        assert seen == [None, b"other"]
-        assert written.hash == hash_content(b"other+")
-        assert written.previous == hash_content(b"other")
+        outcome = store.edit(MEMORY, note, change=CHANGE)
+        assert contents == [None, b"other"]
+        assert outcome.hash == hash_content(b"other+")
+        assert outcome.previous == hash_content(b"other")
 
     def test_an_edit_keeps_the_precondition_of_its_change(self, store: Store) -> None:
         """A store that says so refuses a version that the change must not replace, unasked."""
@@ -216,14 +216,14 @@ class StoreConformance:
             return  # then `MemoryPages` compares the versions
         first = put(store, MEMORY, b"one")
         for version, scope in ((hash_content(b"two"), MEMORY), (ABSENT, MEMORY), ("x", NOTES)):
-            guarded = replace(CHANGE, precondition=build_precondition(version))
+            change = replace(CHANGE, precondition=build_precondition(version))
             with pytest.raises(Conflicted) as conflict:
-                store.edit(scope, lambda _page: b"lost", change=guarded)
+                store.edit(scope, lambda _page: b"lost", change=change)
             assert conflict.value.code == "conflict"
         assert read(store, MEMORY) == b"one"
         assert read(store, NOTES) is None
-        guarded = replace(CHANGE, precondition=build_precondition(first.hash))
-        store.edit(MEMORY, lambda page: (page or b"") + b"+", change=guarded)
+        change = replace(CHANGE, precondition=build_precondition(first.hash))
+        store.edit(MEMORY, lambda page: (page or b"") + b"+", change=change)
         store.edit(
             NOTES,
             lambda _page: b"new",
@@ -251,7 +251,7 @@ class StoreConformance:
         def append(part: list[bytes]) -> None:
             start.wait()
             for line in part:
-                adding(line, store, MEMORY)
+                append_line(line, store, MEMORY)
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(append, [lines[number::8] for number in range(8)]))
@@ -269,10 +269,10 @@ class StoreConformance:
 
         with ThreadPoolExecutor(8) as pool:
             outcomes = list(pool.map(swap, range(8)))
-        (won,) = [outcome for outcome in outcomes if isinstance(outcome, Written)]
-        lost = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
-        assert lost == [Conflict(first.hash, won.hash)] * 7
-        assert hash_content(read(store, MEMORY) or b"") == won.hash
+        (winner,) = [outcome for outcome in outcomes if isinstance(outcome, Written)]
+        losers = [outcome for outcome in outcomes if isinstance(outcome, Conflict)]
+        assert losers == [Conflict(first.hash, winner.hash)] * 7
+        assert hash_content(read(store, MEMORY) or b"") == winner.hash
 
     def test_ids_that_mean_nothing_in_a_layer_are_dropped(self, store: Store) -> None:
         """A shared page written with ids 7 and 42 is the one read with 8 and 43."""
@@ -288,8 +288,8 @@ class StoreConformance:
         """The same filename on different shelves is a page of its own on each."""
         for number, shelf in enumerate(EVERY_SHELF):
             put(store, shelf.page("notes/page.md"), str(number).encode())
-        found = [read(store, shelf.page("notes/page.md")) for shelf in EVERY_SHELF]
-        assert found == [str(number).encode() for number in range(len(EVERY_SHELF))]
+        contents = [read(store, shelf.page("notes/page.md")) for shelf in EVERY_SHELF]
+        assert contents == [str(number).encode() for number in range(len(EVERY_SHELF))]
         store.delete(ADA.page("notes/page.md"), change=CHANGE)
         assert [store.exists(shelf.page("notes/page.md")) for shelf in EVERY_SHELF[1:]] == [
             True
@@ -299,7 +299,7 @@ class StoreConformance:
         """A name with folders in it is written, read, edited, listed and deleted as any other."""
         day = ADA.page("daily/2026/04/17.md")
         put(store, day, b"# 2026-04-17\n")
-        adding(b"- noted\n", store, day)
+        append_line(b"- noted\n", store, day)
         assert read(store, day) == b"# 2026-04-17\n- noted\n"
         assert [entry.filename for entry in store.list_subtree(ADA, "daily")] == [day.filename]
         assert isinstance(store.delete(day, change=CHANGE), Deleted)
@@ -325,8 +325,8 @@ class StoreConformance:
         ]
         for name in names:
             put(store, ADA.page(name), b"x")
-        listed = [entry.filename for entry in store.list_subtree(ADA, "daily")]
-        assert listed == sorted(names[:3])
+        filenames = [entry.filename for entry in store.list_subtree(ADA, "daily")]
+        assert filenames == sorted(names[:3])
         assert [e.filename for e in store.list_subtree(ADA, "daily/2026")] == [names[0]]
         assert [e.filename for e in store.list_subtree(ADA, "")] == sorted(names)
 
@@ -371,20 +371,29 @@ class HistoryConformance:
         """A history tells who made which change when, how and why, oldest first."""
         activity = Activity("request", "r1")
         provenance = Provenance("user:1", "person", "rest", activity, "tool", "because")
-        written = store.write(MEMORY, b"one", change=Change("append", provenance))
+        outcome = store.write(MEMORY, b"one", change=Change("append", provenance))
         clock.advance(seconds=1.5)
         store.delete(MEMORY, change=Change("delete", Provenance("user:2", surface="cli")))
-        made, gone = history.revisions(MEMORY)
-        assert isinstance(written, Written)
-        assert (made.number, made.hash, made.bytes) == (written.revision, written.hash, 3)
-        assert (made.operation, made.actor, made.surface, made.reason) == (
+        creation, deletion = history.revisions(MEMORY)
+        assert isinstance(outcome, Written)
+        assert (creation.number, creation.hash, creation.bytes) == (
+            outcome.revision,
+            outcome.hash,
+            3,
+        )
+        assert (creation.operation, creation.actor, creation.surface, creation.reason) == (
             ("append", "user:1", "rest", "because")
         )
-        assert made.provenance == provenance
-        assert gone.provenance == Provenance("user:2", surface="cli")
-        assert made.time == clock.now - 1.5
-        assert (gone.operation, gone.actor, gone.hash, gone.bytes) == ("delete", "user:2", "", 0)
-        assert gone.number == made.number + 1
+        assert creation.provenance == provenance
+        assert deletion.provenance == Provenance("user:2", surface="cli")
+        assert creation.time == clock.now - 1.5
+        assert (deletion.operation, deletion.actor, deletion.hash, deletion.bytes) == (
+            "delete",
+            "user:2",
+            "",
+            0,
+        )
+        assert deletion.number == creation.number + 1
 
     def test_a_page_that_never_was_has_no_history(self, store: Store, history: History) -> None:
         """Nothing is told of a page that nobody wrote."""
@@ -399,9 +408,9 @@ class HistoryConformance:
         contents = [*AWKWARD.values(), *AWKWARD.values()]
         numbers = [put(store, MEMORY, content).revision for content in contents]
         revisions = history.revisions(MEMORY)
-        assert [one.number for one in revisions] == numbers == list(range(1, len(contents) + 1))
-        assert [one.hash for one in revisions] == [hash_content(one) for one in contents]
-        assert all(one.kept for one in revisions)
+        assert [entry.number for entry in revisions] == numbers == list(range(1, len(contents) + 1))
+        assert [entry.hash for entry in revisions] == [hash_content(entry) for entry in contents]
+        assert all(entry.kept for entry in revisions)
         assert [history.content(MEMORY, number) for number in numbers] == contents
 
     def test_a_write_that_changes_nothing_is_no_revision(
@@ -412,7 +421,7 @@ class HistoryConformance:
         put(store, MEMORY, b"same")
         store.write(MEMORY, b"other", if_match=STALE, change=CHANGE)
         store.delete(MEMORY, if_match=STALE, change=CHANGE)
-        assert [one.hash for one in history.revisions(MEMORY)] == [hash_content(b"same")]
+        assert [revision.hash for revision in history.revisions(MEMORY)] == [hash_content(b"same")]
 
     def test_a_deleted_page_keeps_its_history(self, store: Store, history: History) -> None:
         """Deleting keeps what the page was; the deletion itself has no bytes."""
@@ -422,9 +431,9 @@ class HistoryConformance:
         assert history.content(MEMORY, first.revision) == b"text"
         assert history.content(MEMORY, deleted.revision) is None
         assert history.pages(ADA) == ["MEMORY.md"]
-        again = put(store, MEMORY, b"back")
-        assert again.revision == deleted.revision + 1
-        assert history.content(MEMORY, again.revision) == b"back"
+        second = put(store, MEMORY, b"back")
+        assert second.revision == deleted.revision + 1
+        assert history.content(MEMORY, second.revision) == b"back"
 
     def test_pages_with_a_history_are_named(self, store: Store, history: History) -> None:
         """A shelf names its pages that have a history, in folders too, by name."""
@@ -475,15 +484,15 @@ class HistoryConformance:
         """Versions replaced longer ago than a retention's days go; the present one never."""
         for content in (b"one", b"two", b"three"):
             put(store, MEMORY, content)
-            live_through(store, clock, days=10, step=1)
+            advance_days(store, clock, days=10, step=1)
         assert history.prune(ADA, Retention(days=25)) == 0
         assert history.prune(ADA, Retention(days=15)) == 1
-        assert [one.number for one in history.revisions(MEMORY)] == [2, 3]
+        assert [revision.number for revision in history.revisions(MEMORY)] == [2, 3]
         with pytest.raises(RevisionMissing):
             history.content(MEMORY, 1)
-        live_through(store, clock, days=2, step=0.1)
+        advance_days(store, clock, days=2, step=0.1)
         assert history.prune(ADA, Retention(days=1)) == 1
-        assert [one.number for one in history.revisions(MEMORY)] == [3]
+        assert [revision.number for revision in history.revisions(MEMORY)] == [3]
         assert read(store, MEMORY) == b"three"
         assert put(store, MEMORY, b"four").revision == 4
 
@@ -493,11 +502,11 @@ class HistoryConformance:
         """A burst of writes pushes nothing out before the grace is over, then what is too many."""
         for number in range(10):
             put(store, MEMORY, str(number).encode())
-        crowded = Retention(days=90, versions=4, grace_days=1)
-        assert history.prune(ADA, crowded) == 0
-        live_through(store, clock, days=2, step=0.1)
-        assert history.prune(ADA, crowded) == 5
-        assert [one.number for one in history.revisions(MEMORY)] == [6, 7, 8, 9, 10]
+        retention = Retention(days=90, versions=4, grace_days=1)
+        assert history.prune(ADA, retention) == 0
+        advance_days(store, clock, days=2, step=0.1)
+        assert history.prune(ADA, retention) == 5
+        assert [revision.number for revision in history.revisions(MEMORY)] == [6, 7, 8, 9, 10]
         assert history.content(MEMORY, 6) == b"5"
 
     @pytest.mark.parametrize("pruning", ["by writing", "by prune"])
@@ -517,7 +526,7 @@ class HistoryConformance:
         put(store, MEMORY, b"the right time again")
         assert history.prune(ADA, Retention()) == 0
         assert history.content(MEMORY, 1) == b"before 0"
-        live_through(store, clock, days=95)
+        advance_days(store, clock, days=95)
         assert history.prune(ADA, Retention()) == (70 if pruning == "by writing" else 6)
 
     def test_a_deleted_page_keeps_its_last_word(
@@ -526,16 +535,18 @@ class HistoryConformance:
         """Pruning leaves at least the record that a page was deleted."""
         put(store, MEMORY, b"one")
         store.delete(MEMORY, change=CHANGE)
-        live_through(store, clock, days=95)
+        advance_days(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 1
-        assert [(one.number, one.hash) for one in history.revisions(MEMORY)] == [(2, "")]
+        assert [(revision.number, revision.hash) for revision in history.revisions(MEMORY)] == [
+            (2, "")
+        ]
 
     def test_pruning_keeps_to_its_shelf(self, store: Store, history: History, clock: Clock) -> None:
         """Pruning one shelf leaves the histories of the others."""
         for shelf in (ADA, BOB):
             put(store, shelf.page("a.md"), b"one")
             put(store, shelf.page("a.md"), b"two")
-            live_through(store, clock, days=95, shelf=shelf)
+            advance_days(store, clock, days=95, shelf=shelf)
         assert history.prune(ADA, Retention()) == 1
         assert len(history.revisions(BOB.page("a.md"))) == 2
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from looseleaf.memory.store import Found, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
-from tests.stores.drivers.clients import CLIENTS, LINES, REGISTER, text
+from tests.stores.drivers.clients import CLIENTS, LINES, REGISTER, build_text
 from tests.stores.scenes import open_store
-from tests.stores.state import left_behind, state_of
+from tests.stores.state import list_leftovers, state_of
 
 DRIVER = Path(__file__).parent / "drivers" / "clients.py"
 
@@ -49,10 +49,10 @@ class Load:
         assert self.driver.stdin
         self.driver.stdin.write(json.dumps([str(self.root), number, seed, seconds]) + "\n")
         self.driver.stdin.flush()
-        acknowledged = json.loads(self._answer())
+        acknowledgments = json.loads(self._answer())
         self.rounds += 1
-        self.fresh = len(acknowledged)
-        for kind, name, expected, new in acknowledged:
+        self.fresh = len(acknowledgments)
+        for kind, name, expected, new in acknowledgments:
             if kind == "line":
                 self.lines.add(name)
             else:
@@ -62,16 +62,16 @@ class Load:
         """Check the root as a process that starts now finds it; give how much was acknowledged."""
         store = open_store(self.root)
         for page in (LINES, REGISTER):
-            found = store.read(page)
-            assert isinstance(found, Found) or page is REGISTER or not self.lines
+            result = store.read(page)
+            assert isinstance(result, Found) or page is REGISTER or not self.lines
         store.recover()
-        assert not left_behind(self.root)
-        written = (state_of(store, LINES).page or b"").decode().split("\n")
-        assert written.pop() == ""
-        assert len(set(written)) == len(written), "a line was written twice"
-        assert self.lines <= set(written), f"lost: {self.lines - set(written)}"
+        assert not list_leftovers(self.root)
+        lines = (state_of(store, LINES).page or b"").decode().split("\n")
+        assert lines.pop() == ""
+        assert len(set(lines)) == len(lines), "a line was written twice"
+        assert self.lines <= set(lines), f"lost: {self.lines - set(lines)}"
         # Each client may have had one write under way that was done and not yet acknowledged.
-        assert len(written) <= len(self.lines) + CLIENTS * self.rounds
+        assert len(lines) <= len(self.lines) + CLIENTS * self.rounds
         self._check_register()
         return self.fresh
 
@@ -79,14 +79,14 @@ class Load:
         state = state_of(open_store(self.root), REGISTER)
         for version in state.versions:
             name, size = version.split(b"\n")[0].decode().split()
-            assert version == text(name, int(size)), f"torn: {name}"
-        kept = {hash_content(version) for version in state.versions}
-        assert self.swaps.keys() <= kept, "an acknowledged version is lost"
+            assert version == build_text(name, int(size)), f"torn: {name}"
+        hashes_of_versions = {hash_content(version) for version in state.versions}
+        assert self.swaps.keys() <= hashes_of_versions, "an acknowledged version is lost"
         revisions = DiskHistory(open_store(self.root)).revisions(REGISTER)
         if not revisions:
             assert not self.swaps
             return
-        hashes = ["absent" if not one.hash else one.hash for one in revisions]
+        hashes = ["absent" if not revision.hash else revision.hash for revision in revisions]
         before = dict(zip(hashes[1:], hashes, strict=False)) | {hashes[0]: "absent"}
         wrong = {new for new, expected in self.swaps.items() if before[new] != expected}
         assert not wrong, "a write replaced another version than it had read"

@@ -12,15 +12,15 @@ import pytest
 
 
 @contextmanager
-def mounted(folder: Path) -> Iterator[Path]:
+def mount_disk(folder: Path) -> Iterator[Path]:
     """Mount a disk of 2 MB in memory; skip the test where that is not permitted."""
     if sys.platform != "linux":
         pytest.skip("mounting a small disk takes Linux")
     folder.mkdir(exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"mounting a small disk is not permitted here: {done.stderr.strip()}")
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    if result.returncode != 0:
+        pytest.skip(f"mounting a small disk is not permitted here: {result.stderr.strip()}")
     try:
         yield folder
     finally:

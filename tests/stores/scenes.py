@@ -45,83 +45,83 @@ def open_store(root: Path) -> DiskStore:
     return DiskStore(str(root), agent_folder=AGENTS.__getitem__)
 
 
-def page_file(root: Path) -> Path:
+def page_file_of(root: Path) -> Path:
     """Give the file that the scenes' page is."""
     return root / "agents/ada/MEMORY.md"
 
 
-def history_folder(root: Path) -> Path:
+def history_folder_of(root: Path) -> Path:
     """Give the folder of its history."""
     return root / ".looseleaf/history/agent-1/MEMORY.md"
 
 
-def staged_file(root: Path) -> Path:
+def staged_file_of(root: Path) -> Path:
     """Give the file in staging that a write of the page uses."""
     return root / ".looseleaf/staging/agent-1:MEMORY.md"
 
 
-def moved_over(root: Path, content: bytes) -> None:
+def move_over(root: Path, content: bytes) -> None:
     """Save the page as careful editors do: a new file, then a rename."""
     fresh = root / "agents/ada/.saving"
     fresh.write_bytes(content)
-    fresh.rename(page_file(root))
+    fresh.rename(page_file_of(root))
 
 
-def saved_in_place(root: Path, content: bytes) -> None:
+def save_in_place(root: Path, content: bytes) -> None:
     """Save the page as simple editors do: empty it, then write."""
-    page_file(root).write_bytes(content)
+    page_file_of(root).write_bytes(content)
 
 
-def three_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+def write_three_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
     """Write the page three times."""
     for content in (b"one\n", b"one\ntwo\n", b"one\ntwo\nthree\n"):
         store.write(MEMORY, content, change=PREPARED)
 
 
-def nothing(store: DiskStore, root: Path) -> None:
+def leave_empty(store: DiskStore, root: Path) -> None:
     """Begin with a root that was never written to."""
 
 
 def with_save_in_place(store: DiskStore, root: Path) -> None:
     """Let someone edit the page in place after the last write."""
-    three_versions(store, root)
-    saved_in_place(root, b"one\ntwo\nthree, by hand\n")
+    write_three_versions(store, root)
+    save_in_place(root, b"one\ntwo\nthree, by hand\n")
 
 
 def with_save_moved_over(store: DiskStore, root: Path) -> None:
     """Let someone replace the page after the last write."""
-    three_versions(store, root)
-    moved_over(root, b"one\ntwo\nthree, by hand\n")
+    write_three_versions(store, root)
+    move_over(root, b"one\ntwo\nthree, by hand\n")
 
 
 def with_delete_outside(store: DiskStore, root: Path) -> None:
     """Let someone remove the page after the last write."""
-    three_versions(store, root)
-    page_file(root).unlink()
+    write_three_versions(store, root)
+    page_file_of(root).unlink()
 
 
-def deleted(store: DiskStore, root: Path) -> None:
+def delete_page(store: DiskStore, root: Path) -> None:
     """Delete the page after three versions."""
-    three_versions(store, root)
+    write_three_versions(store, root)
     store.delete(MEMORY, change=PREPARED)
 
 
-def made_outside(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+def save_first_outside(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
     """Begin with a page that only a person ever wrote."""
-    saved_in_place(root, b"by hand\n")
+    save_in_place(root, b"by hand\n")
 
 
-def long_ago(store: DiskStore, root: Path) -> None:
+def write_long_ago(store: DiskStore, root: Path) -> None:
     """Write versions that a retention of 90 days no longer keeps, and the last one now."""
     for days in range(400, 270, -8):  # a step of time counts as a week at most
         moment = time.time() - days * DAY
         old = DiskStore(store.root, agent_folder=AGENTS.__getitem__, clock=lambda now=moment: now)  # type: ignore[misc]
         old.write(MEMORY, f"{days} days ago\n".encode(), change=PREPARED)
-    saved_in_place(root, b"by hand, the day before\n")
+    save_in_place(root, b"by hand, the day before\n")
     store.write(MEMORY, b"today\n", change=PREPARED)
 
 
-def seven_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
+def write_seven_versions(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
     """Write the page seven times, so that four versions are settled."""
     for number in range(1, 8):
         store.write(MEMORY, b"line %d\n" % number * 40 + b"end\n", change=PREPARED)
@@ -144,7 +144,7 @@ def pack_now(store: DiskStore, page: Scope = MEMORY) -> int:
 
 def with_pack(store: DiskStore, root: Path) -> None:
     """Write the page seven times, pack its settled versions, and write it three times more."""
-    seven_versions(store, root)
+    write_seven_versions(store, root)
     assert pack_now(store)
     for number in range(8, 11):
         store.write(MEMORY, b"line %d\n" % number * 40, change=PREPARED)
@@ -152,46 +152,46 @@ def with_pack(store: DiskStore, root: Path) -> None:
 
 def with_pack_cut_short(store: DiskStore, root: Path) -> None:
     """Leave what packing leaves that is killed before the files of packed versions go."""
-    seven_versions(store, root)
-    files = {number: (history_folder(root) / str(number)).read_bytes() for number in range(1, 5)}
+    write_seven_versions(store, root)
+    files = {number: (history_folder_of(root) / str(number)).read_bytes() for number in range(1, 5)}
     assert pack_now(store)
     for number, content in files.items():
-        (history_folder(root) / str(number)).write_bytes(content)
+        (history_folder_of(root) / str(number)).write_bytes(content)
 
 
 def with_pack_of_long_ago(store: DiskStore, root: Path) -> None:
     """Pack versions of which a retention of 90 days keeps some no longer."""
-    long_ago(store, root)
+    write_long_ago(store, root)
     assert pack_now(store)
 
 
-def stopped_before_the_swap(store: DiskStore, root: Path) -> None:
+def stop_before_swap(store: DiskStore, root: Path) -> None:
     """Leave what a write leaves that is killed just before it swaps."""
-    three_versions(store, root)
-    staged_file(root).write_bytes(b"never acknowledged\n")
-    os.link(page_file(root), history_folder(root) / "3")
+    write_three_versions(store, root)
+    staged_file_of(root).write_bytes(b"never acknowledged\n")
+    os.link(page_file_of(root), history_folder_of(root) / "3")
 
 
-def stopped_after_the_swap(store: DiskStore, root: Path) -> None:
+def stop_after_swap(store: DiskStore, root: Path) -> None:
     """Leave what a write leaves that is killed between the swap and the log."""
-    stopped_before_the_swap(store, root)
-    staged = staged_file(root)
-    staged.rename(root / "new")
-    os.link(page_file(root), staged)
-    (root / "new").rename(page_file(root))
+    stop_before_swap(store, root)
+    file = staged_file_of(root)
+    file.rename(root / "new")
+    os.link(page_file_of(root), file)
+    (root / "new").rename(page_file_of(root))
 
 
-def stopped_with_a_stray(store: DiskStore, root: Path) -> None:
+def stop_with_stray_save(store: DiskStore, root: Path) -> None:
     """Leave what a write leaves that is killed when it has swapped out someone's fresh save."""
-    stopped_after_the_swap(store, root)
-    staged_file(root).unlink()
-    staged_file(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
+    stop_after_swap(store, root)
+    staged_file_of(root).unlink()
+    staged_file_of(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
 
 
-def stopped_over_a_save_in_place(store: DiskStore, root: Path) -> None:
+def stop_over_save_in_place(store: DiskStore, root: Path) -> None:
     """Leave what a write leaves that is killed when someone saved into the file it swapped out."""
-    stopped_after_the_swap(store, root)
-    staged_file(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
+    stop_after_swap(store, root)
+    staged_file_of(root).write_bytes(b"one\ntwo\nthree, saved meanwhile\n")
 
 
 def write(store: DiskStore, root: Path) -> None:  # noqa: ARG001 - every scene gets both
@@ -249,12 +249,12 @@ def without_exchange() -> None:
     atomic._swap = lambda *_names: False
 
 
-def pruning_often() -> None:
+def prune_often() -> None:
     """Let every third write prune."""
     page_changes._PRUNE_EVERY = 3
 
 
-def overtaken(save: Callable[[Path, bytes], None]) -> Callable[[DiskStore, Path], None]:
+def build_overtaken_edit(save: Callable[[Path, bytes], None]) -> Callable[[DiskStore, Path], None]:
     """Edit the page while someone saves it between our reading and our writing."""
 
     def act(store: DiskStore, root: Path) -> None:
@@ -272,40 +272,40 @@ def overtaken(save: Callable[[Path, bytes], None]) -> Callable[[DiskStore, Path]
 
 
 SCENES = {
-    "create": Scene(nothing, write),
-    "create in new folders": Scene(nothing, write_nested, NESTED),
-    "create after delete": Scene(deleted, write),
+    "create": Scene(leave_empty, write),
+    "create in new folders": Scene(leave_empty, write_nested, NESTED),
+    "create after delete": Scene(delete_page, write),
     "create after delete outside": Scene(with_delete_outside, write),
-    "replace": Scene(three_versions, write),
-    "replace a page made outside": Scene(made_outside, write),
+    "replace": Scene(write_three_versions, write),
+    "replace a page made outside": Scene(save_first_outside, write),
     "replace after save in place": Scene(with_save_in_place, write),
     "replace after move over": Scene(with_save_moved_over, write),
-    "replace by the same": Scene(three_versions, write_same),
-    "replace and prune": Scene(long_ago, write, setting=pruning_often),
-    "replace without exchange": Scene(three_versions, write, setting=without_exchange),
-    "append": Scene(three_versions, append),
-    "append, overtaken in place": Scene(three_versions, overtaken(saved_in_place)),
-    "append, overtaken by a move": Scene(three_versions, overtaken(moved_over)),
+    "replace by the same": Scene(write_three_versions, write_same),
+    "replace and prune": Scene(write_long_ago, write, setting=prune_often),
+    "replace without exchange": Scene(write_three_versions, write, setting=without_exchange),
+    "append": Scene(write_three_versions, append),
+    "append, overtaken in place": Scene(write_three_versions, build_overtaken_edit(save_in_place)),
+    "append, overtaken by a move": Scene(write_three_versions, build_overtaken_edit(move_over)),
     "append, overtaken, without exchange": Scene(
-        three_versions, overtaken(moved_over), setting=without_exchange
+        write_three_versions, build_overtaken_edit(move_over), setting=without_exchange
     ),
-    "delete": Scene(three_versions, delete),
+    "delete": Scene(write_three_versions, delete),
     "delete after save in place": Scene(with_save_in_place, delete),
-    "restore": Scene(three_versions, restore),
-    "restore after delete": Scene(deleted, restore),
-    "purge": Scene(three_versions, purge),
+    "restore": Scene(write_three_versions, restore),
+    "restore after delete": Scene(delete_page, restore),
+    "purge": Scene(write_three_versions, purge),
     "purge after save in place": Scene(with_save_in_place, purge),
-    "prune": Scene(long_ago, prune),
-    "pack": Scene(seven_versions, pack, setting=pack_early),
+    "prune": Scene(write_long_ago, prune),
+    "pack": Scene(write_seven_versions, pack, setting=pack_early),
     "pack more": Scene(with_pack, pack, setting=pack_early),
     "pack after a cut": Scene(with_pack_cut_short, pack, setting=pack_early),
     "purge from a pack": Scene(with_pack, purge),
     "prune a pack": Scene(with_pack_of_long_ago, prune),
     "append beside a pack": Scene(with_pack, append),
-    "recover before the swap": Scene(stopped_before_the_swap, recover),
-    "recover after the swap": Scene(stopped_after_the_swap, recover),
-    "recover a stray": Scene(stopped_with_a_stray, recover),
-    "recover a save in place": Scene(stopped_over_a_save_in_place, recover),
+    "recover before the swap": Scene(stop_before_swap, recover),
+    "recover after the swap": Scene(stop_after_swap, recover),
+    "recover a stray": Scene(stop_with_stray_save, recover),
+    "recover a save in place": Scene(stop_over_save_in_place, recover),
 }
 
 

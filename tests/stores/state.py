@@ -1,4 +1,4 @@
-"""What a root says about a page, and whether all of it agrees."""
+"""The state of a page in a root: its file and its history, which must agree."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ def state_of(store: DiskStore, scope: Scope) -> State:
     content = page.content if isinstance(page, Found) else None
     history = DiskHistory(store)
     revisions = history.revisions(scope)
-    assert [one.number for one in revisions] == sorted({one.number for one in revisions})
-    assert [one.time for one in revisions] == sorted(one.time for one in revisions)
+    assert [revision.number for revision in revisions] == sorted(
+        {revision.number for revision in revisions}
+    )
+    assert [revision.time for revision in revisions] == sorted(
+        revision.time for revision in revisions
+    )
     versions = set() if content is None else {content}
     for revision in revisions:
         if revision.hash and revision.kept:
@@ -52,43 +56,45 @@ def versions_of(store: DiskStore, scope: Scope) -> set[bytes]:
     return {content for content in contents if content is not None}
 
 
-def left_behind(root: Path) -> list[Path]:
+def list_leftovers(root: Path) -> list[Path]:
     """Give what lies in our own folder and is neither log, pack, numbered version nor note."""
-    ours = root / ".looseleaf"
+    folder = root / ".looseleaf"
     return [
         path
-        for path in ours.rglob("*")
+        for path in folder.rglob("*")
         if not path.is_dir()
         and path.name not in ("log", "pack", ".head", ".pages", ".removals")
         and not path.name.isdigit()
     ]
 
 
-def lost_for_good(store: DiskStore, scope: Scope) -> list[str]:
+def list_lasting_faults(store: DiskStore, scope: Scope) -> list[str]:
     """Give the faults of a page, without versions whose file went while they were purged or pruned.
 
-    Whoever is killed in the middle of that leaves them in the log, which can make them again.
+    A process that is killed in the middle of that leaves them in the log, which can rebuild them.
     """
     faults = DiskHistory(store).verify(scope).faults
     return [fault for fault in faults if "can be rebuilt" not in fault]
 
 
-def check_sound(root: Path, scope: Scope, allowed: set[bytes | None], needed: set[bytes]) -> None:
+def check_sound(
+    root: Path, scope: Scope, allowed_contents: set[bytes | None], needed_versions: set[bytes]
+) -> None:
     """Check a root that a process died in: readable at once, clean after recovery, writable."""
     before = open_store(root).read(scope)
-    assert (before.content if isinstance(before, Found) else None) in allowed
+    assert (before.content if isinstance(before, Found) else None) in allowed_contents
     store = open_store(root)
     store.recover()
-    found = state_of(store, scope)
-    assert found.page in allowed
-    assert needed <= found.versions, f"lost: {needed - found.versions}"
-    assert not left_behind(root)
-    assert not lost_for_good(store, scope)
+    state = state_of(store, scope)
+    assert state.page in allowed_contents
+    assert needed_versions <= state.versions, f"lost: {needed_versions - state.versions}"
+    assert not list_leftovers(root)
+    assert not list_lasting_faults(store, scope)
     store.write(scope, b"the next write\n", change=CHANGE)
     after = state_of(store, scope)
     assert after.page == b"the next write\n"
-    needed = needed | (found.versions & {found.page})
-    assert needed <= after.versions, f"lost: {needed - after.versions}"
-    assert not left_behind(root)
-    assert not lost_for_good(store, scope)
+    needed_versions = needed_versions | (state.versions & {state.page})
+    assert needed_versions <= after.versions, f"lost: {needed_versions - after.versions}"
+    assert not list_leftovers(root)
+    assert not list_lasting_faults(store, scope)
     assert (root / "agents/ada" / scope.filename).stat().st_nlink == 1

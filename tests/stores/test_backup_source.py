@@ -20,12 +20,12 @@ from looseleaf.memory.store import Found
 from looseleaf.operations.users import create_user
 from tests.bundles.backup.copies import (
     BY,
-    back_up,
     faults_of,
     files_of,
-    last_hashes,
+    read_last_hashes,
     restore,
     tree_of,
+    write_backup,
 )
 
 PATIENCE = 120.0  # seconds; nothing here depends on how fast a machine is
@@ -91,7 +91,7 @@ def test_a_backup_beside_writers_loses_nothing(workspace: Workspace, tmp_path: P
             # After each group someone has written, so that the backup is never alone.
             writers[0].wait_for(writers[0].count + 1)
 
-        result = back_up(workspace.root, tmp_path / "backups", show_progress=show_progress)
+        result = write_backup(workspace.root, tmp_path / "backups", show_progress=show_progress)
         assert writers[0].count > before[0]
     restored = restore(result, tmp_path / "new")
     assert result.left_out == ()
@@ -104,7 +104,7 @@ def test_a_backup_beside_writers_loses_nothing(workspace: Workspace, tmp_path: P
         expected = [f"- line {number} of {writer.agent}" for number in range(len(lines))]
         assert lines == expected
         assert len(lines) >= count
-        logs = last_hashes(Path(restored.root), scope.shelf_name)
+        logs = read_last_hashes(Path(restored.root), scope.shelf_name)
         assert logs[writer.page.replace("/", ":")] == page.hash
     assert [user.login for user in restored.accounts().users.list()] == ["admin", "eve"]
 
@@ -139,7 +139,7 @@ def test_agents_that_move_meanwhile_are_in_it(
     }
     progress = after_agents(acts[act])
     restored = restore(
-        back_up(workspace.root, tmp_path / "backups", show_progress=progress), tmp_path / "new"
+        write_backup(workspace.root, tmp_path / "backups", show_progress=progress), tmp_path / "new"
     )
     assert faults_of(restored) == []
     if act == "restore":
@@ -162,7 +162,7 @@ def test_pages_that_come_and_go_meanwhile_are_whole(workspace: Workspace, tmp_pa
         workspace.pages.write(Shelf("shared").page("late.md"), "late\n", change=BY)
 
     progress = after_agents(come_and_go)
-    result = back_up(workspace.root, tmp_path / "backups", show_progress=progress)
+    result = write_backup(workspace.root, tmp_path / "backups", show_progress=progress)
     restored = restore(result, tmp_path / "new")
     assert faults_of(restored) == []
     assert restored.history.content(shelf.page("a.md"), 1) == b"a\n"
@@ -227,7 +227,7 @@ def test_what_cannot_be_copied_is_named(workspace: Workspace, tmp_path: Path) ->
     (root / "agents/linked").symlink_to(root / "agents/ada")
     os.mkfifo(root / "shared/pipe")
     (root / ".looseleaf/elsewhere").symlink_to("/etc")
-    result = back_up(root, tmp_path / "backups")
+    result = write_backup(root, tmp_path / "backups")
     names = sorted(line.partition(":")[0] for line in result.left_out)
     assert names == [
         ".looseleaf/elsewhere",
@@ -247,5 +247,5 @@ def test_a_damaged_database_is_copied_and_named(workspace: Workspace, tmp_path: 
     raw = bytearray(file.read_bytes())
     raw[8_192:12_000] = b"\xff" * 3_808
     file.write_bytes(raw)
-    result = back_up(workspace.root, tmp_path / "backups")
+    result = write_backup(workspace.root, tmp_path / "backups")
     assert [line.partition(":")[0] for line in result.left_out] == [".looseleaf/looseleaf.db"]

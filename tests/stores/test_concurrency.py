@@ -15,10 +15,10 @@ from looseleaf.memory.sections import list_sections, read_section
 from looseleaf.memory.store import ABSENT, Conflict, Found, Written, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
-from tests.stores.chain import Told, follow
-from tests.stores.conformance import ADA, CHANGE, MEMORY, SHARED, adding, put, read
+from tests.stores.chain import Observation, follow
+from tests.stores.conformance import ADA, CHANGE, MEMORY, SHARED, append_line, put, read
 from tests.stores.scenes import open_store
-from tests.stores.state import left_behind
+from tests.stores.state import list_leftovers
 
 WRITER = Path(__file__).parent / "drivers" / "writer.py"
 PROCESSES = 8
@@ -27,7 +27,7 @@ often = pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.
 less_often = pytest.mark.parametrize("count", [25, pytest.param(500, marks=pytest.mark.slow)])
 
 
-def together(root: Path, task: str, count: int) -> list[Told]:
+def together(root: Path, task: str, count: int) -> list[Observation]:
     """Let several processes do a task at the same time, and give all they were told."""
     writers = [
         subprocess.Popen(
@@ -47,7 +47,7 @@ def together(root: Path, task: str, count: int) -> list[Told]:
         writer.stdin.flush()
     outputs = [writer.communicate()[0] for writer in writers]
     assert [writer.returncode for writer in writers] == [0] * PROCESSES
-    return [Told(*one) for output in outputs for one in json.loads(output)]
+    return [Observation(*one) for output in outputs for one in json.loads(output)]
 
 
 def all_lines(count: int) -> list[bytes]:
@@ -63,7 +63,7 @@ def test_appends_of_many_processes_all_survive(root: Path, count: int) -> None:
     assert sorted(lines) == all_lines(count)
     revisions = DiskHistory(open_store(root)).revisions(MEMORY)
     assert len(revisions) == PROCESSES * count
-    assert not left_behind(root)
+    assert not list_leftovers(root)
 
 
 @often
@@ -115,7 +115,7 @@ def test_threads_share_one_store(store: DiskStore) -> None:
         done = tries = 0
         while done < 20:
             tries += 1
-            adding(b"%d.%d\n" % (name, tries), store, SHARED.page("lines.md"))
+            append_line(b"%d.%d\n" % (name, tries), store, SHARED.page("lines.md"))
             page = store.read(MEMORY)
             expected = page.hash if isinstance(page, Found) else ABSENT
             mine = b"%d.%d" % (name, done)
@@ -172,15 +172,15 @@ def test_a_history_read_during_writes_blames_nobody_outside(store: DiskStore) ->
 
 def test_the_checker_notices_what_is_wrong() -> None:
     """A fork, a lost write, a write out of order and a stale read are each found."""
-    one, two = Told("write", "a", "b", 1, 2), Told("write", "b", "c", 3, 4)
-    assert follow("a", [two, one, Told("read", "", "b", 2, 3)]) == ["a", "b", "c"]
+    one, two = Observation("write", "a", "b", 1, 2), Observation("write", "b", "c", 3, 4)
+    assert follow("a", [two, one, Observation("read", "", "b", 2, 3)]) == ["a", "b", "c"]
     wrong = (
-        [one, Told("write", "a", "c", 1, 2)],
-        [one, Told("write", "x", "c", 3, 4)],
-        [Told("write", "a", "b", 3, 4), Told("write", "b", "c", 1, 2)],
-        [one, two, Told("read", "", "a", 5, 6)],
-        [one, two, Told("read", "", "c", 1, 2)],
-        [one, two, Told("read", "", "x", 1, 2)],
+        [one, Observation("write", "a", "c", 1, 2)],
+        [one, Observation("write", "x", "c", 3, 4)],
+        [Observation("write", "a", "b", 3, 4), Observation("write", "b", "c", 1, 2)],
+        [one, two, Observation("read", "", "a", 5, 6)],
+        [one, two, Observation("read", "", "c", 1, 2)],
+        [one, two, Observation("read", "", "x", 1, 2)],
     )
     for told in wrong:
         with pytest.raises(AssertionError):

@@ -15,12 +15,12 @@ from looseleaf.errors import DiskFull
 from looseleaf.memory.store import Change
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS
-from tests.stores.conformance import CHANGE, MEMORY, adding
+from tests.stores.conformance import CHANGE, MEMORY, append_line
 from tests.stores.load import Load
-from tests.stores.mounts import mounted
-from tests.stores.scenes import DAMAGING, SCENES, open_store, page_file
-from tests.stores.state import State, check_sound, left_behind, state_of
-from tests.stores.tracing import CHANGING, Call, Ending, Tracer, copy_of, prepared
+from tests.stores.mounts import mount_disk
+from tests.stores.scenes import DAMAGING, SCENES, open_store, page_file_of
+from tests.stores.state import State, check_sound, list_leftovers, state_of
+from tests.stores.tracing import CHANGING, Call, Ending, Tracer, copy_of, prepare_root
 
 EVERY_FAULT = ("EIO", "ENOSPC", "EDQUOT", "EROFS")
 # What a process can do without: closing, and taking away a name that is no longer needed.
@@ -68,7 +68,7 @@ def saved_meanwhile(root: Path) -> set[bytes]:
 @pytest.mark.parametrize("name", SCENES)
 def test_a_kill_at_any_call_loses_nothing(tracer: Tracer, name: str, tmp_path: Path) -> None:
     """Killed before any of its system calls, a change is done or not done, and is cleared up."""
-    root = prepared(name, tmp_path)
+    root = prepare_root(name, tmp_path)
     whole = expected(tracer, name, root, tmp_path)
     killed = 0
     for call in whole.calls:
@@ -101,7 +101,7 @@ def test_a_call_that_fails_is_no_success(
     tracer: Tracer, name: str, fault: str, tmp_path: Path
 ) -> None:
     """When any of its calls fails once, a change says so clearly and the page stays as it was."""
-    root = prepared(name, tmp_path)
+    root = prepare_root(name, tmp_path)
     whole = expected(tracer, name, root, tmp_path)
     tried = [call for call in whole.calls if call.name in (*CHANGING, "openat")]
     for call in tried:
@@ -114,7 +114,7 @@ def test_a_call_that_fails_is_no_success(
                 assert found.page == whole.after.page
             elif ending.error:
                 assert found.page in whole.allowed - {whole.after.page} | {whole.before.page}
-                assert call.name in DISPENSABLE or not left_behind(there)
+                assert call.name in DISPENSABLE or not list_leftovers(there)
             needed = whole.needed | saved_meanwhile(there)
             check_sound(there, SCENES[name].page, whole.allowed, needed)
         shutil.rmtree(there.parent)
@@ -137,7 +137,7 @@ def test_an_interrupted_or_short_write_is_taken_up_again(
     tracer: Tracer, name: str, tmp_path: Path
 ) -> None:
     """A call that a signal interrupts, or a write that writes nothing, is simply repeated."""
-    root = prepared(name, tmp_path)
+    root = prepare_root(name, tmp_path)
     whole = expected(tracer, name, root, tmp_path)
     repeated = ("write", "fsync", "fdatasync", "openat", "flock")
     for call in [call for call in whole.calls if call.name in repeated]:
@@ -152,13 +152,13 @@ def test_an_interrupted_or_short_write_is_taken_up_again(
 @pytest.mark.parametrize("room", range(0, 400, 40))
 def test_a_write_cut_short_changes_nothing(tracer: Tracer, room: int, tmp_path: Path) -> None:
     """Where only part of the bytes can be written, to the page or its log, nothing changes."""
-    root = prepared("replace", tmp_path)
+    root = prepare_root("replace", tmp_path)
     before = state_of(open_store(root), MEMORY)
     ending = tracer.act("replace", root, largest_file=room)
     after = state_of(open_store(root), MEMORY)
     assert ending.error == "Unavailable"
     assert after == before
-    assert not left_behind(root)
+    assert not list_leftovers(root)
 
 
 def telling(what: str) -> Telling:
@@ -183,7 +183,7 @@ class Telling:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Mount a disk of 2 MB, with a root on it."""
-    with mounted(tmp_path / "disk") as disk:
+    with mount_disk(tmp_path / "disk") as disk:
         (disk / "root/agents/ada").mkdir(parents=True)
         yield disk
 
@@ -209,7 +209,7 @@ def test_a_full_disk_changes_nothing_and_is_left_behind(small_disk: Path, change
     for leave in range(0, 160_000, 16_384):
         store.write(MEMORY, b"text %d\n" % leave * 2_000, change=CHANGE)
         if change == "after an outside edit":
-            page_file(root).write_bytes(b"by hand\n" * 2_000)
+            page_file_of(root).write_bytes(b"by hand\n" * 2_000)
         before = state_of(store, MEMORY)
         filler = fill(small_disk, leave=leave)
         try:
@@ -224,7 +224,7 @@ def test_a_full_disk_changes_nothing_and_is_left_behind(small_disk: Path, change
             after = state_of(store, MEMORY)
             assert after.page == before.page
             assert after.versions == before.versions
-            assert not left_behind(root)
+            assert not list_leftovers(root)
         filler.unlink()
     assert 0 < full < 10
     store.write(MEMORY, b"there is room again\n", change=CHANGE)
@@ -243,7 +243,7 @@ def test_a_disk_filling_up_is_reported(small_disk: Path, percent: int) -> None:
     def grow() -> None:
         while True:
             lines = b"%05d\n" % len(acknowledged) * 3_000
-            adding(lines, store, MEMORY)
+            append_line(lines, store, MEMORY)
             acknowledged.append(lines)
 
     with pytest.raises(DiskFull):
@@ -253,7 +253,7 @@ def test_a_disk_filling_up_is_reported(small_disk: Path, percent: int) -> None:
     assert len(found.versions) == len(acknowledged)
     filler.unlink()
     if percent > 10:
-        adding(b"end\n", store, MEMORY)
+        append_line(b"end\n", store, MEMORY)
         assert state_of(store, MEMORY).page == b"".join([*acknowledged, b"end\n"])
 
 

@@ -16,10 +16,10 @@ from looseleaf.errors import Unavailable, Unsafe
 from looseleaf.files import atomic
 from looseleaf.memory.store import Found
 from looseleaf.stores.disk.store import DiskStore
-from tests.stores.conformance import CHANGE, MEMORY, adding, put
-from tests.stores.scenes import moved_over, open_store, page_file, saved_in_place
-from tests.stores.state import left_behind, versions_of
-from tests.stores.tree import folder_in_memory
+from tests.stores.conformance import CHANGE, MEMORY, append_line, put
+from tests.stores.scenes import move_over, open_store, page_file_of, save_in_place
+from tests.stores.state import list_leftovers, versions_of
+from tests.stores.tree import create_memory_folder
 
 STEPS = ("append", "create", "exchange", "link", "move", "remove", "sync")
 THEIRS = b"theirs\n"
@@ -74,32 +74,32 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """Give a folder in memory."""
-    made = folder_in_memory()
+    made = create_memory_folder()
     yield made
     shutil.rmtree(made)
 
 
 def removed(root: Path, _content: bytes) -> None:
     """Remove the page."""
-    page_file(root).unlink(missing_ok=True)
+    page_file_of(root).unlink(missing_ok=True)
 
 
 def linked(root: Path, _content: bytes) -> None:
     """Put a link to a file outside in the place of the page."""
-    page_file(root).unlink(missing_ok=True)
-    page_file(root).symlink_to(root.parent / "outside.md")
+    page_file_of(root).unlink(missing_ok=True)
+    page_file_of(root).symlink_to(root.parent / "outside.md")
 
 
 def piped(root: Path, _content: bytes) -> None:
     """Put a pipe in the place of the page."""
-    page_file(root).unlink(missing_ok=True)
-    os.mkfifo(page_file(root))
+    page_file_of(root).unlink(missing_ok=True)
+    os.mkfifo(page_file_of(root))
 
 
-SAVES = (moved_over, saved_in_place)
+SAVES = (move_over, save_in_place)
 ACTS: dict[str, Act] = {
     "write": lambda store: put(store, MEMORY, OURS),
-    "append": lambda store: adding(OURS, store, MEMORY),
+    "append": lambda store: append_line(OURS, store, MEMORY),
     "delete": lambda store: store.delete(MEMORY, change=CHANGE),
 }
 BEGINNINGS = {"create": (), "replace": (b"one\n", b"one\ntwo\n")}
@@ -125,19 +125,19 @@ def fresh(folder: Path, beginning: str) -> tuple[Path, DiskStore]:
 def check(root: Path, needed: set[bytes]) -> None:
     """Check that all is kept and that the next write works."""
     assert (root.parent / "outside.md").read_bytes() == b"outside"
-    page = page_file(root)
+    page = page_file_of(root)
     if page.is_symlink() or page.is_fifo():
         page.unlink()
     store = open_store(root)
     store.recover()
-    assert not left_behind(root)
+    assert not list_leftovers(root)
     found = store.read(MEMORY)
     present = {found.content} if isinstance(found, Found) else set()
     put(store, MEMORY, b"the next write\n")
     versions = versions_of(store, MEMORY)
     assert needed | present <= versions, f"lost: {(needed | present) - versions}"
     assert page.stat().st_nlink == 1
-    assert not left_behind(root)
+    assert not list_leftovers(root)
 
 
 @pytest.mark.parametrize("meddle", [*SAVES, removed, linked, piped])

@@ -16,8 +16,8 @@ from looseleaf.memory.store import ABSENT, hash_content
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put, read
-from tests.stores.mounts import mounted
-from tests.stores.tree import snapshot
+from tests.stores.mounts import mount_disk
+from tests.stores.tree import read_tree
 
 OUTSIDE = b"outside the root"
 
@@ -75,13 +75,13 @@ def test_a_linked_folder_of_ours_is_refused(
     put(store, MEMORY, b"text")
     (root / where).rename(root / "moved")
     (root / where).symlink_to(outside)
-    before = snapshot(outside)
+    before = read_tree(outside)
     with pytest.raises(Unsafe):
         put(store, MEMORY, b"new")
     with pytest.raises(Unsafe):
         store.delete(MEMORY, change=CHANGE)
     assert read(store, MEMORY) == b"text"
-    assert snapshot(outside) == before
+    assert read_tree(outside) == before
 
 
 @pytest.mark.parametrize("name", ["log", "1"])
@@ -133,7 +133,7 @@ def test_a_page_in_place_of_a_folder_is_refused(store: DiskStore) -> None:
 def test_another_file_system_is_refused(store: DiskStore, root: Path) -> None:
     """A disk mounted on the way to a page is neither read nor written."""
     put(store, ADA.page("notes/page.md"), b"text")
-    with mounted(root / "agents/ada/notes"):
+    with mount_disk(root / "agents/ada/notes"):
         with pytest.raises(Unsafe, match="another file system"):
             put(store, ADA.page("notes/new.md"), b"text")
         (root / "agents/ada/notes/page.md").write_bytes(OUTSIDE)
@@ -171,7 +171,7 @@ def test_a_link_swapped_in_during_a_call_leads_nowhere(
     (outside / "notes").mkdir()
     for name in ("page.md", "notes/page.md"):
         (outside / name).write_bytes(OUTSIDE)
-    before = snapshot(outside)
+    before = read_tree(outside)
     flipped = root / "agents" / where
     target = outside / "page.md" if where.endswith(".md") else outside
     refused = 0
@@ -186,7 +186,7 @@ def test_a_link_swapped_in_during_a_call_leads_nowhere(
                     assert (read(store, page) or b"inside").startswith(b"inside")
             except (Unsafe, Unavailable):
                 refused += 1
-    assert snapshot(outside) == before
+    assert read_tree(outside) == before
     assert 0 < refused < rounds
 
 

@@ -15,21 +15,21 @@ from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import CHANGE, MEMORY, STALE, read
 from tests.stores.scenes import (
-    history_folder,
-    moved_over,
+    history_folder_of,
+    move_over,
     open_store,
     pack_now,
-    page_file,
-    saved_in_place,
-    staged_file,
+    page_file_of,
+    save_in_place,
+    staged_file_of,
 )
-from tests.stores.state import left_behind
-from tests.stores.tree import folder_in_memory
+from tests.stores.state import list_leftovers
+from tests.stores.tree import create_memory_folder
 
 contents = (
     st.sampled_from([b"", b"one\n", b"one\ntwo\n", b"caf\xc3\xa9\n", b"\xff\0"]) | st.binary()
 )
-saves = st.sampled_from([moved_over, saved_in_place])
+saves = st.sampled_from([move_over, save_in_place])
 
 
 class Page(RuleBasedStateMachine):
@@ -37,7 +37,7 @@ class Page(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folder = folder_in_memory()
+        self.folder = create_memory_folder()
         self.root = self.folder / "root"
         (self.root / "agents/ada").mkdir(parents=True)
         self.page: bytes | None = None
@@ -156,7 +156,7 @@ class Page(RuleBasedStateMachine):
     @rule()
     def remove_outside(self) -> None:
         """Let someone remove the page."""
-        page_file(self.root).unlink()
+        page_file_of(self.root).unlink()
         self.page = None
 
     @precondition(lambda self: self.told and self.page is not None and not self.left)
@@ -165,8 +165,8 @@ class Page(RuleBasedStateMachine):
         """Leave what a write leaves that dies before or after it swaps, and a torn line."""
         if self.changed_outside():
             return
-        page, staged = page_file(self.root), staged_file(self.root)
-        kept = history_folder(self.root) / str(len(self.told))
+        page, staged = page_file_of(self.root), staged_file_of(self.root)
+        kept = history_folder_of(self.root) / str(len(self.told))
         kept.unlink(missing_ok=True)
         os.link(page, kept)
         if swapped:
@@ -175,7 +175,7 @@ class Page(RuleBasedStateMachine):
             self.page = content
         else:
             staged.with_name(staged.name + ":making").write_bytes(content[: len(content) // 2])
-        with (history_folder(self.root) / "log").open("ab") as log:
+        with (history_folder_of(self.root) / "log").open("ab") as log:
             log.write(b'{"revision":')
         self.left = True
 
@@ -203,8 +203,8 @@ class Page(RuleBasedStateMachine):
     def nothing_is_left(self) -> None:
         """After a write or a recovery, staging is empty and the page has one name."""
         if not self.left:
-            assert not left_behind(self.root)
-            assert self.page is None or page_file(self.root).stat().st_nlink == 1
+            assert not list_leftovers(self.root)
+            assert self.page is None or page_file_of(self.root).stat().st_nlink == 1
 
 
 TestPage = Page.TestCase

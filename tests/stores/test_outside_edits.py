@@ -18,13 +18,13 @@ from looseleaf.memory.store import ABSENT, Deleted, Found, Missing, Retention, W
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import Clock
-from tests.stores.conformance import ADA, CHANGE, MEMORY, adding, live_through, put, read
+from tests.stores.conformance import ADA, CHANGE, MEMORY, advance_days, append_line, put, read
 from tests.stores.drivers.editor import KINDS
-from tests.stores.scenes import moved_over, open_store, page_file, saved_in_place
-from tests.stores.state import left_behind, state_of, versions_of
+from tests.stores.scenes import move_over, open_store, page_file_of, save_in_place
+from tests.stores.state import list_leftovers, state_of, versions_of
 
 EDITOR = Path(__file__).parent / "drivers" / "editor.py"
-SAVES = (moved_over, saved_in_place)
+SAVES = (move_over, save_in_place)
 
 
 class Editor:
@@ -32,7 +32,7 @@ class Editor:
 
     def __init__(self, root: Path, count: int, seed: int, *kinds: str) -> None:
         self.notes = root.parent / "saved.json"
-        arguments = [str(page_file(root)), str(self.notes), str(count), str(seed), *kinds]
+        arguments = [str(page_file_of(root)), str(self.notes), str(count), str(seed), *kinds]
         self.process = subprocess.Popen(
             [sys.executable, str(EDITOR), *arguments],
             stdin=subprocess.PIPE,
@@ -85,13 +85,13 @@ def test_neither_side_loses_a_version(
     editor = Editor(root, count, seed, *kinds)
     ours: list[str] = []
     while editor.at_work():
-        ours.append(adding(b"ours %d\n" % len(ours), store, MEMORY).hash)
+        ours.append(append_line(b"ours %d\n" % len(ours), store, MEMORY).hash)
     saved = editor.saved()
     versions = versions_of(store, MEMORY) | {read(store, MEMORY) or b""}
     kept = {hash_content(version) for version in versions}
     assert not lost(saved, versions)
     assert set(ours) <= kept
-    assert not left_behind(root)
+    assert not list_leftovers(root)
     print(f"{len(saved)} saves outside, {len(ours)} writes of ours, 0 lost")  # noqa: T201 - figures
 
 
@@ -113,7 +113,7 @@ def test_a_version_that_was_not_read_is_never_replaced(root: Path, seed: int, co
         else:
             conflicts += 1
     saved = len(editor.saved())
-    adding(b"the end\n", store, MEMORY)
+    append_line(b"the end\n", store, MEMORY)
     hashes = [one.hash for one in DiskHistory(store).revisions(MEMORY)]
     before = dict(zip(hashes[1:], hashes, strict=False))
     assert {new: before[new] for new in replaced} == replaced
@@ -127,7 +127,7 @@ def test_an_outside_edit_is_a_version_of_its_own(
     """What someone saved stands in the history between our versions, and is nobody's of ours."""
     put(store, MEMORY, b"one\n")
     save(root, b"by hand\n")
-    adding(b"two\n", store, MEMORY)
+    append_line(b"two\n", store, MEMORY)
     revisions = history.revisions(MEMORY)
     assert [one.operation for one in revisions] == ["write", "outside", "write"]
     assert [history.content(MEMORY, one.number) for one in revisions] == [
@@ -150,7 +150,7 @@ def test_an_edit_nobody_has_come_upon_yet_is_told(
     revisions = history.revisions(MEMORY)
     assert [one.hash for one in revisions][-1] == hash_content(b"by hand\n")
     contents = [history.content(MEMORY, one.number) for one in revisions]
-    assert contents == [b"one\n", b"one\ntwo\n", b"by hand\n"] or save is moved_over
+    assert contents == [b"one\n", b"one\ntwo\n", b"by hand\n"] or save is move_over
     put(store, MEMORY, b"three\n")
     assert {b"one\n", b"one\ntwo\n", b"by hand\n", b"three\n"} == state_of(store, MEMORY).versions
 
@@ -178,13 +178,13 @@ def test_our_version_survives_when_the_one_before_is_gone(
     """A version can be made again even after the one it was made from was pruned or purged."""
     put(store, MEMORY, b"one\n")
     put(store, MEMORY, b"one\ntwo\n")
-    live_through(store, clock, days=95)
+    advance_days(store, clock, days=95)
     assert history.prune(ADA, Retention()) == 1
-    saved_in_place(root, b"by hand\n")
+    save_in_place(root, b"by hand\n")
     put(store, MEMORY, b"three\n")
     assert b"one\ntwo\n" in state_of(store, MEMORY).versions
     history.purge(MEMORY, 3, change=CHANGE)
-    saved_in_place(root, b"by hand again\n")
+    save_in_place(root, b"by hand again\n")
     put(store, MEMORY, b"four\n")
     assert b"three\n" in state_of(store, MEMORY).versions
 
@@ -195,7 +195,7 @@ def test_a_page_removed_outside_keeps_its_versions(
     """Someone's `rm` is told as what it was, and what the page said can be read again."""
     put(store, MEMORY, b"one\n")
     put(store, MEMORY, b"two\n")
-    page_file(root).unlink()
+    page_file_of(root).unlink()
     assert store.read(MEMORY) == Missing()
     assert [(one.operation, one.hash) for one in history.revisions(MEMORY)][-1] == ("outside", "")
     assert history.content(MEMORY, 2) == b"two\n"
@@ -257,7 +257,7 @@ def test_a_save_during_our_write_is_not_overwritten(
     assert tries == [b"one\n", b"by hand 1\n", b"by hand 2\n", b"by hand 3\n"]
     assert state_of(store, MEMORY).page == b"by hand 3\ntwo\n"
     assert state_of(store, MEMORY).versions >= {b"one\n", b"by hand 1\n", b"by hand 2\n"}
-    assert not left_behind(root)
+    assert not list_leftovers(root)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS cannot tell who has a file open")
@@ -267,7 +267,7 @@ def test_we_wait_for_a_program_that_is_just_saving(store: DiskStore, root: Path)
     emptied, write = threading.Event(), threading.Event()
 
     def save() -> None:
-        with page_file(root).open("wb") as file:
+        with page_file_of(root).open("wb") as file:
             emptied.set()
             write.wait()
             file.write(b"by hand\n")
@@ -276,7 +276,7 @@ def test_we_wait_for_a_program_that_is_just_saving(store: DiskStore, root: Path)
     program.start()
     emptied.wait()
     threading.Timer(0.05, write.set).start()
-    adding(b"two\n", store, MEMORY)
+    append_line(b"two\n", store, MEMORY)
     program.join()
     assert read(store, MEMORY) == b"by hand\ntwo\n"
     assert state_of(store, MEMORY).versions == {b"one\n", b"by hand\n", b"by hand\ntwo\n"}
@@ -293,7 +293,7 @@ def test_a_program_that_keeps_the_page_open_writes_into_the_past(
     monkeypatch.setattr(file_writers, "WRITER_SECONDS", 0.0)
     put(store, MEMORY, b"one\n")
     put(store, MEMORY, b"one\ntwo\n")
-    with page_file(root).open("ab") as file:
+    with page_file_of(root).open("ab") as file:
         put(store, MEMORY, b"three\n")
         file.write(b"too late\n")
     assert read(store, MEMORY) == b"three\n"
@@ -333,8 +333,8 @@ def test_times_from_outside_stay_in_order(
     put(store, MEMORY, b"one\n")
     for number, moment in enumerate([9_000_000_000.0, 0.0, clock.now + 5]):
         clock.advance(seconds=10)
-        saved_in_place(root, b"by hand %d\n" % number)
-        os.utime(page_file(root), (moment, moment))
+        save_in_place(root, b"by hand %d\n" % number)
+        os.utime(page_file_of(root), (moment, moment))
         times = [one.time for one in history.revisions(MEMORY)]
         assert times == sorted(times)
         put(store, MEMORY, b"ours %d\n" % number)

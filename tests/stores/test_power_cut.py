@@ -25,7 +25,7 @@ from looseleaf.memory.store import Found
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from tests.conftest import FULL
 from tests.stores.conformance import ADA, CHANGE
-from tests.stores.drivers.until_dark import packed_text
+from tests.stores.drivers.until_dark import build_text
 from tests.stores.scenes import open_store, pack_now
 
 DRIVER = Path(__file__).parent / "drivers" / "until_dark.py"
@@ -229,7 +229,7 @@ def check_versions(root: Path, numbers: list[int]) -> None:
     store.recover()
     history = DiskHistory(store)
     assert [
-        number for number in numbers if history.content(PACKED, number) != packed_text(number)
+        number for number in numbers if history.content(PACKED, number) != build_text(number)
     ] == []
     # The link that keeps a version is not synced: its line of the log has the text, and that is.
     faults = history.verify(PACKED).faults

@@ -26,7 +26,7 @@ CALLS = (*CHANGING, "openat", "close", "flock")
 
 
 class Call(NamedTuple):
-    """One system call of a scene: its name, and the how-manieth of that name it is."""
+    """One system call of a scene: its name, and its number among the calls of that name."""
 
     name: str
     number: int
@@ -104,14 +104,14 @@ class Tracer:
         assert not ending.killed
         assert not ending.error, ending
         counts: dict[str, int] = {}
-        made = []
+        calls_of_scene = []
         for name in re.findall(r"^\d+ +(\w+)\(", trace.read_text(), re.MULTILINE):
             counts[name] = counts.get(name, 0) + 1
-            made.append(Call(name, counts[name]))
-        return made
+            calls_of_scene.append(Call(name, counts[name]))
+        return calls_of_scene
 
 
-def prepared(scene: str, folder: Path) -> Path:
+def prepare_root(scene: str, folder: Path) -> Path:
     """Make the root of a scene in a folder."""
     root = folder / "root"
     (root / "agents/ada").mkdir(parents=True)

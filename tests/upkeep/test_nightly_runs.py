@@ -28,7 +28,7 @@ from looseleaf.workflows.job import Job
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.schedules.timing import compute_stagger
 from tests.conftest import Clock
-from tests.models.scripted import Reply, Scripted, serving
+from tests.models.scripted import Reply, Scripted, serve_script
 from tests.upkeep.daily_task.behaviors import perfect
 from tests.web.conftest import Site
 
@@ -146,7 +146,7 @@ class Nights:
 @pytest.fixture
 def nights(tmp_path: Path) -> Iterator[Nights]:
     """Give a workspace two hours before midnight, without a worker."""
-    with serving(Scripted()) as model:
+    with serve_script(Scripted()) as model:
         opened = Nights(tmp_path / "root", model)
         yield opened
         opened.workspace.close()

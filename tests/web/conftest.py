@@ -20,7 +20,7 @@ from looseleaf.web.app import build_application
 from looseleaf.web.http.connection import TimedConnection
 from looseleaf.web.rest.fast_read import DECISION_SECONDS
 from looseleaf.workspace import Workspace as Opened
-from tests.web.described import Described
+from tests.web.described import OpenApiChecker
 
 API = "/datamachine/v1"
 PAGE = f"{API}/files/agent"
@@ -57,21 +57,21 @@ class Site:
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
         self.clients: list[httpx2.Client] = []
-        self._described: Described | None = None
+        self._checker: OpenApiChecker | None = None
         self.client = self.browser()
 
     def browser(self) -> httpx2.Client:
         """Give a client with cookies of its own."""
         hooks: dict[str, list[Callable[..., Any]]] = {"response": [self._check]}
-        made = httpx2.Client(base_url=self.base, timeout=30, trust_env=False, event_hooks=hooks)
-        self.clients.append(made)
-        return made
+        client = httpx2.Client(base_url=self.base, timeout=30, trust_env=False, event_hooks=hooks)
+        self.clients.append(client)
+        return client
 
     def _check(self, answer: httpx2.Response) -> None:
         """Hold every answer to the OpenAPI document."""
-        if self._described is None:
-            self._described = Described(self.workspace.context)
-        self._described.check(answer)
+        if self._checker is None:
+            self._checker = OpenApiChecker(self.workspace.context)
+        self._checker.check(answer)
 
     def start(self) -> None:
         """Begin to serve."""
@@ -80,47 +80,47 @@ class Site:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server and its clients."""
         for client in self.clients:
             client.close()
         self.server.should_exit = True
         self.thread.join(timeout=20)
         self.socket.close()
 
-    def run(self, name: str, /, **given: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
+    def run(self, name: str, /, **arguments: Any) -> Any:  # noqa: ANN401 - whatever JSON can say
         """Run an operation as the operator on this machine."""
-        return invoke(self.workspace.context, name, given)
+        return invoke(self.workspace.context, name, arguments)
 
-    def token(self, **given: Any) -> str:  # noqa: ANN401
+    def token(self, **options: Any) -> str:  # noqa: ANN401
         """Make a token as the operator; by default for the agent ada."""
-        chosen = given or {"agent": "ada"}
-        return str(self.run("looseleaf/create-token", **chosen)["token"])
+        arguments = options or {"agent": "ada"}
+        return str(self.run("looseleaf/create-token", **arguments)["token"])
 
-    def user(self, login: str, **given: Any) -> int:  # noqa: ANN401
+    def user(self, login: str, **fields: Any) -> int:  # noqa: ANN401
         """Make a user as the operator."""
-        return int(self.run("looseleaf/create-user", login=login, **given)["id"])
+        return int(self.run("looseleaf/create-user", login=login, **fields)["id"])
 
     def ask(
         self,
         method: str,
         path: str,
         token: str = "",
-        **more: Any,  # noqa: ANN401 - what the client takes
+        **options: Any,  # noqa: ANN401 - what the client takes
     ) -> httpx2.Response:
-        """Send a request, with a token if told."""
+        """Send a request, with a token if there is one."""
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        headers |= more.pop("headers", {})
-        return self.client.request(method, path, headers=headers, **more)
+        headers |= options.pop("headers", {})
+        return self.client.request(method, path, headers=headers, **options)
 
     @staticmethod
     def wait_for_decisions() -> None:
-        """Let the moment pass for which it stays decided who may read a page."""
+        """Wait until cached decisions about the right to read a page have expired."""
         time.sleep(DECISION_SECONDS * 1.1)
 
     def sign_in(self, user: str | None = None) -> tuple[httpx2.Client, str]:
         """Sign in by a login link; give a browser with the session, and its CSRF token."""
-        given = {} if user is None else {"user": user}
-        link = self.run("looseleaf/create-login-link", **given)["token"]
+        arguments = {} if user is None else {"user": user}
+        link = self.run("looseleaf/create-login-link", **arguments)["token"]
         browser = self.browser()
         answer = browser.post("/login", json={"link": link})
         assert answer.status_code == 200, answer.text
@@ -131,7 +131,7 @@ Opens = Callable[..., Site]
 
 
 def open_site(root: Path, **settings: Any) -> Site:  # noqa: ANN401 - settings have many kinds
-    """Serve a fresh workspace with the agent ada, with settings as told."""
+    """Serve a fresh workspace with the agent ada, with these settings."""
     clock = Clock()
     workspace = Workspace.create(root, name="House", agent="ada", clock=clock)
     site = Site(Opened(replace(workspace.settings, **settings), clock=clock, surface="rest"), clock)

@@ -22,13 +22,13 @@ async def talk(base: str, token: str, people: int) -> Counter[str]:
     limits = httpx2.Limits(max_connections=people)
     async with httpx2.AsyncClient(base_url=base, timeout=120, limits=limits) as client:
 
-        async def one(number: int) -> str:
+        async def send_message(number: int) -> str:
             body = {"message": f"I am {number}"}
             answer = await client.post("/datamachine/v1/chat", json=body, headers=headers)
             last = answer.text.strip().rpartition("data: ")[2]
             return str(json.loads(last).get("status"))
 
-        return Counter(await asyncio.gather(*map(one, range(people))))
+        return Counter(await asyncio.gather(*map(send_message, range(people))))
 
 
 def look(base: str) -> list[float]:
@@ -40,16 +40,16 @@ def look(base: str) -> list[float]:
         over.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    taken = []
+    times = []
     with httpx2.Client(base_url=base, timeout=30) as client:
         client.get("/health")
         print("looking", flush=True)  # noqa: T201 - whoever started it waits for it
         while not over.is_set():
             begin = time.perf_counter()
             client.get("/health").raise_for_status()
-            taken.append(time.perf_counter() - begin)
+            times.append(time.perf_counter() - begin)
             time.sleep(0.05)
-    return taken
+    return times
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every answer of a server in these tests, held to what the OpenAPI document says of it."""
+"""Every answer of a server in these tests is checked against the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -19,54 +19,56 @@ Validator = jsonschema_rs.Draft202012Validator
 ANY_PAGE = "/files/agent/{file}"
 
 
-class Described:
-    """The document of a server, by which its answers are checked."""
+class OpenApiChecker:
+    """Checks the answers of a server against its OpenAPI document."""
 
     def __init__(self, context: Context) -> None:
         self._document: dict[str, Any] = build_document(context)
         paths: dict[str, dict[str, Any]] = self._document["paths"]
-        self._routes = [(_pattern(path), paths[path]) for path in sorted(paths, key=_breadth)]
+        self._routes = [
+            (_build_pattern(path), paths[path]) for path in sorted(paths, key=_rank_path)
+        ]
         self._validators: dict[int, Validator] = {}
 
     def check(self, answer: httpx2.Response) -> None:
         """Fail where a success in JSON is not what the document says; errors are checked, too."""
         if not answer.headers.get("content-type", "").startswith("application/json"):
             return
-        shape = self._shape(answer)
-        if shape is None:
+        schema = self._find_schema(answer)
+        if schema is None:
             return
         answer.read()
         if answer.request.method == "HEAD" or not answer.content:
             return
-        faults = list(self._validator(shape).iter_errors(answer.json()))
+        faults = list(self._build_validator(schema).iter_errors(answer.json()))
         assert not faults, (answer.request.method, str(answer.url), faults, answer.text[:2000])
 
-    def _shape(self, answer: httpx2.Response) -> dict[str, Any] | None:
+    def _find_schema(self, answer: httpx2.Response) -> dict[str, Any] | None:
         path = answer.url.path.removeprefix("/wp-json")
         for pattern, methods in self._routes:
             if pattern.fullmatch(path):
                 method = methods.get(answer.request.method.lower()) or methods.get("post", {})
                 response = method.get("responses", {}).get(str(answer.status_code), {})
-                found: dict[str, Any] | None = (
+                schema: dict[str, Any] | None = (
                     response.get("content", {}).get("application/json", {}).get("schema")
                 )
-                return found
+                return schema
         return None
 
-    def _validator(self, shape: dict[str, Any]) -> Validator:
-        if id(shape) not in self._validators:
-            whole = {**shape, "components": self._document["components"]}
-            self._validators[id(shape)] = Validator(whole)
-        return self._validators[id(shape)]
+    def _build_validator(self, schema: dict[str, Any]) -> Validator:
+        if id(schema) not in self._validators:
+            schema = {**schema, "components": self._document["components"]}
+            self._validators[id(schema)] = Validator(schema)
+        return self._validators[id(schema)]
 
 
-def _breadth(path: str) -> tuple[bool, int]:
+def _rank_path(path: str) -> tuple[bool, int]:
     """Put exact paths first, and the path that any page fits last."""
     return path.endswith(ANY_PAGE), path.count("{")
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    escaped = re.escape(path)
+def _build_pattern(path: str) -> re.Pattern[str]:
+    expression = re.escape(path)
     if path.endswith(ANY_PAGE):
-        escaped = escaped.removesuffix(r"\{file\}") + ".+"
-    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", escaped))
+        expression = expression.removesuffix(r"\{file\}") + ".+"
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", expression))

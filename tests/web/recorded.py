@@ -27,10 +27,10 @@ FULL = THREE + "\n## Empty\n\n### Sub heading\n- sub fact\n\n## Context\n- Audie
 
 
 class Pair(NamedTuple):
-    """One request, who sent it, and what the original answered."""
+    """One request, its sender, and the answer of the original."""
 
     id: str
-    who: str
+    sender: str
     call: str  # a method and an address, or the name of an ability
     body: Any
     status: int
@@ -44,14 +44,14 @@ class Setup(NamedTuple):
     arguments: dict[str, Any]
 
 
-def _page(content: str, file: str = "MEMORY.md", agent: str = "ada") -> Setup:
-    given = {"file": file, "content": content, "agent": agent, "allow_shrink": True}
-    return Setup("datamachine/write-agent-file", given)
+def _write_page(content: str, file: str = "MEMORY.md", agent: str = "ada") -> Setup:
+    arguments = {"file": file, "content": content, "agent": agent, "allow_shrink": True}
+    return Setup("datamachine/write-agent-file", arguments)
 
 
-def _day(date: str, content: str, agent: str = "ada") -> Setup:
-    given = {"date": date, "content": content, "agent": agent, "mode": "write"}
-    return Setup("datamachine/daily-memory-write", {**given, "allow_shrink": True})
+def _write_day(date: str, content: str, agent: str = "ada") -> Setup:
+    arguments = {"date": date, "content": content, "agent": agent, "mode": "write"}
+    return Setup("datamachine/daily-memory-write", {**arguments, "allow_shrink": True})
 
 
 _ENTRY = "success:b data:l data.0.filename data.0.size:i data.0.layer data.0.protected:b"
@@ -70,15 +70,15 @@ RECORDED: tuple[Pair | Setup, ...] = (
     Pair("R005", "admin", "GET /files/agent", None, 200, _LIST),
     Pair("R007", "admin", "GET /files/agent/WAKE.md", None, 404, _FILE_ERROR),
     Pair("R009", "admin", "GET /files/agent/missing.md", None, 404, _FILE_ERROR),
-    _page(THREE),
+    _write_page(THREE),
     Pair("R011", "admin", "GET /files/agent/MEMORY.md", None, 200, PAGE),
-    _page(THREE + "\n## JSON\n- via json\n"),
+    _write_page(THREE + "\n## JSON\n- via json\n"),
     Pair("R013", "admin", "GET /files/agent/MEMORY.md", None, 200, PAGE),
-    _page(THREE, "notes.md"),
+    _write_page(THREE, "notes.md"),
     Pair("R015", "admin", "GET /files/agent/notes.md", None, 200, PAGE),
-    _page("hello world\nline2", "notes.md"),
+    _write_page("hello world\nline2", "notes.md"),
     Pair("R017", "admin", "GET /files/agent/notes.md", None, 200, PAGE),
-    _page("fromquery", "notes.md"),
+    _write_page("fromquery", "notes.md"),
     Pair("R019", "admin", "GET /files/agent/notes.md", None, 200, PAGE),
     Pair("R021", "admin", "PUT /files/agent/notes.md", {"other": 1}, 200, SAVED),
     Pair("R023", "admin", "PUT /files/agent/notes.md", {"content": 42}, 200, SAVED),
@@ -95,7 +95,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     ),
     Pair("R033", "editor", "PUT /files/agent/RULES.md", "# hacked", 403, ERROR),
     Pair("R035", "admin", "POST /files/agent/strategy.md", "# Strategy\n\n- Daily\n", 200, SAVED),
-    _page("# Strategy\n\n- Hourly\n", "strategy.md"),
+    _write_page("# Strategy\n\n- Hourly\n", "strategy.md"),
     Pair("R037", "admin", "GET /files/agent/strategy.md", None, 200, PAGE),
     Setup("datamachine/delete-agent-file", {"file": "strategy.md"}),
     Pair("R039", "admin", "DELETE /files/agent/strategy.md", None, 404, _FILE_ERROR),
@@ -107,7 +107,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     ),
     Pair("R083", "subscriber", "GET /files/agent/MEMORY.md", None, 404, ERROR),
     Setup("looseleaf/create-agent", {"slug": "sub", "owner": 2}),
-    _page("# sub memory\n", agent="sub"),
+    _write_page("# sub memory\n", agent="sub"),
     Pair("R085", "subscriber", "GET /files/agent/MEMORY.md", None, 200, PAGE),
     Pair("R087", "subscriber", "GET /files/agent/MEMORY.md?agent_id=1", None, 200, PAGE),
     Pair("R089", "admin", "GET /files/agent/MEMORY.md", None, 200, PAGE),
@@ -122,7 +122,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
         ERROR + " data.agent_slug data.ability_error_code",
     ),
     Pair("R097", "admin", "GET /files/agent/MEMORY.md?agent_id=2", None, 200, PAGE),
-    _page("# writer memory\n", agent="writer-bot"),
+    _write_page("# writer memory\n", agent="writer-bot"),
     Pair("R099", "admin", "GET /files/agent/MEMORY.md?agent_id=2", None, 200, PAGE),
     Pair("R101", "admin", "PUT /files/agent/USER_MEMORY.md?agent_id=2", "# private\n", 200, SAVED),
     Pair("R103", "admin", "PUT /files/agent/USER_MEMORY.md", "# private\n", 500, ""),
@@ -156,7 +156,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
         200,
         DAY_SAVED,
     ),
-    _day("2026-03-17", "second\n"),
+    _write_day("2026-03-17", "second\n"),
     Pair("R117", "admin", "GET /files/agent/daily/2026/03/17", None, 200, DAY),
     Pair("R119", "admin", "GET /files/agent/daily", None, 200, PAGE),
     Pair("R121", "admin", "PUT /files/agent/daily/2026/13/01", "x", 400, _INVALID_DATE),
@@ -165,15 +165,15 @@ RECORDED: tuple[Pair | Setup, ...] = (
     Pair("R127", "admin", "GET /files/agent/daily/26/03/16", None, 404, ERROR),
     Pair("R129", "admin", "GET /files/agent/daily/2026-03-16", None, 404, ERROR),
     Pair("R131", "admin", "PUT /files/agent/daily/2099/01/01", "future\n", 200, DAY_SAVED),
-    _day("2026-03-18", ""),
+    _write_day("2026-03-18", ""),
     Pair("R133", "admin", "GET /files/agent/daily/2026/03/18", None, 200, DAY),
-    _day("2026-03-19", "if a < b && <script>x</script>\n"),
+    _write_day("2026-03-19", "if a < b && <script>x</script>\n"),
     Pair("R135", "admin", "GET /files/agent/daily/2026/03/19", None, 200, DAY),
     Pair("R137", "subscriber", "GET /files/agent/daily/2026/03/16?user_id=1", None, 403, ERROR),
     Pair("R139", "subscriber", "GET /files/agent/daily/2026/03/16", None, 404, _DAY_ERROR),
     Setup("datamachine/daily-memory-delete", {"date": "2026-03-17"}),
     Pair("R141", "admin", "DELETE /files/agent/daily/2026/03/17", None, 404, _DAY_ERROR),
-    _page("# emptied\n"),
+    _write_page("# emptied\n"),
     Pair("R143", "admin", "get-agent-memory", {"section": "State"}, 404, _SECTION_ERROR),
     Pair("R145", "subscriber", "search-daily-memory", {"query": "deployed"}, 403, ERROR),
     Pair("R147", "admin", "list-agent-memory-sections", ..., 400, ERROR),
@@ -182,7 +182,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     ),
     Pair("R151", "admin", "get-agent-memory", {}, 200, MEMORY),
     Pair("R153", "writer-bot", "get-agent-memory", {}, 200, MEMORY),
-    _day("2026-02-24", "x", "writer-bot"),
+    _write_day("2026-02-24", "x", "writer-bot"),
     Pair("R155", "writer-bot", "daily-memory-list", {}, 200, "success:b months:o months.2026/02:l"),
     Pair(
         "A001",
@@ -244,12 +244,12 @@ RECORDED: tuple[Pair | Setup, ...] = (
         403,
         ERROR + " data.file",
     ),
-    _page("# brand-new-file.md\n\n## X\nx\n", "brand-new-file.md"),
+    _write_page("# brand-new-file.md\n\n## X\nx\n", "brand-new-file.md"),
     Pair("A037", "admin", "get-agent-memory", {"file": "brand-new-file.md"}, 200, MEMORY),
-    _page("# contexts/editor.md\n\n## X\nx\n", "contexts/editor.md"),
+    _write_page("# contexts/editor.md\n\n## X\nx\n", "contexts/editor.md"),
     Pair("A039", "admin", "get-agent-memory", {"file": "contexts/editor.md"}, 200, MEMORY),
     Pair("A041", "admin", "search-agent-memory", {"query": "IMAGE"}, 200, _MATCH),
-    _page(FULL + "\n## Big\n" + "- fact\n" * 1400),
+    _write_page(FULL + "\n## Big\n" + "- fact\n" * 1400),
     Pair("A043", "admin", "search-agent-memory", {"query": "fact"}, 200, _MATCH),
     Pair(
         "A045",
@@ -266,7 +266,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     Pair("A047", "admin", "get-agent-memory", {"section": "A"}, 200, SECTION),
     Pair("A049", "admin", "get-agent-memory", {"section": "Last"}, 404, _SECTION_ERROR),
     Pair("A051", "admin", "get-agent-memory", {}, 200, MEMORY),
-    _page("## A\r\nx\r\n## B\r\ny\r\n"),
+    _write_page("## A\r\nx\r\n## B\r\ny\r\n"),
     Pair("A053", "admin", "list-agent-memory-sections", {}, 200, SECTIONS),
     Pair(
         "A055",
@@ -278,7 +278,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
     ),
     Pair("A057", "stranger", "get-agent-memory", {}, 403, ERROR),
     Pair("A059", "admin", "write-self-memory", {"section": "Ops", "content": "x"}, 403, ERROR),
-    _day("2026-04-01", "# Daily Memory: 2026-04-01\n\n- Deployed v0.41.0 to production\n"),
+    _write_day("2026-04-01", "# Daily Memory: 2026-04-01\n\n- Deployed v0.41.0 to production\n"),
     Pair(
         "A061",
         "admin",
@@ -316,7 +316,7 @@ RECORDED: tuple[Pair | Setup, ...] = (
         "A077", "admin", "search-daily-memory", {"query": "deployed", "from": "garbage"}, 200, FOUND
     ),
     Pair("A079", "admin", "search-daily-memory", {}, 400, ERROR),
-    _day("2026-04-05", "hit\n" * 60),
+    _write_day("2026-04-05", "hit\n" * 60),
     Pair("A081", "admin", "search-daily-memory", {"query": "hit"}, 200, _DAY_MATCH),
     Setup("datamachine/daily-memory-delete", {"date": "2026-04-05"}),
     Pair(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from pathlib import Path
 
-from tests.bundles.importers.archives import zip_files
+from tests.bundles.importers.archives import build_zip
 from tests.bundles.importers.sources import OPENCLAW
 from tests.web.conftest import API, Site
 
@@ -13,7 +13,7 @@ from tests.web.conftest import API, Site
 def test_an_archive_is_sent_as_it_is(site: Site) -> None:
     """Preview, import and a second import over REST."""
     browser, csrf = site.sign_in()
-    content = zip_files(OPENCLAW)
+    content = build_zip(OPENCLAW)
     headers = {"content-type": "application/zip", "x-csrf-token": csrf}
     address = f"{API}/import/preview?path=pip.zip"
     answer = browser.post(address, content=content, headers=headers)
@@ -29,7 +29,7 @@ def test_an_archive_is_sent_as_it_is(site: Site) -> None:
 def test_an_archive_in_json(site: Site) -> None:
     """The same with base64; detection says what it is."""
     browser, csrf = site.sign_in()
-    data = b64encode(zip_files(OPENCLAW)).decode()
+    data = b64encode(build_zip(OPENCLAW)).decode()
     body = {"path": "pip.zip", "data": data}
     headers = {"x-csrf-token": csrf}
     found = browser.post(f"{API}/import/detect", json=body, headers=headers).json()["data"]

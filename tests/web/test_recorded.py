@@ -53,7 +53,7 @@ def send(site: Site, tokens: dict[str, str], pair: Pair) -> tuple[int, Any]:
             more = {"content": pair.body.encode(), "headers": {"content-type": "text/plain"}}
         elif pair.body is not None:
             more["json"] = pair.body
-    answer = site.ask(method, path, tokens[pair.who], **more)
+    answer = site.ask(method, path, tokens[pair.sender], **more)
     is_json = answer.headers["content-type"].startswith("application/json")
     return answer.status_code, answer.json() if is_json else None
 

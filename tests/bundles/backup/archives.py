@@ -22,7 +22,7 @@ DESCRIPTION: dict[str, Any] = {
 SETTINGS = ("looseleaf.toml", b"")
 
 
-def member(path: str | bytes, content: bytes = b"", *, kind: bytes = FILE) -> bytes:
+def build_member(path: str | bytes, content: bytes = b"", *, kind: bytes = FILE) -> bytes:
     """Give a member as it stands in an archive."""
     raw_path = path.encode() if isinstance(path, str) else path
     header = encode_header(Header(raw_path, len(content), 0o600, 0, kind))
@@ -36,20 +36,22 @@ def build(
     unlisted: bool = False,
 ) -> bytes:
     """Give an archive whose manifest and checksum are right, `members` being put in as they are."""
-    told = description if isinstance(description, bytes) else json.dumps(description).encode()
-    everything = (("BACKUP.json", told), *files)
-    archive = b"".join(member(path, content) for path, content in everything) + members
+    description_bytes = (
+        description if isinstance(description, bytes) else json.dumps(description).encode()
+    )
+    all_files = (("BACKUP.json", description_bytes), *files)
+    archive = b"".join(build_member(path, content) for path, content in all_files) + members
     lines = [
         format_manifest_line(sha256(content).hexdigest(), path.encode())
-        for path, content in everything
+        for path, content in all_files
     ]
-    return close(archive + member("SHA256SUMS", b"".join(lines[:1] if unlisted else lines)))
+    return close(archive + build_member("SHA256SUMS", b"".join(lines[:1] if unlisted else lines)))
 
 
 def close(archive: bytes) -> bytes:
     """Add the checksum and the end to everything that stands before them."""
     text = format_checksum(sha256(archive).hexdigest(), len(archive))
-    return archive + member("ARCHIVE-SHA256", text) + END
+    return archive + build_member("ARCHIVE-SHA256", text) + END
 
 
 def write(folder: Path, archive: bytes) -> str:

@@ -51,7 +51,7 @@ def files_of(workspace: WorkspaceFiles | str | Path) -> WorkspaceFiles:
     return WorkspaceFiles(RootFolder(str(workspace)), has_sqlite=has_sqlite)
 
 
-def back_up(
+def write_backup(
     root: str | Path, folder: Path, source: FileSource | None = None, **options: object
 ) -> creation.BackupResult:
     """Write a backup of a workspace."""
@@ -81,10 +81,10 @@ def tree_of(root: str | Path) -> dict[str, str]:
 def faults_of(workspace: Workspace) -> list[str]:
     """Give what the doctor finds, edits outside too."""
     findings = check_workspace(workspace.context, verify=True)
-    return [f"{one.check}: {one.detail}" for one in findings if one.status != "ok"]
+    return [f"{finding.check}: {finding.detail}" for finding in findings if finding.status != "ok"]
 
 
-def last_hashes(root: Path, shelf_name: str) -> dict[str, str]:
+def read_last_hashes(root: Path, shelf_name: str) -> dict[str, str]:
     """Give the hash that the last line of each log of a shelf has."""
     hashes = {}
     for log in (root / ".looseleaf/history" / shelf_name).glob("*/log"):

@@ -13,7 +13,7 @@ from looseleaf.files.file_copies import FileGroup
 from looseleaf.files.root_folder import RootFolder
 from looseleaf.operations.users import create_user
 from looseleaf.stores.backup_source import WorkspaceFiles
-from tests.bundles.backup.copies import BY, back_up, fill
+from tests.bundles.backup.copies import BY, fill, write_backup
 
 # With tables, the database is in the archive as that of PostgreSQL is.
 SCENES = ("backup", "restore", "backup with tables", "restore with tables")
@@ -45,7 +45,7 @@ def perform(name: str, root: Path) -> None:
     """Back up the workspace, or restore its backup."""
     if name.startswith("backup"):
         source = TableFiles(str(root / "workspace")) if name.endswith("tables") else None
-        back_up(root / "workspace", root / "backups", source)
+        write_backup(root / "workspace", root / "backups", source)
     else:
         (archive,) = (root / "backups").glob("*.tar")
         restore_workspace(str(archive), str(root / "new"), database="sqlite")
@@ -55,7 +55,7 @@ def warm_up() -> None:
     """Act out every scene once, so that everything is imported that ever will be."""
     folder = Path(tempfile.mkdtemp())
     fill(Workspace.create(folder / "other", agent="ada"))
-    back_up(folder / "other", folder / "backups")
+    write_backup(folder / "other", folder / "backups")
     for name in SCENES:
         prepare(name, folder / name)
         perform(name, folder / name)

@@ -16,7 +16,7 @@ from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.tar_format import END, FOLDER
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.errors.bundles import BackupMissing, InvalidBackup
-from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, close, member, write
+from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build, build_member, close, write
 
 SOUND = build(SETTINGS, ("shared/RULES.md", b"Be kind.\n"))
 MANIFEST_START = SOUND.index(b"SHA256SUMS")
@@ -39,7 +39,7 @@ def zipped() -> bytes:
 
 def extended(records: bytes) -> bytes:
     """Give a member whose extended header says this."""
-    return member("././@PaxHeader", records, kind=b"x") + member("shared/x")
+    return build_member("././@PaxHeader", records, kind=b"x") + build_member("shared/x")
 
 
 def flipped(place: int) -> bytes:
@@ -51,7 +51,7 @@ def flipped(place: int) -> bytes:
 
 def long_number() -> bytes:
     """Give a member whose size is written as only GNU tar does."""
-    raw = bytearray(member("shared/x"))
+    raw = bytearray(build_member("shared/x"))
     raw[124:136] = b"\x80" + bytes(10) + b"\x01"
     raw[148:156] = b" " * 8
     raw[148:156] = b"%06o\0 " % sum(raw[:512])
@@ -76,16 +76,16 @@ HOSTILE = {
     "a home of another program": build(SETTINGS, (".ssh/authorized_keys", b"x")),
     "the same path twice": build(SETTINGS, ("shared/x", b"x"), ("shared/x", b"x")),
     "a file as a folder": build(SETTINGS, ("shared/x", b"x"), ("shared/x/y", b"y")),
-    "a folder with a content": build(SETTINGS, members=member("shared/x", b"x", kind=FOLDER)),
+    "a folder with a content": build(SETTINGS, members=build_member("shared/x", b"x", kind=FOLDER)),
     "a file that no manifest has": build(SETTINGS, ("shared/x", b"x"), unlisted=True),
     "a foreign field": build(SETTINGS, members=extended(b"19 linkpath=/etc/x\n")),
     "a damaged extension": build(SETTINGS, members=extended(b"99 path=x\n")),
-    "an endless extension": build(SETTINGS, members=member("x", bytes(70_000), kind=b"x")),
-    "two extensions": build(SETTINGS, members=member("x", b"9 path=x\n", kind=b"x") * 2),
+    "an endless extension": build(SETTINGS, members=build_member("x", bytes(70_000), kind=b"x")),
+    "two extensions": build(SETTINGS, members=build_member("x", b"9 path=x\n", kind=b"x") * 2),
     "a newer format": build(SETTINGS, description={**DESCRIPTION, "format": 2}),
     "a description that is no JSON": build(SETTINGS, description=b"{"),
     "a description without a time": build(SETTINGS, description={**DESCRIPTION, "created": "x"}),
-    "no description": close(member(*SETTINGS) + member("SHA256SUMS")),
+    "no description": close(build_member(*SETTINGS) + build_member("SHA256SUMS")),
     "no manifest": close(SOUND[:MANIFEST_START]),
     "no checksum": SOUND[: SOUND.index(b"ARCHIVE-SHA256")] + END,
     "a cut in a header": SOUND[: MANIFEST_START + 100],

@@ -9,7 +9,7 @@ from looseleaf import Workspace
 from looseleaf.bundles.backup.backup_list import list_backups, remove_old_backups
 from looseleaf.files.root_folder import read_identity
 from tests.bundles.backup.archives import DESCRIPTION, SETTINGS, build
-from tests.bundles.backup.copies import back_up
+from tests.bundles.backup.copies import write_backup
 
 
 def lay(folder: Path, *times: float, workspace: str = "abc") -> None:
@@ -25,7 +25,7 @@ def test_other_files_are_not_listed(workspace: Workspace, tmp_path: Path) -> Non
     (tmp_path / "text.tar").write_text("x")
     (tmp_path / "folder.tar").mkdir()
     (tmp_path / ".partial.tar").write_bytes(build(SETTINGS))
-    result = back_up(workspace.root, tmp_path)
+    result = write_backup(workspace.root, tmp_path)
     (listed,) = list_backups(str(tmp_path))
     assert (listed.path, listed.is_whole) == (result.path, True)
     assert listed.description.workspace == read_identity(workspace.root)
@@ -34,7 +34,7 @@ def test_other_files_are_not_listed(workspace: Workspace, tmp_path: Path) -> Non
 
 def test_a_backup_that_was_cut_off_is_not_whole(workspace: Workspace, tmp_path: Path) -> None:
     """A copy of it that broke off half-way, too."""
-    path = Path(back_up(workspace.root, tmp_path).path)
+    path = Path(write_backup(workspace.root, tmp_path).path)
     raw = path.read_bytes()
     for size in (len(raw) - 1, len(raw) - 512, len(raw) // 2, 2_000):
         path.write_bytes(raw[:size])

@@ -14,7 +14,7 @@ from looseleaf import Workspace
 from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.errors import Unavailable
 from looseleaf.files.file_copies import CopyChanged, FileCopy, FileGroup
-from tests.bundles.backup.copies import back_up, fill, tree_of
+from tests.bundles.backup.copies import fill, tree_of, write_backup
 
 
 class Groups:
@@ -45,7 +45,7 @@ class Groups:
 def test_the_standard_programs_open_and_check_it(workspace: Workspace, tmp_path: Path) -> None:
     """Tar takes it apart, and sha256sum finds every file as the manifest says."""
     fill(workspace)
-    result = back_up(workspace.root, tmp_path / "backups")
+    result = write_backup(workspace.root, tmp_path / "backups")
     folder = tmp_path / "by-hand"
     folder.mkdir()
     subprocess.run(["tar", "xf", result.path, "-C", str(folder)], check=True)
@@ -76,7 +76,7 @@ def test_it_is_for_its_owner_alone(workspace: Workspace, tmp_path: Path) -> None
     """Whatever the umask says."""
     before = os.umask(0)
     try:
-        result = back_up(workspace.root, tmp_path / "backups")
+        result = write_backup(workspace.root, tmp_path / "backups")
     finally:
         os.umask(before)
     assert stat.S_IMODE(os.stat(result.path).st_mode) == 0o600
@@ -85,7 +85,7 @@ def test_it_is_for_its_owner_alone(workspace: Workspace, tmp_path: Path) -> None
 
 def test_two_of_one_second_have_two_names(workspace: Workspace, tmp_path: Path) -> None:
     """No backup takes the place of another."""
-    names = [os.path.basename(back_up(workspace.root, tmp_path).path) for _ in range(3)]
+    names = [os.path.basename(write_backup(workspace.root, tmp_path).path) for _ in range(3)]
     assert names == [f"looseleaf-19700101T000001Z{end}.tar" for end in ("", "-2", "-3")]
 
 
@@ -94,8 +94,8 @@ def test_two_of_one_second_have_two_names(workspace: Workspace, tmp_path: Path) 
 def test_a_group_that_changes_is_copied_again(changes: int, size: int, tmp_path: Path) -> None:
     """The archive is the same as without the change, and the last attempt keeps writers out."""
     quiet, restless = Groups(0, size), Groups(changes, size)
-    expected = back_up("", tmp_path / "quiet", quiet)
-    result = back_up("", tmp_path / "restless", restless)
+    expected = write_backup("", tmp_path / "quiet", quiet)
+    result = write_backup("", tmp_path / "restless", restless)
     assert Path(result.path).read_bytes() == Path(expected.path).read_bytes()
     assert (result.files, result.content_bytes) == (3, 3 * size)
     assert restless.holds == [attempt == 4 for attempt in range(1, changes + 2)]
@@ -106,14 +106,14 @@ def test_a_group_that_changes_is_copied_again(changes: int, size: int, tmp_path:
 def test_a_file_that_never_rests_is_an_error(tmp_path: Path) -> None:
     """And no archive is left, nor anything of one."""
     with pytest.raises(Unavailable, match=r"shared/page.*keeps writing"):
-        back_up("", tmp_path, Groups(9))
+        write_backup("", tmp_path, Groups(9))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_backup_that_is_cancelled_leaves_nothing(workspace: Workspace, tmp_path: Path) -> None:
     """It stops between two files."""
     with pytest.raises(Unavailable, match="cancelled"):
-        back_up(workspace.root, tmp_path / "backups", is_cancelled=lambda: True)
+        write_backup(workspace.root, tmp_path / "backups", is_cancelled=lambda: True)
     assert not list((tmp_path / "backups").iterdir())
 
 
@@ -124,10 +124,10 @@ def test_one_at_a_time_goes_into_a_folder(workspace: Workspace, tmp_path: Path) 
     def show_progress(_done: int, _total: int) -> None:
         if not failures:
             with pytest.raises(Unavailable, match="another backup") as caught:
-                back_up(workspace.root, tmp_path)
+                write_backup(workspace.root, tmp_path)
             failures.append(caught.value)
 
-    result = back_up(workspace.root, tmp_path, show_progress=show_progress)
+    result = write_backup(workspace.root, tmp_path, show_progress=show_progress)
     assert failures
     with open_archive(result.path) as reader:
         assert reader.read_all(lambda _header, _chunks: None).files == result.files

@@ -13,13 +13,13 @@ from looseleaf import Workspace
 from looseleaf.catalog.bundles.workspace_restore import restore_workspace
 from looseleaf.errors.bundles import FolderTaken, InvalidBackup
 from tests.bundles.backup.archives import SETTINGS, build, write
-from tests.bundles.backup.copies import back_up, faults_of, fill, restore, tree_of
+from tests.bundles.backup.copies import faults_of, fill, restore, tree_of, write_backup
 
 
 def test_everything_comes_back(workspace: Workspace, tmp_path: Path) -> None:
     """Pages, history, agents, accounts and records; the doctor finds nothing to say."""
     fill(workspace)
-    restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+    restored = restore(write_backup(workspace.root, tmp_path / "backups"), tmp_path / "new")
     assert tree_of(restored.root) == tree_of(workspace.root)
     assert (Path(restored.root) / "pipeline-1/flow-1/jobs").is_dir()
     assert [user.login for user in restored.accounts().users.list()] == ["admin", "eve"]
@@ -33,7 +33,7 @@ def test_everything_comes_back(workspace: Workspace, tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_as_good_as_a_new_one(workspace: Workspace, tmp_path: Path) -> None:
     """And one with a file of any name is refused, its file being left alone."""
-    result = back_up(workspace.root, tmp_path / "backups")
+    result = write_backup(workspace.root, tmp_path / "backups")
     (tmp_path / "empty").mkdir()
     restore_workspace(result.path, str(tmp_path / "empty"))
     (tmp_path / "taken").mkdir()
@@ -47,7 +47,7 @@ def test_an_empty_folder_is_as_good_as_a_new_one(workspace: Workspace, tmp_path:
 
 def test_a_folder_that_fills_meanwhile_is_left_alone(workspace: Workspace, tmp_path: Path) -> None:
     """It is looked at again before the restored one takes its place."""
-    result = back_up(workspace.root, tmp_path / "backups")
+    result = write_backup(workspace.root, tmp_path / "backups")
     target = tmp_path / "new"
 
     def show_progress(_done: int, _total: int) -> None:
@@ -67,7 +67,7 @@ def test_files_are_private_again(workspace: Workspace, tmp_path: Path) -> None:
         restore_workspace(write(tmp_path, loose), str(tmp_path / "loose"))
     before = os.umask(0)
     try:
-        restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+        restored = restore(write_backup(workspace.root, tmp_path / "backups"), tmp_path / "new")
     finally:
         os.umask(before)
     modes = {
@@ -82,7 +82,7 @@ def test_times_of_files_come_back(workspace: Workspace, tmp_path: Path) -> None:
     """To the second, so that people see when a page was changed."""
     page = Path(workspace.root) / "agents/ada/MEMORY.md"
     os.utime(page, (1_000_000_000, 1_000_000_000))
-    restored = restore(back_up(workspace.root, tmp_path / "backups"), tmp_path / "new")
+    restored = restore(write_backup(workspace.root, tmp_path / "backups"), tmp_path / "new")
     assert (Path(restored.root) / "agents/ada/MEMORY.md").stat().st_mtime == 1_000_000_000
 
 

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 
 
-def zip_files(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def build_zip(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Pack files as the standard library does."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
@@ -19,4 +19,4 @@ def zip_files(files: Mapping[str, str | bytes], *, method: int = zipfile.ZIP_DEF
 
 def encode_zip(files: Mapping[str, str | bytes]) -> str:
     """Pack files, and give the archive as an argument of an operation."""
-    return b64encode(zip_files(files)).decode()
+    return b64encode(build_zip(files)).decode()

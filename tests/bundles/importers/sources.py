@@ -138,7 +138,7 @@ def write_tree(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def fingerprint(folder: Path) -> dict[str, str]:
+def compute_fingerprint(folder: Path) -> dict[str, str]:
     """Sum up every file below a folder, with its time of change."""
     return {
         str(file.relative_to(folder)): (

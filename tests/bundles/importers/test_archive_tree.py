@@ -11,12 +11,12 @@ import pytest
 from looseleaf.bundles.importers.archive_tree import ArchiveTree, open_upload
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.errors.bundles import InvalidArchive, InvalidImport
-from tests.bundles.importers.archives import zip_files
+from tests.bundles.importers.archives import build_zip
 
 
 def test_an_archive_is_a_folder() -> None:
     """Files and folders by name; hidden ones stay hidden, and litter of packing is not there."""
-    content = zip_files(
+    content = build_zip(
         {
             "SOUL.md": "# Soul\n",
             "memory/2026-03-01.md": "- Rain\n",
@@ -41,7 +41,7 @@ def test_an_archive_is_a_folder() -> None:
 
 def test_a_single_folder_around_everything_is_entered() -> None:
     """As often as there is one."""
-    tree = ArchiveTree("a.zip", zip_files({"x/y/SOUL.md": "s", "x/y/z/a.md": "a"}))
+    tree = ArchiveTree("a.zip", build_zip({"x/y/SOUL.md": "s", "x/y/z/a.md": "a"}))
     assert tree.enter_single_folder()
     assert tree.enter_single_folder()
     assert not tree.enter_single_folder()
@@ -75,7 +75,7 @@ def test_a_link_in_an_archive_is_refused() -> None:
 def test_a_file_that_is_too_large_is_left_out() -> None:
     """It is not unpacked further than a page may be long; the others are read."""
     files = {"a.md": "a" * 2_100_000, "b.md": "b"}
-    folder = SourceFolder(open_upload("a.zip", zip_files(files, method=zipfile.ZIP_STORED)))
+    folder = SourceFolder(open_upload("a.zip", build_zip(files, method=zipfile.ZIP_STORED)))
     assert folder.read("a.md") is None
     assert folder.read("b.md") == "b"
     assert "more than 2,000,000 bytes" in folder.refusals[0].reason
@@ -84,7 +84,7 @@ def test_a_file_that_is_too_large_is_left_out() -> None:
 def test_a_zip_bomb_is_refused() -> None:
     """By its ratio, before it is unpacked."""
     with pytest.raises(InvalidArchive, match="times its size"):
-        open_upload("a.zip", zip_files({"a.md": b"0" * 10_000_000}))
+        open_upload("a.zip", build_zip({"a.md": b"0" * 10_000_000}))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"not a zip"])

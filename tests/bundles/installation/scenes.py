@@ -27,7 +27,7 @@ class Scene(NamedTuple):
 
 
 @cache
-def bundles() -> tuple[str, str]:
+def build_bundles() -> tuple[str, str]:
     """Give a bundle of ada, and a newer one with other pages, settings and workflows."""
     folder = Path(tempfile.mkdtemp())
     workspace = create_ada(folder / "ada")
@@ -46,7 +46,7 @@ def _with_prompt(files: dict[str, bytes], start: str) -> dict[str, bytes]:
     return {**files, place_prompt(name): format_prompt(name, start + PROMPT.default)}
 
 
-def nothing(workspace: Workspace) -> None:
+def do_nothing(workspace: Workspace) -> None:
     """Begin with a database, and without ada."""
     assert workspace.definitions().pipelines.list() == ([], 0)
 
@@ -59,12 +59,12 @@ def with_ada(workspace: Workspace) -> None:
 def with_approvals(workspace: Workspace) -> None:
     """Begin with ada, where a page, a schedule and a prompt wait for approval."""
     with_edited_soul(workspace)
-    upgrade_bundle(workspace.context, bundles()[1])
+    upgrade_bundle(workspace.context, build_bundles()[1])
 
 
 def with_edited_soul(workspace: Workspace) -> None:
     """Begin with ada, whose SOUL.md was edited here."""
-    install_bundle(workspace.context, bundles()[0])
+    install_bundle(workspace.context, build_bundles()[0])
     change = {"file": "SOUL.md", "content": "# Mine\n", "agent": "ada", "allow_shrink": True}
     invoke(workspace.context, "datamachine/write-agent-file", change)
 
@@ -77,13 +77,13 @@ def with_flow_file(workspace: Workspace) -> None:
 
 
 def _upgrade_waiting(workspace: Workspace) -> None:
-    upgrade_bundle(workspace.context, bundles()[1])
+    upgrade_bundle(workspace.context, build_bundles()[1])
 
 
 def _upgrade_moving(workspace: Workspace) -> None:
-    files = files_of(bundles()[1])
-    included = json.loads(files["manifest.json"])["included"]
-    pipelines = {"included": {**included, "pipelines": ["news", "other"]}}
+    files = files_of(build_bundles()[1])
+    contents = json.loads(files["manifest.json"])["included"]
+    pipelines = {"included": {**contents, "pipelines": ["news", "other"]}}
     files["pipelines/other.json"] = files["pipelines/news.json"].replace(b'"news"', b'"other"')
     files = edit(files, "flows/morning.json", pipeline_slug="other")
     upgrade_bundle(workspace.context, encode(edit(files, "manifest.json", **pipelines)))
@@ -103,15 +103,15 @@ def _approve(workspace: Workspace) -> None:
 
 
 def _install(workspace: Workspace) -> None:
-    install_bundle(workspace.context, bundles()[0], approve=("all",))
+    install_bundle(workspace.context, build_bundles()[0], approve=("all",))
 
 
 def _upgrade(workspace: Workspace) -> None:
-    upgrade_bundle(workspace.context, bundles()[1], approve=("all",))
+    upgrade_bundle(workspace.context, build_bundles()[1], approve=("all",))
 
 
 SCENES = {
-    "install": Scene(nothing, _install),
+    "install": Scene(do_nothing, _install),
     "upgrade": Scene(with_ada, _upgrade),
     "upgrade_waiting": Scene(with_edited_soul, _upgrade_waiting),
     "upgrade_moving": Scene(with_flow_file, _upgrade_moving),

@@ -14,7 +14,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import Forbidden
 from looseleaf.errors.bundles import InvalidBundle
-from tests.bundles.agents_of import create_ada, edit, encode, export, files_of, tree
+from tests.bundles.agents_of import create_ada, edit, encode, export, files_of, read_tree
 
 Files = dict[str, bytes]
 MANIFEST, FLOW, PIPELINE = "manifest.json", "flows/morning.json", "pipelines/news.json"
@@ -89,11 +89,11 @@ def test_what_could_not_be_written_again_is_refused(
     """One error with one code, whatever is asked, and no file."""
     data = encode(change(files))
     with Workspace.create(tmp_path, agent="main") as workspace:
-        before = tree(tmp_path)
+        before = read_tree(tmp_path)
         for name in ("inspect", "plan", "install"):
             with pytest.raises(InvalidBundle):
                 invoke(workspace.context, f"looseleaf/{name}-bundle", {"data": data})
-        assert tree(tmp_path) == before
+        assert read_tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("name", MISFITS)

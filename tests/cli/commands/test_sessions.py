@@ -29,7 +29,7 @@ def chosen() -> str:
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     """Let a scripted server answer."""
-    with scripted.serving(scripted.Scripted()) as script:
+    with scripted.serve_script(scripted.Scripted()) as script:
         yield script
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.conftest import _read as read_terminal
-from tests.models.scripted import Receive, Reply, Scripted, Send, serving
+from tests.models.scripted import Receive, Reply, Scripted, Send, serve_script
 from tests.models.scripted_anthropic import ScriptedAnthropic
 from tests.models.scripted_google import ScriptedGoogle
 from tests.models.scripted_responses import ScriptedResponses
@@ -50,16 +50,18 @@ def install_programs() -> Path:
     if not shutil.which("npm") or not shutil.which("node"):
         raise Missing("node and npm are needed to install the coding agents")
     digest = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:8]
-    otherwise = Path(tempfile.gettempdir(), f"looseleaf-programs-{digest}")
-    folder = Path(os.environ.get("LOOSELEAF_PROGRAMS") or otherwise)
+    default_folder = Path(tempfile.gettempdir(), f"looseleaf-programs-{digest}")
+    folder = Path(os.environ.get("LOOSELEAF_PROGRAMS") or default_folder)
     folder.mkdir(parents=True, exist_ok=True)
     with Path(folder, "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # test processes run beside each other
         if not Path(folder, "complete").exists():
             words = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
-            done = subprocess.run([*words, *PACKAGES], capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise Missing(f"npm could not install the coding agents: {done.stderr[-300:]}")
+            result = subprocess.run(
+                [*words, *PACKAGES], capture_output=True, text=True, check=False
+            )
+            if result.returncode:
+                raise Missing(f"npm could not install the coding agents: {result.stderr[-300:]}")
             Path(folder, "complete").touch()
     return folder / "node_modules" / ".bin"
 
@@ -70,23 +72,25 @@ class Model:
 
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
     text: str = "All right."
-    asked: int = 0  # how often, with tools
+    question_count: int = 0  # of questions with tools
 
     def choose(self, request: dict[str, Any]) -> Reply:
         """Answer one request; those without tools are for a title or the like."""
         if not request.get("tools"):
             return Reply("A short title")
-        self.asked += 1
-        return Reply(calls=self.calls) if self.calls and self.asked == 1 else Reply(self.text)
+        self.question_count += 1
+        return (
+            Reply(calls=self.calls) if self.calls and self.question_count == 1 else Reply(self.text)
+        )
 
 
-class Asked(Scripted):
-    """A provider of which a program may ask other things, too; they are not kept."""
+class Provider(Scripted):
+    """A scripted provider that answers other requests of a program, too, without recording them."""
 
     model: Model
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer with nothing what is no conversation."""
+        """Answer requests that are no conversation with empty lists."""
         if scope["type"] == "http" and scope["method"] != "POST":
             headers = [(b"content-type", b"application/json")]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -94,24 +98,24 @@ class Asked(Scripted):
         else:
             await super().__call__(scope, receive, send)
 
-    async def answer(self, send: Send, asked: dict[str, Any], reply: Reply) -> None:
+    async def answer(self, send: Send, request: dict[str, Any], reply: Reply) -> None:
         """Say what the model says to this request, whatever the script has."""
-        await super().answer(send, asked, self.model.choose(asked) if reply.text else reply)
+        await super().answer(send, request, self.model.choose(request) if reply.text else reply)
 
 
-class Completions(Asked):
+class Completions(Provider):
     """Chat completions, for OpenCode."""
 
 
-class Messages(Asked, ScriptedAnthropic):
+class Messages(Provider, ScriptedAnthropic):
     """Anthropic's Messages, for Claude Code."""
 
 
-class Responses(Asked, ScriptedResponses):
+class Responses(Provider, ScriptedResponses):
     """OpenAI's Responses, for Codex."""
 
 
-class Contents(Asked, ScriptedGoogle):
+class Contents(Provider, ScriptedGoogle):
     """Google's contents, for Gemini CLI."""
 
 
@@ -140,7 +144,7 @@ class Program:
     """A coding agent: how it is asked, how it reaches the model, what a person approves."""
 
     command: str
-    provider: type[Asked]
+    provider: type[Provider]
     words: Words  # of a prompt and the provider's address
     tool: str  # what it calls one of our tools
     variables: Callable[[str], dict[str, str]] = lambda _url: {}
@@ -148,15 +152,15 @@ class Program:
 
     def tools(self, request: dict[str, Any]) -> set[str]:
         """Name the tools of a request as the program calls them."""
-        return set(_tool_names(request.get("tools", [])))
+        return set(_list_tool_names(request.get("tools", [])))
 
 
-def _tool_names(tools: list[dict[str, Any]], before: str = "") -> Iterator[str]:
+def _list_tool_names(tools: list[dict[str, Any]], before: str = "") -> Iterator[str]:
     for tool in tools:
         inner = tool.get("tools") or tool.get("functionDeclarations") or []
         name = tool.get("name") or tool.get("function", {}).get("name") or ""
         if inner:
-            yield from _tool_names(inner, f"{name}__" if name else "")
+            yield from _list_tool_names(inner, f"{name}__" if name else "")
         elif name:
             yield before + name
 
@@ -167,24 +171,24 @@ def run_session(
     """Ask a program something in its project and wait until it has done."""
     provider = program.provider()
     provider.model = model
-    with serving(provider) as served:
-        words = program.words(prompt, served.url)
-        started = [str(bin_folder / words[0]), *words[1:]]
-        variables = {**environment(home), **program.variables(served.url)}
-        with _running(started, variables, home / "project") as process:
+    with serve_script(provider) as server:
+        words = program.words(prompt, server.url)
+        command = [str(bin_folder / words[0]), *words[1:]]
+        variables = {**build_environment(home), **program.variables(server.url)}
+        with _run_process(command, variables, home / "project") as process:
             output, errors = process.communicate(timeout=SECONDS)
-    requests = [request for request in served.requests if request.get("tools")]
+    requests = [request for request in server.requests if request.get("tools")]
     return Session(words, requests, output, errors, process.returncode)
 
 
-def environment(home: Path) -> dict[str, str]:
+def build_environment(home: Path) -> dict[str, str]:
     """Give a program nothing of ours but the PATH."""
     (home / "project").mkdir(parents=True, exist_ok=True)
     return {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "dumb"}
 
 
 @contextmanager
-def _running(words: list[str], variables: dict[str, str], folder: Path) -> Iterator[Any]:
+def _run_process(words: list[str], variables: dict[str, str], folder: Path) -> Iterator[Any]:
     process = subprocess.Popen(
         words,
         env=variables,
@@ -203,16 +207,16 @@ def _running(words: list[str], variables: dict[str, str], folder: Path) -> Itera
         process.wait()
 
 
-def _claude_words(prompt: str, _url: str) -> list[str]:
+def _build_claude_command(prompt: str, _url: str) -> list[str]:
     return ["claude", "-p", prompt, "--allowedTools", "mcp__looseleaf"]
 
 
-def _claude_variables(url: str) -> dict[str, str]:
+def _build_claude_variables(url: str) -> dict[str, str]:
     off = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
     return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "scripted", **off}
 
 
-def _codex_words(prompt: str, url: str) -> list[str]:
+def _build_codex_command(prompt: str, url: str) -> list[str]:
     provider = f'{{name="scripted", base_url="{url}", env_key="KEY", wire_api="responses"}}'
     settings = {
         "model": '"scripted"',
@@ -222,25 +226,25 @@ def _codex_words(prompt: str, url: str) -> list[str]:
         "check_for_update_on_startup": "false",
         "features.daemon_auto_start": "false",  # it would outlive the session
     }
-    chosen = [word for name, text in settings.items() for word in ("-c", f"{name}={text}")]
-    return ["codex", "exec", "--skip-git-repo-check", *chosen, prompt]
+    options = [word for name, text in settings.items() for word in ("-c", f"{name}={text}")]
+    return ["codex", "exec", "--skip-git-repo-check", *options, prompt]
 
 
-def _trust_codex_hook(bin_folder: Path, home: Path, project: Path) -> None:
+def _approve_codex_hook(bin_folder: Path, home: Path, project: Path) -> None:
     """Choose "Trust all and continue" on the screen that Codex shows at its start."""
     config = home / ".codex" / "config.toml"
-    trusted = f'\n[projects."{project}"]\ntrust_level = "trusted"\n'
-    config.write_text(config.read_text() + trusted)
-    words = [str(bin_folder / "codex"), *_codex_words("", "http://127.0.0.1:9/v1")[3:-1]]
+    trust_lines = f'\n[projects."{project}"]\ntrust_level = "trusted"\n'
+    config.write_text(config.read_text() + trust_lines)
+    words = [str(bin_folder / "codex"), *_build_codex_command("", "http://127.0.0.1:9/v1")[3:-1]]
     screen = b""
     for _ in range(3):  # it ends where a key comes before it has read what came earlier
-        screen = _press_on_screen(words, home, b"trusting", b"2\r", lambda: _trusts(config))
-        if _trusts(config):
+        screen = _press_on_screen(words, home, b"trusting", b"2\r", lambda: _is_trusted(config))
+        if _is_trusted(config):
             return
     raise AssertionError(screen[-2000:].decode("utf-8", "replace"))
 
 
-def _trusts(config: Path) -> bool:
+def _is_trusted(config: Path) -> bool:
     return "trusted_hash" in config.read_text()
 
 
@@ -248,59 +252,59 @@ def _press_on_screen(
     words: list[str], home: Path, text: bytes, keys: bytes, is_done: Callable[[], bool]
 ) -> bytes:
     """Run a program on a terminal; some time after it shows a text, press keys as a person does."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    variables = {**environment(home), "TERM": "xterm-256color", "KEY": "scripted"}
+    terminal, far_end = pty.openpty()
+    fcntl.ioctl(far_end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    variables = {**build_environment(home), "TERM": "xterm-256color", "KEY": "scripted"}
     process = subprocess.Popen(
-        words, stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=home / "project",
+        words, stdin=far_end, stdout=far_end, stderr=far_end, env=variables, cwd=home / "project",
         start_new_session=True,
     )  # fmt: skip
-    os.close(theirs)
+    os.close(far_end)
     screen, next_press, end = b"", 0.0, time.monotonic() + 60
     try:
         while not is_done() and time.monotonic() < end:
-            part = read_terminal(ours)
+            part = read_terminal(terminal)
             if part is None:
                 break
             screen += part
             if b"\x1b[6n" in part:
-                os.write(ours, b"\x1b[1;1R")  # where the cursor is
+                os.write(terminal, b"\x1b[1;1R")  # where the cursor is
             if text in part:
                 next_press = time.monotonic() + 2
             if next_press and time.monotonic() > next_press:
                 next_press = time.monotonic() + 5
-                os.write(ours, keys)
+                os.write(terminal, keys)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        os.close(ours)
+        os.close(terminal)
     return screen
 
 
-def _gemini_words(prompt: str, _url: str) -> list[str]:
+def _build_gemini_command(prompt: str, _url: str) -> list[str]:
     return ["gemini", "-m", "gemini-2.5-pro", "-p", prompt]
 
 
-def _gemini_variables(url: str) -> dict[str, str]:
+def _build_gemini_variables(url: str) -> dict[str, str]:
     return {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "scripted"}
 
 
-def _trust_gemini_folder(_bin: Path, home: Path, project: Path) -> None:
+def _approve_gemini_folder(_bin: Path, home: Path, project: Path) -> None:
     """Write what the program writes when a person trusts a folder, and how it signs in."""
-    trusted = home / ".gemini" / "trustedFolders.json"
-    trusted.write_text(json.dumps({str(project): "TRUST_FOLDER"}))
+    trust_file = home / ".gemini" / "trustedFolders.json"
+    trust_file.write_text(json.dumps({str(project): "TRUST_FOLDER"}))
     file = home / ".gemini" / "settings.json"
     off = {"privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False}}
-    signed_in = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
-    file.write_text(json.dumps({**json.loads(file.read_text()), **off, **signed_in}, indent=2))
+    login = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    file.write_text(json.dumps({**json.loads(file.read_text()), **off, **login}, indent=2))
 
 
-def _opencode_words(prompt: str, _url: str) -> list[str]:
+def _build_opencode_command(prompt: str, _url: str) -> list[str]:
     return ["opencode", "run", prompt]
 
 
-def _opencode_variables(url: str) -> dict[str, str]:
+def _build_opencode_variables(url: str) -> dict[str, str]:
     options = {"baseURL": url, "apiKey": "scripted"}
     provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options}
     provider |= {"models": {"scripted": {"name": "scripted"}}}
@@ -314,38 +318,46 @@ def _opencode_variables(url: str) -> dict[str, str]:
 
 PROGRAMS = {
     "claude-code": Program(
-        "claude", Messages, _claude_words, f"mcp__looseleaf__{APPEND}", _claude_variables
+        "claude",
+        Messages,
+        _build_claude_command,
+        f"mcp__looseleaf__{APPEND}",
+        _build_claude_variables,
     ),
     "codex": Program(
         "codex",
         Responses,
-        _codex_words,
+        _build_codex_command,
         f"mcp__looseleaf__{APPEND}",
         lambda _url: {"KEY": "scripted"},
-        _trust_codex_hook,
+        _approve_codex_hook,
     ),
     "gemini": Program(
         "gemini",
         Contents,
-        _gemini_words,
+        _build_gemini_command,
         f"mcp_looseleaf_{APPEND}",
-        _gemini_variables,
-        _trust_gemini_folder,
+        _build_gemini_variables,
+        _approve_gemini_folder,
     ),
     "opencode": Program(
-        "opencode", Completions, _opencode_words, f"looseleaf_{APPEND}", _opencode_variables
+        "opencode",
+        Completions,
+        _build_opencode_command,
+        f"looseleaf_{APPEND}",
+        _build_opencode_variables,
     ),
 }
 
 
 @dataclass
-class Connected:
+class Connection:
     """A program in a home of its own, connected to a workspace of its own."""
 
     client: str
     bin_folder: Path
     folder: Path
-    installed: str = ""
+    install_output: str = ""
     sessions: list[Session] = field(default_factory=list)
 
     @property
@@ -356,20 +368,20 @@ class Connected:
     def looseleaf(self, *words: str) -> str:
         """Run our own command as the person whose home it is."""
         root = {"LOOSELEAF_ROOT": str(self.folder / "memory")}
-        done = subprocess.run(
+        result = subprocess.run(
             [str(LOOSELEAF), *words],
-            env={**environment(self.folder / "home"), **root},
+            env={**build_environment(self.folder / "home"), **root},
             capture_output=True,
             text=True,
             check=True,
         )
-        return done.stdout
+        return result.stdout
 
     def connect(self, fact: str) -> None:
         """Make the workspace, put a fact into it, install the server and the hook, approve."""
         self.looseleaf("init", str(self.folder / "memory"), "--agent", "ada")
         self.looseleaf("memory", "append", "Lessons Learned", f"- {fact}")
-        self.installed = self.looseleaf("mcp", "install", "--client", self.client, "--yes")
+        self.install_output = self.looseleaf("mcp", "install", "--client", self.client, "--yes")
         home = self.folder / "home"
         self.program.approve(self.bin_folder, home, home / "project")
 

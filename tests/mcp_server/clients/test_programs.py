@@ -10,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp_server.clients.programs import APPEND, PROGRAMS, Connected, Missing, install_programs
+from tests.mcp_server.clients.programs import (
+    APPEND,
+    PROGRAMS,
+    Connection,
+    Missing,
+    install_programs,
+)
 
 OLD = "Invoices are numbered from 4711 upwards"
 NEW = "The zebra sleeps at noon"
@@ -31,7 +37,7 @@ def test_the_first_request_has_the_memory_and_the_tools(
     client: str, bin_folder: Path, tmp_path: Path
 ) -> None:
     """Three sessions of three; what the model writes down in the first is known in the next."""
-    connected = Connected(client, bin_folder, tmp_path)
+    connected = Connection(client, bin_folder, tmp_path)
     connected.connect(OLD)
     program = connected.program
     fact = {"section": "Lessons Learned", "content": f"- {NEW}"}
@@ -54,7 +60,7 @@ def test_the_first_request_has_the_memory_and_the_tools(
 @pytest.mark.parametrize("client", PROGRAMS)
 def test_a_long_memory_arrives(client: str, bin_folder: Path, tmp_path: Path) -> None:
     """More than a program takes from a hook is fitted by us; none shows a preview instead of it."""
-    connected = Connected(client, bin_folder, tmp_path)
+    connected = Connection(client, bin_folder, tmp_path)
     connected.connect(OLD)
     rows = "".join(
         f"- Customer {number} pays by invoice, within 30 days\n" for number in range(400)

@@ -33,13 +33,13 @@ def best(pages: dict[str, str], question: str, limit: int = 5) -> list[str]:
 
 def test_the_right_day_comes_first_in_every_language() -> None:
     """A floor for the whole set and for each language, and for the line that answers."""
-    pages = labelled.pages()
+    pages = labelled.build_pages()
     words = words_of(pages)
     asked: Counter[str] = Counter()
     first: Counter[str] = Counter()
     five: Counter[str] = Counter()
     shown = 0
-    for language, question, filename, line in labelled.questions():
+    for language, question, filename, line in labelled.list_questions():
         terms = parse_question(question)
         ranked = rank(words, terms, 5)
         asked[language] += 1

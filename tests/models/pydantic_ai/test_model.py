@@ -39,7 +39,7 @@ from looseleaf.values import Secret
 from tests.conftest import Clock
 from tests.models import scripted_anthropic, scripted_google, scripted_responses
 from tests.models.conftest import KEY
-from tests.models.scripted import Reply, Scripted, serving
+from tests.models.scripted import Reply, Scripted, serve_script
 from tests.models.scripted_anthropic import ScriptedAnthropic
 from tests.models.scripted_google import ScriptedGoogle
 from tests.models.scripted_responses import ScriptedResponses
@@ -132,7 +132,7 @@ def way(request: pytest.FixtureRequest) -> Way:
 @pytest.fixture
 def spoken(way: Way) -> Iterator[Scripted]:
     """Serve a script in the provider's language."""
-    with serving(way.server()) as script:
+    with serve_script(way.server()) as script:
         yield script
 
 
@@ -227,7 +227,7 @@ def test_a_conversation_goes_on_with_another_provider(
 ) -> None:
     """To whom the calls and signatures of the one before are nothing to refuse."""
     for other in WAYS:
-        with serving(other.server()) as script:
+        with serve_script(other.server()) as script:
             known = {other.provider: Provider(other.provider, script.url, Secret(KEY))}
             opened = Models(known, timeout=5)
             script.script(CALLS)
@@ -255,8 +255,8 @@ def test_a_wrong_key_is_one_clear_error(way: Way, model: Model, spoken: Scripted
 def test_google_calls_a_wrong_key_a_wrong_argument() -> None:
     """Which is told as what it is."""
     why = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-    body = scripted_google.refused(400, "API key not valid. Please pass a valid API key.", why)
-    with serving(ScriptedGoogle()) as script:
+    body = scripted_google.format_error(400, "API key not valid. Please pass a valid API key.", why)
+    with serve_script(ScriptedGoogle()) as script:
         script.script(Reply(status=400, body=body))
         opened = Models({"google": Provider("google", script.url, Secret(KEY))})
         with pytest.raises(ModelFailed, match="does not accept the key"):
@@ -305,8 +305,8 @@ def test_a_provider_is_waited_for_as_long_as_it_asks(
 def test_google_says_in_its_error_how_long_to_wait(delay: str, waited: float) -> None:
     """Where others use a header."""
     info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}
-    body = scripted_google.refused(429, "Quota exceeded.", info)
-    with serving(ScriptedGoogle()) as script:
+    body = scripted_google.format_error(429, "Quota exceeded.", info)
+    with serve_script(ScriptedGoogle()) as script:
         script.script(Reply(status=429, body=body))
         opened = Models({"google": Provider("google", script.url, Secret(KEY))})
         asking = opened.open("google:gemini-3-pro-preview").ask(HELLO, never)
@@ -344,7 +344,7 @@ def test_an_answer_that_ends_before_its_first_word_is_asked_for_again(
 
 def test_google_gives_up_a_call_that_it_wrote_wrongly() -> None:
     """And is asked again."""
-    with serving(ScriptedGoogle()) as script:
+    with serve_script(ScriptedGoogle()) as script:
         script.script(Reply(finish="MALFORMED_FUNCTION_CALL"), Reply("Now"))
         opened = Models({"google": Provider("google", script.url, Secret(KEY))})
         first, *_, last = opened.open("google:gemini-3-pro-preview").ask(HELLO, never)
@@ -357,7 +357,7 @@ def test_google_gives_up_a_call_that_it_wrote_wrongly() -> None:
 @pytest.mark.parametrize("raw", NONSENSE)
 def test_nonsense_is_no_answer(way: Way, raw: str) -> None:
     """Whatever a library makes of it; and it is told as one clear error."""
-    with serving(way.server()) as script:
+    with serve_script(way.server()) as script:
         script.script(Reply(raw=raw))
         known = {way.provider: Provider(way.provider, script.url, Secret(KEY))}
         opened = Models(known, timeout=5, retries=0)
@@ -373,7 +373,7 @@ def test_nonsense_is_no_answer(way: Way, raw: str) -> None:
 def test_a_provider_is_asked_to_keep_the_beginning_of_a_prompt() -> None:
     """The tools, the pages and the conversation so far; unless that is switched off."""
     for cache, times in ((True, 3), (False, 0)):
-        with serving(ScriptedAnthropic()) as spoken:
+        with serve_script(ScriptedAnthropic()) as spoken:
             spoken.script(Reply("Kept"))
             known = {"anthropic": Provider("anthropic", spoken.url, Secret(KEY))}
             opened = Models(known, cache=cache)
@@ -402,12 +402,12 @@ def test_asking_can_be_stopped(model: Model, spoken: Scripted) -> None:
     spoken.script(Reply("late", delay=20))
     threading.Timer(0.1, stop.set).start()
     assert list(model.ask(HELLO, stop.is_set)) == []
-    assert until(lambda: spoken.left == 1)
+    assert until(lambda: spoken.disconnects == 1)
     spoken.script(Reply("one two three", pause=20))
     asking = model.ask(HELLO, never)
     assert next(asking) == Delta("one")
     asking.close()  # type: ignore[attr-defined]
-    assert until(lambda: spoken.left == 2)
+    assert until(lambda: spoken.disconnects == 2)
 
 
 def test_asking_can_be_stopped_between_two_words(model: Model, spoken: Scripted) -> None:
@@ -425,7 +425,7 @@ def test_asking_can_be_stopped_between_two_words(model: Model, spoken: Scripted)
     try:
         with pytest.raises(CancelledError):
             model._bridge.run(listen())  # type: ignore[attr-defined]
-        assert until(lambda: spoken.left == 1)
+        assert until(lambda: spoken.disconnects == 1)
     finally:
         gc.enable()
 
@@ -492,7 +492,7 @@ def test_a_turn_that_is_cancelled_ends_its_request(talk: Workspace, spoken: Scri
     turn = converse(talk.context, Saying("Count"))
     assert any(isinstance(one, Said) for one in turn)
     turn.close()  # type: ignore[attr-defined]
-    assert until(lambda: spoken.left == 1)
+    assert until(lambda: spoken.disconnects == 1)
     (session,), _ = talk.chats().sessions.list()
     assert [one.status for one in talk.chats().turns.list(session.id)] == ["cancelled"]
     spoken.script(Reply("Two"))
@@ -524,7 +524,7 @@ def test_a_password_in_an_address_is_not_kept_with_an_answer(way: Way, spoken: S
 
 def test_openai_by_its_plain_name_is_asked_for_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     """At OpenAI's own address, or the one that its own variable names."""
-    with serving(ScriptedResponses()) as script:
+    with serve_script(ScriptedResponses()) as script:
         monkeypatch.setenv("OPENAI_BASE_URL", script.url)
         opened = Models({"openai": Provider("openai", "", Secret(KEY))}, timeout=5)
         assert answer(opened.open("openai:gpt-5-mini"), HELLO).message.text == "Hello."

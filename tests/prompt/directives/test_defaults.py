@@ -12,7 +12,7 @@ from looseleaf.errors import Invalid
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut
 from looseleaf.prompt.request import ContextFile, Flow, Pipeline, Tool
 from tests.conftest import Clock
-from tests.prompt.conftest import left_out, open_parts, pages
+from tests.prompt.conftest import list_left_out, list_pages, open_parts
 
 TODAY = "2096/10/02"  # what the tests' clock says
 
@@ -49,7 +49,7 @@ def test_core_pages_come_in_the_order_of_the_registry(workspace: Workspace) -> N
     core = ["SITE.md", "RULES.md", "SOUL.md", "USER.md", "MEMORY.md"]
     Path(workspace.root, "shared/RULES.md").write_text("- Be kind.\n")
     Path(workspace.root, "users/1/USER.md").write_text("Eve.\n")
-    assert pages(workspace.compose("chat", "ada")) == core
+    assert list_pages(workspace.compose("chat", "ada")) == core
 
 
 def test_missing_and_empty_pages_are_left_out_with_the_reason(workspace: Workspace) -> None:
@@ -59,8 +59,8 @@ def test_missing_and_empty_pages_are_left_out_with_the_reason(workspace: Workspa
     put(workspace, "SOUL.md", "ok")
     Path(workspace.root, "users/1/USER.md").write_bytes(b"\xff\xfe no text")
     assembly = workspace.compose("chat", "ada")
-    assert pages(assembly) == ["SITE.md", "SOUL.md"]
-    why = left_out(assembly)
+    assert list_pages(assembly) == ["SITE.md", "SOUL.md"]
+    why = list_left_out(assembly)
     assert (why["RULES.md"], why["MEMORY.md"], why["USER.md"]) == ("missing", "empty", "not_text")
 
 
@@ -83,14 +83,14 @@ def test_the_journal_is_given_to_those_who_opted_in(workspace: Workspace, clock:
         put(workspace, f"daily/2096/10/{day}.md", text)
     put(workspace, "daily/2096/09/30.md", "two days ago")
     put(workspace, "daily/2096/09/29.md", "too long ago")
-    assert "daily" not in " ".join(pages(workspace.compose("chat", "ada")))
+    assert "daily" not in " ".join(list_pages(workspace.compose("chat", "ada")))
     configure(workspace, daily_memory={"enabled": True})
     assembly = workspace.compose("chat", "ada")
-    assert pages(assembly)[-2:] == [f"daily/{TODAY}.md", "daily/2096/09/30.md"]
-    assert left_out(assembly)["daily/2096/10/01.md"] == "empty"
-    assert "daily/2096/09/29.md" not in left_out(assembly)
+    assert list_pages(assembly)[-2:] == [f"daily/{TODAY}.md", "daily/2096/09/30.md"]
+    assert list_left_out(assembly)["daily/2096/10/01.md"] == "empty"
+    assert "daily/2096/09/29.md" not in list_left_out(assembly)
     clock.advance(days=1)
-    assert pages(workspace.compose("chat", "ada"))[-2:] == [
+    assert list_pages(workspace.compose("chat", "ada"))[-2:] == [
         "daily/2096/10/03.md",
         "daily/2096/10/02.md",
     ]
@@ -103,12 +103,12 @@ def test_the_journal_keeps_to_its_budget(workspace: Workspace) -> None:
     put(workspace, "daily/2096/10/01.md", "y")
     put(workspace, "daily/2096/09/18.md", "too old: fourteen days at most")
     assembly = workspace.compose("chat", "ada")
-    assert pages(assembly)[-1] == f"daily/{TODAY}.md"
-    assert left_out(assembly)["daily/2096/10/01.md"] == "over_budget"
+    assert list_pages(assembly)[-1] == f"daily/{TODAY}.md"
+    assert list_left_out(assembly)["daily/2096/10/01.md"] == "over_budget"
     assert "[daily/2096/10/01.md was left out: the journal may take 8192 bytes]" in assembly.text
-    assert "daily/2096/09/18.md" not in left_out(assembly)
+    assert "daily/2096/09/18.md" not in list_left_out(assembly)
     put(workspace, f"daily/{TODAY}.md", "x" * 4_000)
-    assert "daily/2096/10/01.md" in pages(workspace.compose("chat", "ada"))
+    assert "daily/2096/10/01.md" in list_pages(workspace.compose("chat", "ada"))
 
 
 def test_a_journal_that_is_off_is_not_given(workspace: Workspace) -> None:
@@ -116,7 +116,7 @@ def test_a_journal_that_is_off_is_not_given(workspace: Workspace) -> None:
     configure(workspace, daily_memory={"enabled": False, "recent_days": 3})
     put(workspace, f"daily/{TODAY}.md", "today")
     assembly = workspace.compose("chat", "ada")
-    assert left_out(assembly)["daily-memory"] == "off"
+    assert list_left_out(assembly)["daily-memory"] == "off"
     journal = next(one.item for one in assembly.pieces if one.name == "daily-memory")
     assert isinstance(journal, LeftOut)
     assert journal.detail.startswith("off for this agent; to switch it on: looseleaf agents")
@@ -128,7 +128,7 @@ def test_a_journal_has_one_day_at_least(workspace: Workspace, days: int) -> None
     configure(workspace, daily_memory={"enabled": True, "recent_days": days})
     put(workspace, f"daily/{TODAY}.md", "today")
     put(workspace, "daily/2096/10/01.md", "yesterday")
-    given = pages(workspace.compose("chat", "ada"))
+    given = list_pages(workspace.compose("chat", "ada"))
     assert f"daily/{TODAY}.md" in given
     assert "daily/2096/10/01.md" not in given
 
@@ -138,7 +138,7 @@ def test_a_policy_reaches_the_journal(workspace: Workspace) -> None:
     policy = {"mode": "deny", "deny": ["daily/*"]}
     configure(workspace, daily_memory={"enabled": True}, memory_policy=policy)
     put(workspace, f"daily/{TODAY}.md", "today")
-    assert left_out(workspace.compose("chat", "ada"))[f"daily/{TODAY}.md"] == "policy_deny"
+    assert list_left_out(workspace.compose("chat", "ada"))[f"daily/{TODAY}.md"] == "policy_deny"
 
 
 PIPELINE = Pipeline(
@@ -165,9 +165,9 @@ def test_a_pipeline_brings_its_pages_prompt_and_material(workspace: Workspace) -
         "pipeline", "ada", pipeline=PIPELINE, flow=Flow(8, "Daily", ("notes.md",))
     )
     given = ["content-strategy.md", "contexts/shop.md", "notes.md", "brief.txt"]
-    assert pages(assembly)[3:] == given
-    assert left_out(assembly)["SOUL.md"] == "repeated"
-    assert left_out(assembly)["empty.txt"] == "empty"
+    assert list_pages(assembly)[3:] == given
+    assert list_left_out(assembly)["SOUL.md"] == "repeated"
+    assert list_left_out(assembly)["empty.txt"] == "empty"
     assert "WORKFLOW: Fetch → AI (YOU ARE HERE) → Publish\n\nPIPELINE GOALS:\n" in assembly.text
     assert '<page file="brief.txt" layer="pipeline 7" bytes="11"' in assembly.text
     files = [one.item for one in assembly.pieces if isinstance(one.item, File)]
@@ -177,8 +177,8 @@ def test_a_pipeline_brings_its_pages_prompt_and_material(workspace: Workspace) -
 def test_a_pipeline_says_nothing_in_other_modes(workspace: Workspace) -> None:
     """Nor without a pipeline."""
     assembly = workspace.compose("chat", "ada", pipeline=PIPELINE)
-    assert left_out(assembly)["pipeline-system-prompt"] == "mode"
-    assert left_out(workspace.compose("pipeline", "ada"))["pipeline-memory-files"] == "nothing"
+    assert list_left_out(assembly)["pipeline-system-prompt"] == "mode"
+    assert list_left_out(workspace.compose("pipeline", "ada"))["pipeline-memory-files"] == "nothing"
 
 
 def test_a_policy_reaches_the_pages_of_pipelines_and_flows(workspace: Workspace) -> None:
@@ -189,10 +189,10 @@ def test_a_policy_reaches_the_pages_of_pipelines_and_flows(workspace: Workspace)
     configure(workspace, memory_policy=allowed)
     flow = Flow(8, "Daily", ("notes.md",))
     assembly = workspace.compose("pipeline", "ada", pipeline=PIPELINE, flow=flow)
-    assert pages(assembly)[:2] == ["SOUL.md", "contexts/shop.md"]
-    assert left_out(assembly)["notes.md"] == "policy_allow_only"
+    assert list_pages(assembly)[:2] == ["SOUL.md", "contexts/shop.md"]
+    assert list_left_out(assembly)["notes.md"] == "policy_allow_only"
     denied = workspace.compose("pipeline", "ada", pipeline=PIPELINE, deny=("contexts/*",))
-    assert left_out(denied)["contexts/shop.md"] == "call_deny"
+    assert list_left_out(denied)["contexts/shop.md"] == "call_deny"
 
 
 def test_tools_are_listed_as_far_as_the_policy_allows(workspace: Workspace) -> None:
@@ -211,8 +211,8 @@ def test_tools_are_listed_as_far_as_the_policy_allows(workspace: Workspace) -> N
     ]
     about = {"name": "agent_memory", "description": "Edits memory."}
     assert listed == [{**about, "parameters": {"type": "object"}}]
-    assert left_out(assembly)["publish"] == "policy_deny"
-    assert left_out(assembly)["delete"] == "call_deny"
+    assert list_left_out(assembly)["publish"] == "policy_deny"
+    assert list_left_out(assembly)["delete"] == "call_deny"
 
 
 def test_the_site_is_described_to_the_day(workspace: Workspace) -> None:
@@ -228,7 +228,7 @@ def test_the_site_can_be_left_out(workspace: Workspace) -> None:
     """By a setting; then no part knows the date."""
     Path(workspace.root, "looseleaf.toml").write_text("site_context = false\n")
     assembly = Workspace.open(workspace.root, clock=workspace.clock).compose("chat", "ada")
-    assert left_out(assembly)["site-context"] == "nothing"
+    assert list_left_out(assembly)["site-context"] == "nothing"
     assert assembly.stable_text == assembly.text
 
 

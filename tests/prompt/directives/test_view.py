@@ -15,7 +15,7 @@ from looseleaf.memory.store import Found, Missing
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.prompt.directives.page_sources import PresentSources
 from looseleaf.values import replace
-from tests.prompt.conftest import left_out, pages
+from tests.prompt.conftest import list_left_out, list_pages
 
 NOBODY = 65_534  # a user without rights
 PAGE = "# Memory\n\n<!-- Facts only. -->\n\n- Ada likes tea.\n"
@@ -44,7 +44,7 @@ def test_a_setting_keeps_comments(workspace: Workspace) -> None:
     workspace.chain().parts = replace(workspace.chain().parts, keep_comments=True)
     assembly = workspace.compose("chat", "ada")
     assert PAGE in assembly.text
-    assert {"RULES.md", "USER.md"} <= set(pages(assembly))
+    assert {"RULES.md", "USER.md"} <= set(list_pages(assembly))
     assert explain_prompt(workspace.context, "chat").comments == 0
 
 
@@ -58,7 +58,7 @@ def test_the_setting_is_read_from_the_file(tmp_path: Path) -> None:
 
 def test_a_page_that_nobody_filled_in_counts_as_empty(workspace: Workspace) -> None:
     """Headings and comments tell a model nothing; the first word does."""
-    why = left_out(workspace.compose("chat", "ada"))
+    why = list_left_out(workspace.compose("chat", "ada"))
     assert (why["RULES.md"], why["USER.md"]) == ("starter", "starter")
     size = next(
         one.size
@@ -76,24 +76,24 @@ def test_a_page_that_is_not_utf_8_leaves_a_notice(workspace: Workspace) -> None:
     page_of(workspace).write_bytes(b"- caf\xe9\n")
     assembly = workspace.compose("chat", "ada")
     assert "[MEMORY.md could not be given: MEMORY.md is not UTF-8 text (byte 5)." in assembly.text
-    assert "SOUL.md" in pages(assembly)
+    assert "SOUL.md" in list_pages(assembly)
     assert explain_prompt(workspace.context, "chat").omitted == ("MEMORY.md",)
 
 
 def test_a_page_that_cannot_be_read_leaves_a_notice(workspace: Workspace) -> None:
     """And is given again as soon as it can be, also where it had been given before."""
-    assert "MEMORY.md" in pages(workspace.compose("chat", "ada"))
+    assert "MEMORY.md" in list_pages(workspace.compose("chat", "ada"))
     page = page_of(workspace)
     text = page.read_text()
     page.unlink()
     page.symlink_to("SOUL.md")
     assembly = workspace.compose("chat", "ada")
-    assert left_out(assembly)["MEMORY.md"] == "unreadable"
+    assert list_left_out(assembly)["MEMORY.md"] == "unreadable"
     assert "[MEMORY.md could not be given: " in assembly.text
     assert assembly.omitted == ("MEMORY.md",)
     page.unlink()
     page.write_text(text)
-    assert "MEMORY.md" in pages(workspace.compose("chat", "ada"))
+    assert "MEMORY.md" in list_pages(workspace.compose("chat", "ada"))
 
 
 def test_a_page_without_permission_leaves_a_notice() -> None:
@@ -109,7 +109,7 @@ def test_a_page_without_permission_leaves_a_notice() -> None:
             if is_root:
                 os.seteuid(NOBODY)
             with Workspace.open(workspace.root) as opened:
-                assert left_out(opened.compose("chat", "ada"))["MEMORY.md"] == "unreadable"
+                assert list_left_out(opened.compose("chat", "ada"))["MEMORY.md"] == "unreadable"
         finally:
             if is_root:
                 os.seteuid(0)

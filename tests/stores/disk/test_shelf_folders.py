@@ -27,7 +27,7 @@ from looseleaf.stores.index.search_index import SearchIndex
 from tests.conftest import AGENTS
 from tests.stores.conformance import ADA, BOB, MEMORY, SHARED, StoreConformance, put, read
 from tests.stores.disk.test_cache import wait_until_settled
-from tests.stores.mounts import mounted
+from tests.stores.mounts import mount_disk
 from tests.stores.test_links import OUTSIDE, Flipping
 
 LONG = 3600.0
@@ -207,11 +207,11 @@ def test_another_file_system_is_refused(store: DiskStore, root: Path) -> None:
     """A disk mounted below a held folder is not read; one mounted over it is, at most, not seen."""
     put(store, PAGE, b"text")
     assert held(store, PAGE) == b"text"
-    with mounted(root / "agents/ada/notes"):
+    with mount_disk(root / "agents/ada/notes"):
         (root / "agents/ada/notes/page.md").write_bytes(OUTSIDE)
         with pytest.raises(Unsafe, match="another file system"):
             held(store, PAGE)
-    with mounted(root / "agents/ada"):
+    with mount_disk(root / "agents/ada"):
         (root / "agents/ada/notes").mkdir()
         (root / "agents/ada/notes/page.md").write_bytes(OUTSIDE)
         try:

@@ -27,11 +27,11 @@ from tests.stores.conformance import (
     SHARED,
     HistoryConformance,
     StoreConformance,
-    adding,
+    append_line,
     put,
     read,
 )
-from tests.stores.tree import snapshot
+from tests.stores.tree import read_tree
 
 OUTSIDE = b"outside the root"
 
@@ -143,7 +143,7 @@ class TestReading:
     def test_reading_creates_nothing(self, store: DiskStore, root: Path) -> None:
         """Questions about what is not there, and refused writes, leave the tree as it was."""
         put(store, MEMORY, b"text")
-        before = snapshot(root)
+        before = read_tree(root)
         for scope in (MEMORY, ADA.page("daily/2026/x.md"), Shelf("user", 5).page("USER.md")):
             store.read(scope)
             store.exists(scope)
@@ -155,17 +155,17 @@ class TestReading:
         assert store.delete(ADA.page("daily/x.md"), change=CHANGE) == Missing()
         DiskHistory(store).pages(BOB)
         store.recover()
-        assert snapshot(root) == before
+        assert read_tree(root) == before
 
     def test_an_untouched_root_stays_untouched(self, store: DiskStore, root: Path) -> None:
         """Reading and listing a folder that Looseleaf never wrote to puts nothing there."""
         (root / "agents/ada/MEMORY.md").write_bytes(b"by hand")
-        before = snapshot(root)
+        before = read_tree(root)
         assert read(store, MEMORY) == b"by hand"
         store.list_subtree(ADA, "")
         assert len(DiskHistory(store).revisions(MEMORY)) == 1
         store.recover()
-        assert snapshot(root) == before
+        assert read_tree(root) == before
 
     def test_a_page_is_whole_while_it_is_being_replaced(self, store: DiskStore) -> None:
         """Readers beside writers see one version or another, whole, and never an error."""
@@ -294,7 +294,7 @@ class TestLocks:
         """Nothing stays open after success, conflict, refusal or error."""
         before = len(os.listdir("/dev/fd"))
         put(store, MEMORY, b"one")
-        adding(b"two", store, MEMORY)
+        append_line(b"two", store, MEMORY)
         store.write(MEMORY, b"x", if_match=ABSENT, change=CHANGE)
         store.list_subtree(ADA, "")
         DiskHistory(store).revisions(MEMORY)

@@ -27,7 +27,7 @@ LINES = ADA.page("lines.md")
 REGISTER = ADA.page("register.md")
 
 
-def text(name: str, size: int) -> bytes:
+def build_text(name: str, size: int) -> bytes:
     """Give a text that shows whether it is whole."""
     return f"{name} {size}\n".encode() + name.encode() * size
 
@@ -38,7 +38,7 @@ def write(store: DiskStore, name: str, chance: random.Random) -> list[str]:
         line = f"{name}\n".encode()
         store.edit(LINES, lambda page: (page or b"") + line, change=CHANGE)
         return ["line", name, "", ""]
-    mine = text(name, chance.randrange(4_000))
+    mine = build_text(name, chance.randrange(4_000))
     page = store.read(REGISTER)
     expected = page.hash if isinstance(page, Found) else "absent"
     if expected != "absent" and chance.random() < 0.1:
@@ -50,16 +50,16 @@ def write(store: DiskStore, name: str, chance: random.Random) -> list[str]:
     return []
 
 
-def client(root: Path, name: str, seed: int, acknowledged: int) -> None:
+def run_client(root: Path, name: str, seed: int, pipe: int) -> None:
     """Write for ever."""
     store = open_store(root)
     chance = random.Random(seed)
     number = 0
     while True:
         number += 1
-        done = write(store, f"{name}.{number}", chance)
-        if done:
-            os.write(acknowledged, json.dumps(done).encode() + b"\n")
+        acknowledgment = write(store, f"{name}.{number}", chance)
+        if acknowledgment:
+            os.write(pipe, json.dumps(acknowledgment).encode() + b"\n")
 
 
 def main() -> None:
@@ -67,20 +67,20 @@ def main() -> None:
     print("ready", flush=True)  # noqa: T201 - the other end reads it
     for request in sys.stdin:
         root, number, seed, seconds = json.loads(request)
-        reading, writing = os.pipe()
+        read_end, write_end = os.pipe()
         pids = []
-        for one in range(CLIENTS):
+        for place in range(CLIENTS):
             pid = os.fork()
             if pid == 0:
-                client(Path(root), f"{number}.{one}", seed + one, writing)
+                run_client(Path(root), f"{number}.{place}", seed + place, write_end)
             pids.append(pid)
-        os.close(writing)
+        os.close(write_end)
         time.sleep(seconds)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
         for pid in pids:
             os.waitpid(pid, 0)
-        with open(reading, encoding="utf-8") as lines:
+        with open(read_end, encoding="utf-8") as lines:
             print(json.dumps([json.loads(line) for line in lines]), flush=True)  # noqa: T201
 
 

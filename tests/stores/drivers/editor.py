@@ -71,11 +71,11 @@ def linger(chance: random.Random) -> None:
         time.sleep(chance.uniform(0, 0.01))
 
 
-def wait_for_others(page: Path, saved: bytes) -> None:
+def wait_for_others(page: Path, content: bytes) -> None:
     """Wait until someone else has written, or has had time enough."""
     for _ in range(20_000):
         try:
-            if not page.read_bytes().endswith(saved):
+            if not page.read_bytes().endswith(content):
                 return
         except FileNotFoundError:
             return
@@ -83,10 +83,10 @@ def wait_for_others(page: Path, saved: bytes) -> None:
 
 
 def main(path: str, notes: str, count: str, seed: str, *kinds: str) -> None:
-    """Save as often as told."""
+    """Save so many times."""
     page = Path(path)
     chance = random.Random(int(seed))
-    saved = []
+    saves = []
     print("ready", flush=True)  # noqa: T201 - the other end reads it
     sys.stdin.readline()
     for number in range(int(count)):
@@ -95,10 +95,10 @@ def main(path: str, notes: str, count: str, seed: str, *kinds: str) -> None:
         if kind != "append":
             content *= chance.randrange(1, 400)
         KINDS[kind](page, content, chance)
-        saved.append([kind, content.decode()])
+        saves.append([kind, content.decode()])
         wait_for_others(page, content)
         time.sleep(chance.uniform(0, 0.01))
-    Path(notes).write_text(json.dumps(saved), encoding="utf-8")
+    Path(notes).write_text(json.dumps(saves), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Acts out scenes of the module it is told, each in a child that waits until it may begin.
+"""Acts out scenes of a module, each in a child process that waits until it may begin.
 
-One request a line on standard input, `[scene, root]`; the answer is the child's id. After a second
-line the child begins; the answer is how it ended, `[status, error's name, error's text]`. Importing
-everything happens here, once, so that a traced child makes no system call but those of its scene.
+The argument is the module. Each request is a line on standard input, `[scene, root]`; the answer is
+the child's id. After a second line the child begins; the answer is how it ended, `[status, error's
+name, error's text]`. Importing everything happens here, once, so that a traced child makes no
+system call but those of its scene.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PR_SET_PTRACER = 0x59616D61
 ANYONE = ctypes.c_ulong(-1)
 
 
-def child(name: str, root: Path, line: socket.socket) -> None:
-    """Say that all is ready, wait for a word on the line, act, and tell what came of it."""
+def run_child(name: str, root: Path, line: socket.socket) -> None:
+    """Report that all is ready, wait for a byte, act, and send the outcome."""
     ctypes.CDLL(None).prctl(PR_SET_PTRACER, ANYONE, 0, 0, 0)
     line.send(b".")
     line.recv(1)
@@ -48,20 +49,20 @@ def main() -> None:
     print("ready", flush=True)  # noqa: T201 - the other end reads it
     for request in sys.stdin:
         name, root = json.loads(request)
-        here, there = socket.socketpair()
+        own_end, child_end = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            here.close()
-            child(name, Path(root), there)
-        there.close()
-        here.recv(1)
+            own_end.close()
+            run_child(name, Path(root), child_end)
+        child_end.close()
+        own_end.recv(1)
         print(pid, flush=True)  # noqa: T201
         sys.stdin.readline()
-        here.send(b"!")
+        own_end.send(b"!")
         _, status = os.waitpid(pid, 0)
-        told = here.recv(65_536)
-        here.close()
-        print(json.dumps([status, *(json.loads(told) if told else ["", ""])]), flush=True)  # noqa: T201
+        outcome = own_end.recv(65_536)
+        own_end.close()
+        print(json.dumps([status, *(json.loads(outcome) if outcome else ["", ""])]), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from tests.stores.conformance import ADA, CHANGE  # noqa: E402
 from tests.stores.scenes import open_store, pack_early  # noqa: E402
 
 
-def packed_text(number: int) -> bytes:
+def build_text(number: int) -> bytes:
     """Return what the page that is packed says at a revision."""
     return b"version %d\n" % number * 60
 
@@ -35,14 +35,14 @@ def main() -> None:
     if syncing == "pack":
         pack_early()
         write_and_pack(store)
-    lines, whole = ADA.page("lines.md"), ADA.page("whole.md")
+    line_page, large_page = ADA.page("lines.md"), ADA.page("whole.md")
     number = 0
     while True:
         number += 1
         line = f"{number}\n".encode()
-        store.edit(lines, lambda page, line=line: (page or b"") + line, change=CHANGE)  # type: ignore[misc]
+        store.edit(line_page, lambda page, line=line: (page or b"") + line, change=CHANGE)  # type: ignore[misc]
         os.write(1, b"line %d\n" % number)
-        store.write(whole, b"%d " % number * 900, change=CHANGE)
+        store.write(large_page, b"%d " % number * 900, change=CHANGE)
         os.write(1, b"whole %d\n" % number)
         day = ADA.page(f"daily/{2000 + number // 12}/{number % 12 + 1:02}/01.md")
         store.write(day, line, change=CHANGE)
@@ -55,7 +55,7 @@ def write_and_pack(store: DiskStore) -> None:
     number = 0
     while True:
         number += 1
-        store.write(page, packed_text(number), change=CHANGE)
+        store.write(page, build_text(number), change=CHANGE)
         os.write(1, b"version %d\n" % number)
         if number % 4 == 0:
             os.write(1, b"packed %d\n" % history.pack(page).versions)

@@ -1,4 +1,4 @@
-"""Acts as several users by turns: `[user, group, act, name]` a line, in the folder it is told.
+"""Acts as several users by turns: `[user, group, act, name]` a line, in the folder it gets.
 
 Another user can often not start our Python, nor read what it imports. So everything is imported
 first, by acting in a folder of one's own; then each act is done in a child that becomes the user.
@@ -26,7 +26,7 @@ def begin(root: Path, _name: str) -> None:
 
 
 def work(root: Path, name: str) -> None:
-    """Change what is there already, and add something of one's own."""
+    """Change pages that exist, and add new ones."""
     workspace = Workspace.open(root)
     context = workspace.context
     for number in range(3):
@@ -52,7 +52,7 @@ def look(root: Path, _name: str) -> None:
 ACTS = {"begin": begin, "work": work, "look": look}
 
 
-def child(user: int, group: int, act: str, root: Path, name: str) -> None:
+def run_child(user: int, group: int, act: str, root: Path, name: str) -> None:
     """Become the user, for good, and act."""
     code = 1
     try:
@@ -78,7 +78,7 @@ def main(root: Path) -> None:
         user, group, act, name = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            child(user, group, act, root, name)
+            run_child(user, group, act, root, name)
         print(os.waitpid(pid, 0)[1], flush=True)  # noqa: T201 - the test reads it
 
 

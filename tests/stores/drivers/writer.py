@@ -18,38 +18,38 @@ sys.path.insert(0, str(REPOSITORY))
 from looseleaf.memory.sections import append_to_section  # noqa: E402 - the path is set just above
 from looseleaf.memory.store import Conflict, Found, Written, hash_content  # noqa: E402
 from looseleaf.stores.disk.store import DiskStore  # noqa: E402
-from tests.stores.conformance import ADA, CHANGE, MEMORY, adding  # noqa: E402
+from tests.stores.conformance import ADA, CHANGE, MEMORY, append_line  # noqa: E402
 from tests.stores.scenes import open_store  # noqa: E402
 
 
 def append(store: DiskStore, name: str, count: int) -> list[object]:
     """Append lines to one page."""
     for number in range(count):
-        adding(f"{name}.{number}\n".encode(), store, MEMORY)
+        append_line(f"{name}.{number}\n".encode(), store, MEMORY)
     return []
 
 
 def swap(store: DiskStore, name: str, count: int) -> list[object]:
-    """Replace the version that was read, until it worked often enough; tell when it did what."""
-    told: list[object] = []
-    done = 0
-    while done < count:
-        began = time.monotonic()
+    """Replace the version that was read, so many times; give each result with its times."""
+    observations: list[object] = []
+    count_done = 0
+    while count_done < count:
+        start = time.monotonic()
         page = store.read(MEMORY)
         assert isinstance(page, Found)
-        told.append(["read", "", page.hash, began, time.monotonic()])
-        mine = f"{name}.{done}".encode()
-        began = time.monotonic()
+        observations.append(["read", "", page.hash, start, time.monotonic()])
+        mine = f"{name}.{count_done}".encode()
+        start = time.monotonic()
         outcome = store.write(MEMORY, mine, if_match=page.hash, change=CHANGE)
-        ended = time.monotonic()
+        end = time.monotonic()
         if isinstance(outcome, Written):
             assert outcome.previous == page.hash
-            told.append(["write", page.hash, hash_content(mine), began, ended])
-            done += 1
+            observations.append(["write", page.hash, hash_content(mine), start, end])
+            count_done += 1
         else:
             assert isinstance(outcome, Conflict)
-            told.append(["conflict", page.hash, outcome.actual, began, ended])
-    return told
+            observations.append(["conflict", page.hash, outcome.actual, start, end])
+    return observations
 
 
 def section(store: DiskStore, name: str, count: int) -> list[object]:
@@ -67,7 +67,7 @@ def section(store: DiskStore, name: str, count: int) -> list[object]:
 def page(store: DiskStore, name: str, count: int) -> list[object]:
     """Append lines to a page of one's own."""
     for number in range(count):
-        adding(f"{name}.{number}\n".encode(), store, ADA.page(f"pages/{name}.md"))
+        append_line(f"{name}.{number}\n".encode(), store, ADA.page(f"pages/{name}.md"))
     return []
 
 

@@ -20,21 +20,21 @@ def partition(page: str, rng: random.Random, *, by_line: bool = False) -> tuple[
     size = len(text.encode())
     goal = min(compute_maximum_size(size, LIMITS), size) * 0.85
     floor = compute_minimum_size(size, LIMITS) * 1.15
-    blocks = _blocks(text, by_line=by_line)
+    blocks = _split_blocks(text, by_line=by_line)
     room, persistent, archive = max(goal, floor), [blocks[0]], []
-    used = len(blocks[0].encode())
+    length_so_far = len(blocks[0].encode())
     for block in blocks[1:]:
         length = len(block.encode())
-        wanted = used < floor or rng.random() < 0.8
-        if wanted and used + length <= room:
+        is_wanted = length_so_far < floor or rng.random() < 0.8
+        if is_wanted and length_so_far + length <= room:
             persistent.append(block)
-            used += length
+            length_so_far += length
         else:
             archive.append(block)
     return "".join(persistent), "".join(archive)
 
 
-def _blocks(text: str, *, by_line: bool) -> list[str]:
+def _split_blocks(text: str, *, by_line: bool) -> list[str]:
     sections = re.split(r"(?m)^(?=## )", text)
     if not by_line:
         return sections
@@ -68,7 +68,7 @@ def parts_swapped(page: str, rng: random.Random) -> str:
     return f"Sure!\n===ARCHIVED===\n{archive}\n===PERSISTENT===\n{persistent}"
 
 
-def _changed(old: str, new: str) -> Behavior:
+def _change_lines(old: str, new: str) -> Behavior:
     def behave(page: str, rng: random.Random) -> str:
         persistent, archive = partition(page, rng)
         return answer(re.sub(old, new, persistent), re.sub(old, new, archive))
@@ -226,10 +226,10 @@ PERFECT: dict[str, Behavior] = {
     "parts swapped": parts_swapped,
 }
 FAULTY: dict[str, Behavior] = {
-    "identity swap": _changed("Ada Lovelace|Grace Hopper", "Linus"),
-    "path relativized": _changed("/srv/www/", "./"),
+    "identity swap": _change_lines("Ada Lovelace|Grace Hopper", "Linus"),
+    "path relativized": _change_lines("/srv/www/", "./"),
     "number rounded": number_rounded,
-    "URL shortened": _changed(r"https://example\.com/", "https://ex.co/"),
+    "URL shortened": _change_lines(r"https://example\.com/", "https://ex.co/"),
     "summary instead of archive": summary_instead,
     "filler": filler,
     "doubled": doubled,

@@ -84,14 +84,14 @@ class Upkeep:
 @pytest.fixture
 def upkeep(tmp_path: Path) -> Iterator[Upkeep]:
     """Give the upkeep of a fresh agent."""
-    opened = Upkeep(tmp_path / "root")
-    yield opened
-    opened.workspace.close()
+    agent_upkeep = Upkeep(tmp_path / "root")
+    yield agent_upkeep
+    agent_upkeep.workspace.close()
 
 
 @pytest.fixture
 def timed_upkeep(tmp_path: Path, clock: Clock) -> Iterator[Upkeep]:
     """Give the upkeep of a fresh agent, on a day that does not end by itself."""
-    opened = Upkeep(tmp_path / "root", clock=clock)
-    yield opened
-    opened.workspace.close()
+    agent_upkeep = Upkeep(tmp_path / "root", clock=clock)
+    yield agent_upkeep
+    agent_upkeep.workspace.close()

@@ -24,7 +24,7 @@ NAMES = ("Ada Lovelace", "Grace Hopper", "Linus", "Ünal Öztürk", "Zoë", "李
 CITIES = ("Zürich", "København", "São Paulo", "東京", "Kraków")
 
 
-def fact(rng: random.Random) -> str:
+def build_fact(rng: random.Random) -> str:
     """Make up one fact."""
     return rng.choice(SENTENCES).format(
         slug=f"{rng.choice(('api', 'billing', 'search', 'media'))}-{rng.randint(1, 99999)}",
@@ -39,27 +39,28 @@ def fact(rng: random.Random) -> str:
     )
 
 
-def section(rng: random.Random, number: int) -> str:
+def build_section(rng: random.Random, number: int) -> str:
     """Make up a section: a list, a nested list, a table, code, a paragraph or markers."""
     kind = rng.randrange(8)
     head = f"## {rng.choice(('State', 'Site Knowledge', 'Lessons', 'Leçons', '状態'))} {number}\n\n"
-    facts = [fact(rng) for _ in range(rng.randint(2, 14))]
+    facts = [build_fact(rng) for _ in range(rng.randint(2, 14))]
     if kind == 0:
-        rows = "".join(f"| {one.replace('|', '/')} | {rng.randint(1, 9999)} |\n" for one in facts)
+        rows = "".join(f"| {item.replace('|', '/')} | {rng.randint(1, 9999)} |\n" for item in facts)
         return f"{head}| fact | value |\n| --- | ---: |\n{rows}\n"
     if kind == 1:
         return f"{head}```sh\n# comment {number}\n" + "\n".join(facts) + "\n```\n\n"
     if kind == 2:
-        nested = "".join(f"- {one}\n  - {fact(rng)}\n" for one in facts)
-        return f"{head}{nested}\n"
+        items = "".join(f"- {item}\n  - {build_fact(rng)}\n" for item in facts)
+        return f"{head}{items}\n"
     if kind == 3:
-        return f"{head}### Part {number}\n\n" + "".join(f"1. {one}\n" for one in facts) + "\n"
+        return f"{head}### Part {number}\n\n" + "".join(f"1. {item}\n" for item in facts) + "\n"
     if kind == 4:
-        return f"{head}{'. '.join(facts)}.\n\nNever do these:\n\n- {fact(rng)}\n- {fact(rng)}\n\n"
-    return head + "".join(f"- {one}\n" for one in facts) + "\n"
+        rules = f"- {build_fact(rng)}\n- {build_fact(rng)}\n"
+        return f"{head}{'. '.join(facts)}.\n\nNever do these:\n\n{rules}\n"
+    return head + "".join(f"- {item}\n" for item in facts) + "\n"
 
 
-def memory(rng: random.Random, size: int) -> str:
+def build_memory(rng: random.Random, size: int) -> str:
     """Make up a page of about so many bytes."""
     parts = ["# Agent Memory\n\n"]
     if rng.random() < 0.3:
@@ -68,7 +69,7 @@ def memory(rng: random.Random, size: int) -> str:
     number = 0
     while length < size:
         number += 1
-        parts.append(section(rng, number))
+        parts.append(build_section(rng, number))
         if rng.random() < 0.04:
             parts.append("```\n===PERSISTENT===\nan example of an answer\n===ARCHIVED===\n```\n\n")
         if rng.random() < 0.04:

@@ -12,7 +12,7 @@ OWN_LINES = ("# 2", "### Archived from", "<!-- looseleaf upkeep", "#### From: ")
 POINTER = ("## Archived Memory Overflow", "Sections of this page were moved verbatim")
 
 
-def lines(text: str) -> Counter[str]:
+def list_lines(text: str) -> Counter[str]:
     """Count the lines that are not blank."""
     return Counter(line.rstrip() for line in text.split("\n") if line.strip())
 
@@ -24,10 +24,10 @@ def without_own(text: str) -> str:
     )
 
 
-def violations(old: str, new: str, archive: str) -> list[str]:
+def find_violations(old: str, new: str, archive: str) -> list[str]:
     """Say what a compaction lost, doubled or invented."""
     old_own, new_own, kept = without_own(old), without_own(new), without_own(archive)
-    before, after = lines(old_own), lines(new_own) + lines(kept)
+    before, after = list_lines(old_own), list_lines(new_own) + list_lines(kept)
     problems = [f"lost: {line}" for line in (before - after)]
     surplus = after - before
     problems += [f"new or twice: {line}" for line in surplus if re.search(r"\w", line)]

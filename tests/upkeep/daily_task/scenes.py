@@ -48,11 +48,11 @@ def undo(workspace: Workspace) -> None:
     compactions_of(workspace).undo("run-1", "library")
 
 
-def nothing(workspace: Workspace) -> None:
+def do_nothing(workspace: Workspace) -> None:
     """Begin with the page."""
 
 
-SCENES = {"compact": Scene(nothing, compact), "undo": Scene(compact, undo)}
+SCENES = {"compact": Scene(do_nothing, compact), "undo": Scene(compact, undo)}
 
 
 def prepare(name: str, root: Path) -> None:

@@ -12,7 +12,7 @@ from looseleaf.upkeep.daily_task.compaction import Compaction, Compactions, buil
 from looseleaf.upkeep.daily_task.plan import plan_selection
 from looseleaf.values import replace
 from tests.upkeep.daily_task.conftest import Upkeep
-from tests.upkeep.daily_task.oracle import violations
+from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = "# M\n\n## A\n\n- one\n- two\n\n## B\n\n- three\n"
 DAY = "daily/2026/04/17.md"
@@ -41,7 +41,7 @@ def test_lines_move_to_the_journal(upkeep: Upkeep, compactions: Compactions) -> 
     assert upkeep.page.read_text() == "# M\n\n## A\n\n- one\n- two\n\n"
     assert upkeep.journal().startswith("# 2026-04-17\n\n### Archived\n<!-- looseleaf upkeep run-1")
     assert (
-        violations(PAGE, upkeep.page.read_text(), upkeep.journal().replace("### Archived", ""))
+        find_violations(PAGE, upkeep.page.read_text(), upkeep.journal().replace("### Archived", ""))
         == []
     )
     [entry] = compactions.find("run-1").ledger

@@ -13,8 +13,8 @@ import pytest
 from looseleaf.upkeep.daily_task.gates import compute_maximum_size, compute_minimum_size
 from tests.upkeep.daily_task.behaviors import BEHAVIORS, LIMITS, PERFECT
 from tests.upkeep.daily_task.conftest import Upkeep
-from tests.upkeep.daily_task.memories import memory
-from tests.upkeep.daily_task.oracle import violations
+from tests.upkeep.daily_task.memories import build_memory
+from tests.upkeep.daily_task.oracle import find_violations
 
 FULL_MEMORIES = 300
 FEW_MEMORIES = 3
@@ -44,7 +44,7 @@ def try_memory(folder: Path, number: int, seed: int, tally: Tally, largest: int)
     """Run every behavior over one memory, each on the same page."""
     rng = random.Random(f"{seed}-{number}")
     size = int(1000 * (largest / 1000) ** rng.random())
-    page = memory(rng, size)
+    page = build_memory(rng, size)
     upkeep = Upkeep(folder / f"memory-{number}", daily_memory_overflow_threshold=0)
     for name, behavior in BEHAVIORS.items():
         judge(upkeep, page, name, behavior(page, rng), tally)
@@ -62,7 +62,7 @@ def judge(upkeep: Upkeep, page: str, name: str, reply: str | Exception, tally: T
     archive = upkeep.journal().removeprefix(journal)
     tally[name, record.status] += 1
     if record.status == "compacted":
-        assert violations(page, text, archive) == [], name
+        assert find_violations(page, text, archive) == [], name
         original, size = len(page.encode()), len(text.encode())
         assert (
             compute_minimum_size(original, LIMITS) <= size <= compute_maximum_size(original, LIMITS)

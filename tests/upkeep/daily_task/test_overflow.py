@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from looseleaf.upkeep.daily_task.gates import refuse_loss
 from looseleaf.upkeep.daily_task.overflow import plan_overflow
 from looseleaf.upkeep.daily_task.plan import Plan
-from tests.upkeep.daily_task.memories import memory
-from tests.upkeep.daily_task.oracle import violations
+from tests.upkeep.daily_task.memories import build_memory
+from tests.upkeep.daily_task.oracle import find_violations
 
 DATE = "2026-04-28"
 POINTER = "## Archived Memory Overflow"
@@ -23,7 +23,7 @@ def split(page: str, target: int = 8192, date: str = DATE) -> Plan:
     plan = plan_overflow(page, target, date)
     assert plan is not None
     assert refuse_loss(page, plan) is None
-    assert violations(page, plan.text, plan.archive) == []
+    assert find_violations(page, plan.text, plan.archive) == []
     assert len(plan.text.encode()) <= max(target, 1024)
     return plan
 
@@ -116,4 +116,4 @@ def test_a_page_within_the_target_is_left_alone() -> None:
 @given(st.integers(0, 10_000), st.integers(9_000, 60_000))
 def test_any_memory_fits_afterwards(seed: int, size: int) -> None:
     """With tables, code, nested lists, many languages and CRLF."""
-    split(memory(random.Random(seed), size))
+    split(build_memory(random.Random(seed), size))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from looseleaf.upkeep.daily_task.archive import PageParts
 from looseleaf.upkeep.daily_task.gates import refuse_loss
 from looseleaf.upkeep.daily_task.plan import plan_answer, plan_selection
-from tests.upkeep.daily_task.memories import memory
-from tests.upkeep.daily_task.oracle import violations
+from tests.upkeep.daily_task.memories import build_memory
+from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = """# Agent Memory
 
@@ -44,7 +44,7 @@ def test_the_lines_that_stay_keep_what_they_stand_under() -> None:
     assert "#### From: Site\n\n- Docs v0.9.11\n" in plan.archive
     assert "#### From: Site > Never do this:\n\n- rm -rf\n" in plan.archive
     assert plan.archive.startswith("## State\n- Calendar: in progress\n")
-    assert violations(PAGE, plan.text, plan.archive) == []
+    assert find_violations(PAGE, plan.text, plan.archive) == []
     assert (plan.kept_lines, plan.archived_lines) == (6, 5)
 
 
@@ -89,24 +89,24 @@ def test_any_selection_is_a_partition(lines: list[str], selection: set[int], crl
     chosen = {number for number in selection if number < len(parts.units)}
     plan = plan_selection(parts, chosen)
     assert refuse_loss(page, plan) is None
-    assert violations(page, plan.text, plan.archive) == []
+    assert find_violations(page, plan.text, plan.archive) == []
 
 
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 400)))
 def test_any_answer_is_a_partition(seed: int, numbers: list[int]) -> None:
     """Lines of the page and foreign ones, in any order and number."""
-    page = memory(random.Random(seed), 3000)
+    page = build_memory(random.Random(seed), 3000)
     lines = page.split("\n")
     answer = "\n".join(lines[number] if number < len(lines) else "- made up" for number in numbers)
     plan = plan_answer(PageParts(page), answer)
     assert refuse_loss(page, plan) is None
-    assert violations(page, plan.text, plan.archive) == []
+    assert find_violations(page, plan.text, plan.archive) == []
 
 
 @given(st.integers(0, 10_000))
 def test_an_answer_with_every_line_changes_nothing(seed: int) -> None:
     """The page stays byte for byte."""
-    page = memory(random.Random(seed), 2000)
+    page = build_memory(random.Random(seed), 2000)
     plan = plan_answer(PageParts(page), page)
     assert plan.text == page
     assert not plan.changes_page

@@ -17,8 +17,8 @@ from looseleaf.workflows.execution.plan import plan_direct_job, plan_task_job
 from looseleaf.workflows.pipeline import Step
 from tests.upkeep.daily_task.behaviors import perfect
 from tests.upkeep.daily_task.conftest import Upkeep
-from tests.upkeep.daily_task.memories import memory
-from tests.upkeep.daily_task.oracle import violations
+from tests.upkeep.daily_task.memories import build_memory
+from tests.upkeep.daily_task.oracle import find_violations
 
 PAGE = "# M\n\n" + "".join(
     f"## Topic {number}\n\n"
@@ -123,7 +123,7 @@ def test_a_page_over_its_budget_is_compacted(upkeep: Upkeep) -> None:
     assert record.details["archive_file"] == "daily/2026/04/17.md"
     assert record.details["original_size"] == len(PAGE)
     assert record.details["new_size"] == len(upkeep.page.read_text())
-    assert violations(PAGE, upkeep.page.read_text(), upkeep.journal()) == []
+    assert find_violations(PAGE, upkeep.page.read_text(), upkeep.journal()) == []
     assert "### Archived from MEMORY.md" in upkeep.journal()
 
 
@@ -192,7 +192,9 @@ def test_an_edit_during_the_call_wins_and_the_task_starts_again(upkeep: Upkeep) 
     assert record.status == "compacted"
     assert "by hand" in upkeep.page.read_text() + upkeep.journal()
     assert (
-        violations(PAGE + "## Edited\n\n- by hand\n", upkeep.page.read_text(), upkeep.journal())
+        find_violations(
+            PAGE + "## Edited\n\n- by hand\n", upkeep.page.read_text(), upkeep.journal()
+        )
         == []
     )
     assert upkeep.journal().count("### Archived") == 1
@@ -242,7 +244,7 @@ def test_overflow_without_a_model(upkeep: Upkeep) -> None:
     """The split needs none."""
     upkeep.configure(default_model="")
     upkeep.workspace._hooks.settings = upkeep.workspace.settings
-    page = memory(random.Random(3), 60_000)
+    page = build_memory(random.Random(3), 60_000)
     upkeep.page.write_bytes(page.encode())
     record = upkeep.run(date="2026-04-17")
     assert record.status == "overflow_split"
@@ -250,7 +252,7 @@ def test_overflow_without_a_model(upkeep: Upkeep) -> None:
     assert record.details["new_size"] <= 8192
     assert "### Archived from oversized MEMORY.md" in upkeep.journal()
     assert (
-        violations(
+        find_violations(
             page,
             upkeep.page.read_bytes().decode(),
             "".join(path.read_bytes().decode() for path in upkeep.days.rglob("*.md")),

@@ -115,8 +115,13 @@ def open_tab(chromium: Browser) -> Iterator[OpenTab]:
         context = chromium.new_context(**options)
         context.add_cookies(
             [
-                {"name": one.name, "value": one.value or "", "url": site.base, "sameSite": "Strict"}
-                for one in client.cookies.jar
+                {
+                    "name": cookie.name,
+                    "value": cookie.value or "",
+                    "url": site.base,
+                    "sameSite": "Strict",
+                }
+                for cookie in client.cookies.jar
             ]
         )
         contexts.append(context)

@@ -100,7 +100,7 @@ def show_gate(page: Page, site: Site) -> None:
 
 
 def show_sign_in(page: Page, site: Site) -> None:
-    """Show the way in."""
+    """Show the sign-in page."""
     page.context.clear_cookies()
     page.goto(f"{site.base}/login")
 
@@ -124,7 +124,7 @@ def sign_in(page: Page, site: Site) -> None:
 
 
 def draw_picture(page: Page, path: Path) -> None:
-    """Keep what the window shows as WebP, which only the protocol of the browser offers."""
+    """Save what the window shows as WebP, which only the protocol of the browser offers."""
     session = page.context.new_cdp_session(page)
     options = {"format": "webp", "quality": QUALITY}
     picture = session.send("Page.captureScreenshot", options)
@@ -132,8 +132,8 @@ def draw_picture(page: Page, path: Path) -> None:
     path.write_bytes(base64.b64decode(picture["data"]))
 
 
-def draw(browser: Browser, site: Site, look: str, folder: Path, chosen: set[str]) -> int:
-    """Draw the pages and scenes that were chosen, in one look; return how many there are."""
+def draw_pictures(browser: Browser, site: Site, look: str, folder: Path, names: set[str]) -> int:
+    """Draw the pages and scenes of these names, in one look; return their number."""
     scheme, width, height = LOOKS[look]
     context = browser.new_context(
         color_scheme="dark" if scheme == "dark" else "light",
@@ -142,7 +142,7 @@ def draw(browser: Browser, site: Site, look: str, folder: Path, chosen: set[str]
     )
     page = context.new_page()
     sign_in(page, site)
-    if WELCOME in chosen:
+    if WELCOME in names:
         draw_picture(page, folder / f"{WELCOME}-{look}.webp")
     fill(site)
     run_jobs(site)
@@ -150,15 +150,15 @@ def draw(browser: Browser, site: Site, look: str, folder: Path, chosen: set[str]
     fill_journal(site, days=JOURNAL_DAYS)
     sign_in(page, site)  # more than a day has passed, and the session with it
     for name, path in ADDRESSES.items():
-        if name in chosen:
+        if name in names:
             page.goto(site.base + path)
             draw_picture(page, folder / f"{name}-{look}.webp")
     for name, scene in SCENES.items():
-        if name in chosen:
+        if name in names:
             scene(page, site)
             draw_picture(page, folder / f"{name}-{look}.webp")
     context.close()
-    return len(chosen)
+    return len(names)
 
 
 def main(arguments: list[str]) -> int:
@@ -169,10 +169,11 @@ def main(arguments: list[str]) -> int:
     folders = [argument for argument in arguments if "/" in argument]
     names = {argument for argument in arguments if "/" not in argument}
     every_name = {WELCOME, *ADDRESSES, *SCENES}
-    if unknown := names - every_name:
-        print(f"No page is called {', '.join(sorted(unknown))}: {', '.join(sorted(every_name))}.")  # noqa: T201
+    if unknown_names := names - every_name:
+        known_names = ", ".join(sorted(every_name))
+        print(f"No page is called {', '.join(sorted(unknown_names))}: {known_names}.")  # noqa: T201
         return 2
-    chosen, count = names or every_name, 0
+    chosen_names, count = names or every_name, 0
     folder = Path(folders[0]) if folders else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
@@ -185,7 +186,7 @@ def main(arguments: list[str]) -> int:
                     settings.write('default_model = "echo"\n')
                 site = Site(Workspace.open(f"{root}/memory", clock=clock), clock)
                 site.start()
-                count += draw(browser, site, look, folder, chosen)
+                count += draw_pictures(browser, site, look, folder, chosen_names)
                 site.stop()
         browser.close()
     print(f"Drew {count} pictures into {folder}.")  # noqa: T201

@@ -13,14 +13,14 @@ from tests.workflows.execution.house import House
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     """Give a house on SQLite."""
-    opened = House(tmp_path / "root")
-    yield opened
-    opened.close()
+    fresh_house = House(tmp_path / "root")
+    yield fresh_house
+    fresh_house.close()
 
 
 @pytest.fixture
 def any_house(tmp_path: Path, database_url: str) -> Iterator[House]:
     """Give a house on each database in turn."""
-    opened = House(tmp_path / "root", database_url)
-    yield opened
-    opened.close()
+    fresh_house = House(tmp_path / "root", database_url)
+    yield fresh_house
+    fresh_house.close()

@@ -210,14 +210,16 @@ class House:
         finally:
             worker.stop()
 
-    def add(self, *steps: tuple[str, dict[str, Any]], **more: Any) -> Job:  # noqa: ANN401
+    def add(self, *steps: tuple[str, dict[str, Any]], **fields: Any) -> Job:  # noqa: ANN401
         """Add a job of the agent ada with steps by type and settings."""
-        listed = tuple(Step(str(n), kind, "", settings) for n, (kind, settings) in enumerate(steps))
+        job_steps = tuple(
+            Step(str(n), kind, "", settings) for n, (kind, settings) in enumerate(steps)
+        )
         agent = self.workspace.agents.resolve("ada")
-        job = plan_direct_job("Test", listed, agent_id=more.pop("agent_id", agent.id))
+        job = plan_direct_job("Test", job_steps, agent_id=fields.pop("agent_id", agent.id))
         from looseleaf.values import replace
 
-        return self.store.jobs.add(replace(job, **more))[0]
+        return self.store.jobs.add(replace(job, **fields))[0]
 
     def wait(self, job_id: int, check: Callable[[Job], bool], seconds: float = 60.0) -> Job:
         """Wait until a job is as it should be."""
@@ -243,11 +245,11 @@ class House:
 def main(root: str, database_url: str = "") -> None:
     """Run a worker until a signal comes."""
     house = House(Path(root), database_url)
-    done = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: done.set())
+    stop_event = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop_event.set())
     with house.working():
         print("working", flush=True)  # noqa: T201 - the test waits for this line
-        done.wait()
+        stop_event.wait()
     house.close()
 
 

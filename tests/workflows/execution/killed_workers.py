@@ -67,7 +67,7 @@ class Points:
         """Put a point before and after a function."""
         function: Callable[..., Any] = getattr(owner, name)
 
-        def wrapped(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the function has it
+        def pass_points(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - as the function has it
             self.pass_by(f"before {name}")
             result = function(*arguments, **options)
             if name == "take":
@@ -75,7 +75,7 @@ class Points:
             self.pass_by(f"after {name}")
             return result
 
-        setattr(owner, name, wrapped)
+        setattr(owner, name, pass_points)
 
 
 def set_points(points: Points) -> None:
@@ -138,14 +138,14 @@ def main(root: str) -> None:
     """Fork a worker for each line; the imports are done once."""
     for line in sys.stdin:
         limit = None if line.strip() == "end" else int(line)
-        reading, writing = os.pipe()
+        read_end, write_end = os.pipe()
         child = os.fork()
         if not child:
-            os.close(reading)
-            work(root, limit, writing)
+            os.close(read_end)
+            work(root, limit, write_end)
             os._exit(0)
-        os.close(writing)
-        with os.fdopen(reading) as answers:
+        os.close(write_end)
+        with os.fdopen(read_end) as answers:
             answer = answers.readline().strip()
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code not in {0, -signal.SIGKILL}:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from looseleaf.errors.workflows import InvalidSource, InvalidStep, RequestFailed, RequestRefused
-from tests.http_client.servers import answer, running
+from tests.http_client.servers import build_handler, run_server
 from tests.workflows.steps.conftest import Bench, Opener, item
 
 FEED = b"""<rss><channel>
@@ -34,7 +34,7 @@ def test_a_text_is_an_item(bench: Bench) -> None:
 
 def test_items_of_a_feed_are_taken_once(open_bench: Opener) -> None:
     """The next job gets the next items, and a job that runs again gets its own."""
-    with running(answer(FEED)) as server:
+    with run_server(build_handler(FEED)) as server:
         bench = allowed(open_bench, server.port)
         settings = {"source": "feed", "url": f"{server.url}/feed", "max_items": 2}
         first = bench.run("input", settings)
@@ -51,7 +51,7 @@ def test_items_of_a_feed_are_taken_once(open_bench: Opener) -> None:
 
 def test_a_source_can_be_read_anew_every_time(open_bench: Opener) -> None:
     """Where items are not skipped, every job gets them."""
-    with running(answer(FEED)) as server:
+    with run_server(build_handler(FEED)) as server:
         bench = allowed(open_bench, server.port)
         settings = {"source": "feed", "url": server.url, "skip_processed": False, "max_items": 1}
         for job_id in (7, 8):
@@ -61,7 +61,7 @@ def test_a_source_can_be_read_anew_every_time(open_bench: Opener) -> None:
 def test_json_is_read_by_paths(open_bench: Opener) -> None:
     """A list inside a document, with fields of unusual names."""
     document = {"data": {"rows": [{"key": 5, "head": "H", "text": "T"}]}}
-    with running(answer(json.dumps(document).encode())) as server:
+    with run_server(build_handler(json.dumps(document).encode())) as server:
         bench = allowed(open_bench, server.port)
         settings = {
             "source": "json",
@@ -101,7 +101,7 @@ def test_a_packet_of_the_start_is_given_on(bench: Bench) -> None:
 def test_a_host_that_is_not_allowed_is_not_asked(bench: Bench) -> None:
     """The error says how to allow it."""
     with (
-        running(answer(FEED)) as server,
+        run_server(build_handler(FEED)) as server,
         pytest.raises(RequestRefused, match="outgoing_hosts"),
     ):
         bench.run("input", {"source": "feed", "url": server.url})
@@ -121,7 +121,7 @@ def test_a_server_that_refuses_fails_the_step(
     open_bench: Opener, status: str, error: type[Exception]
 ) -> None:
     """What may pass is tried again, what will not pass is not."""
-    with running(answer(b"", status=status)) as server:
+    with run_server(build_handler(b"", status=status)) as server:
         bench = allowed(open_bench, server.port)
         with pytest.raises(error, match=status[:3]):
             bench.run("input", {"source": "feed", "url": server.url})
@@ -129,7 +129,7 @@ def test_a_server_that_refuses_fails_the_step(
 
 def test_a_document_that_is_no_feed_takes_no_items(open_bench: Opener) -> None:
     """The error names the fault."""
-    with running(answer(b"<html></html>")) as server:
+    with run_server(build_handler(b"<html></html>")) as server:
         bench = allowed(open_bench, server.port)
         with pytest.raises(InvalidSource, match="neither RSS nor Atom"):
             bench.run("input", {"source": "feed", "url": server.url})

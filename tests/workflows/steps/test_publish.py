@@ -13,7 +13,7 @@ import pytest
 
 from looseleaf.errors import InvalidArgument
 from looseleaf.errors.workflows import InvalidStep, RequestFailed, RequestRefused
-from tests.http_client.servers import Handler, answer, running
+from tests.http_client.servers import Handler, build_handler, run_server
 from tests.workflows.steps.conftest import Bench, Opener, ai_response
 
 PASSWORD = "abcd efgh ijkl mnop"
@@ -33,14 +33,14 @@ class Site:
         login = base64.b64encode(f"bot:{PASSWORD}".encode())
         if b"Authorization: Basic " + login not in rest:
             body = {"code": "rest_cannot_create", "message": "Sorry."}
-            answer(json.dumps(body).encode(), status="401 Unauthorized")(connection, head)
+            build_handler(json.dumps(body).encode(), status="401 Unauthorized")(connection, head)
             return
         parts = urlsplit(target)
         assert parts.path == "/wp-json/wp/v2/posts"
         if method == "GET":
             (slug,) = parse_qs(parts.query)["slug"]
             found = [post for post in self.posts if post["slug"] == slug]
-            answer(json.dumps(found).encode())(connection, head)
+            build_handler(json.dumps(found).encode())(connection, head)
             return
         document = json.loads(head.partition(b"\r\n\r\n")[2])
         post = {
@@ -51,9 +51,9 @@ class Site:
         self.posts.append(post)
         if self.fails_after_saving:
             self.fails_after_saving = False
-            answer(b"", status="502 Bad Gateway")(connection, head)
+            build_handler(b"", status="502 Bad Gateway")(connection, head)
             return
-        answer(json.dumps(post).encode(), status="201 Created")(connection, head)
+        build_handler(json.dumps(post).encode(), status="201 Created")(connection, head)
 
 
 def site_settings(port: int, password: str = PASSWORD) -> str:
@@ -109,7 +109,7 @@ def test_a_title_cannot_lead_out_of_the_folder(open_bench: Opener, tmp_path: Pat
 def test_a_post_is_published_once(open_bench: Opener) -> None:
     """Also where the site saved it and the answer was lost."""
     site = Site()
-    with running(site.handle) as server:
+    with run_server(site.handle) as server:
         bench = open_bench(site_settings(server.port))
         settings = {"target": "wordpress", "site": "blog", "status": "publish"}
         site.fails_after_saving = True
@@ -131,7 +131,7 @@ def test_a_post_is_published_once(open_bench: Opener) -> None:
 
 def test_a_wrong_password_is_refused_and_never_said(open_bench: Opener) -> None:
     """Trying again would not help; the error names the site's code and no secret."""
-    with running(Site().handle) as server:
+    with run_server(Site().handle) as server:
         bench = open_bench(site_settings(server.port, "wrong wrong wrong"))
         with pytest.raises(RequestRefused, match="rest_cannot_create") as told:
             bench.run("publish", {"target": "wordpress", "site": "blog"}, ai_response("x"))
@@ -143,7 +143,7 @@ def test_the_password_comes_from_the_environment(
 ) -> None:
     """So that it stands in no file."""
     monkeypatch.setenv("LOOSELEAF_PASSWORD_BLOG", PASSWORD)
-    with running(Site().handle) as server:
+    with run_server(Site().handle) as server:
         bench = open_bench(site_settings(server.port, ""))
         outcome = bench.run("publish", {"target": "wordpress", "site": "blog"}, ai_response("x"))
     assert outcome.packets[0].data["status"] == "draft"
@@ -152,18 +152,21 @@ def test_the_password_comes_from_the_environment(
 @pytest.mark.parametrize(
     ("handle", "error"),
     [
-        (answer(b"<html>", status="200 OK"), RequestFailed),
-        (answer(b"{}", status="200 OK"), RequestFailed),
-        (answer(b"", status="503 Busy"), RequestFailed),
-        (answer(b'{"code": "x"}', status="400 Bad"), RequestRefused),
-        (answer(b"", status="302 Found", headers=("Location: http://10.0.0.1/",)), RequestRefused),
+        (build_handler(b"<html>", status="200 OK"), RequestFailed),
+        (build_handler(b"{}", status="200 OK"), RequestFailed),
+        (build_handler(b"", status="503 Busy"), RequestFailed),
+        (build_handler(b'{"code": "x"}', status="400 Bad"), RequestRefused),
+        (
+            build_handler(b"", status="302 Found", headers=("Location: http://10.0.0.1/",)),
+            RequestRefused,
+        ),
     ],
 )
 def test_a_site_that_does_not_answer_as_wordpress_fails(
     open_bench: Opener, handle: Handler, error: type[Exception]
 ) -> None:
     """What may pass is tried again, what will not is not."""
-    with running(handle) as server:
+    with run_server(handle) as server:
         bench = open_bench(site_settings(server.port))
         with pytest.raises(error):
             bench.run("publish", {"target": "wordpress", "site": "blog"}, ai_response("x"))

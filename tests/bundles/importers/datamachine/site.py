@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.http_client.servers import Server, running
+from tests.http_client.servers import Server, run_server
 
 API = "/wp-json/datamachine/v1"
 STEPS = {
@@ -31,7 +31,7 @@ PAGES = {
 DAYS = {2: {"2026/03": ["16"]}}
 
 
-def pipeline() -> dict[str, Any]:
+def build_pipeline() -> dict[str, Any]:
     """Give a pipeline as `GET /pipelines/{id}` does: its steps in a map, with other keys."""
     return {
         "pipeline_id": "5",
@@ -56,7 +56,7 @@ def pipeline() -> dict[str, Any]:
     }
 
 
-def flow(**scheduling: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+def build_flow(**scheduling: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     """Give a flow as `GET /pipelines/{id}` does."""
     return {
         "flow_id": 7,
@@ -102,7 +102,7 @@ class DataMachineSite:
         self.agents: list[dict[str, Any]] = list(AGENTS)
         self.pages = {agent: dict(files) for agent, files in PAGES.items()}
         self.days = dict(DAYS)
-        self.pipelines = {5: (pipeline(), [flow()])}
+        self.pipelines = {5: (build_pipeline(), [build_flow()])}
         self.refused: tuple[str, ...] = ()  # beginnings of paths that are answered with 403
         self.escapes_html = True
 
@@ -146,11 +146,11 @@ class DataMachineSite:
                 "data": {"date": "-".join(parts[1:]), "content": "- Sold\n"},
             }
         text = pages[parts[0]][1]
-        shown = text.replace("&", "&amp;").replace("<", "&lt;") if self.escapes_html else text
+        content = text.replace("&", "&amp;").replace("<", "&lt;") if self.escapes_html else text
         size = len(text.encode())
         return 200, {
             "success": True,
-            "data": {"filename": parts[0], "size": size, "content": shown},
+            "data": {"filename": parts[0], "size": size, "content": content},
         }
 
     def _run_ability(self, path: str, fields: dict[str, Any]) -> tuple[int, Any]:
@@ -161,7 +161,7 @@ class DataMachineSite:
 
 
 @contextmanager
-def serving(site: DataMachineSite) -> Iterator[Server]:
+def serve_site(site: DataMachineSite) -> Iterator[Server]:
     """Serve a site on loopback."""
 
     def handle(connection: socket.socket, head: bytes) -> None:
@@ -173,7 +173,7 @@ def serving(site: DataMachineSite) -> Iterator[Server]:
             f"HTTP/1.1 {status} OK\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
         )
 
-    with running(handle) as server:
+    with run_server(handle) as server:
         yield server
 
 

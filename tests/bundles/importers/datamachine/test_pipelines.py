@@ -13,7 +13,7 @@ from looseleaf.bundles.importers.left_out import LeftOut
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.registry import FileRegistry
-from tests.bundles.importers.datamachine.site import STEPS, flow, pipeline
+from tests.bundles.importers.datamachine.site import STEPS, build_flow, build_pipeline
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
@@ -30,7 +30,7 @@ def reader() -> tuple[PipelineReader, list[LeftOut]]:
 
 def test_several_system_prompts_stand_together() -> None:
     """A step has its own there; here they stand under their labels, and the report says so."""
-    document = pipeline()
+    document = build_pipeline()
     second = {"step_type": "ai", "execution_order": 4, "label": "Editor", "system_prompt": "Edit."}
     document["pipeline_config"]["5_editor"] = second
     read, left_out = reader()
@@ -43,7 +43,7 @@ def test_several_system_prompts_stand_together() -> None:
 
 def test_a_second_queue_gives_its_first_prompt() -> None:
     """A flow has one queue here."""
-    document, second_flow = pipeline(), flow()
+    document, second_flow = build_pipeline(), build_flow()
     document["pipeline_config"]["5_b"] = {"step_type": "ai", "execution_order": 4}
     queue = [{"prompt": "First"}, {"prompt": "Second"}]
     second_flow["flow_config"]["5_b_7"] = {"step_type": "ai", "prompt_queue": queue}
@@ -61,7 +61,7 @@ def test_slugs_that_are_taken_get_a_number() -> None:
     """Two pipelines of one name stay two."""
     read, _ = reader()
     source = read.read_pipeline(
-        pipeline(), [flow(), {**flow(), "flow_id": 8}], "", ["weekly-review"]
+        build_pipeline(), [build_flow(), {**build_flow(), "flow_id": 8}], "", ["weekly-review"]
     )
     assert source is not None
     assert source.document["slug"] == "weekly-review-2"

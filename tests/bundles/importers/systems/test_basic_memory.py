@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import basic_memory
-from tests.bundles.importers.sources import BASIC_MEMORY, fingerprint, write_tree
+from tests.bundles.importers.sources import BASIC_MEMORY, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -19,9 +19,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_notes_stay_as_they_are(tmp_path: Path) -> None:
     """With front matter, observations and relations, below one folder."""
     write_tree(tmp_path, BASIC_MEMORY)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = basic_memory.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     texts = {page.filename: page.text for page in content.pages}
     assert texts == {
         "notes/Orchard.md": BASIC_MEMORY["Orchard.md"],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import claude_code
-from tests.bundles.importers.sources import CLAUDE_MEMORY, fingerprint, write_tree
+from tests.bundles.importers.sources import CLAUDE_MEMORY, compute_fingerprint, write_tree
 
 
 def test_the_layouts_are_recognized(tmp_path: Path) -> None:
@@ -25,9 +25,9 @@ def test_the_layouts_are_recognized(tmp_path: Path) -> None:
 def test_the_memory_of_a_project(tmp_path: Path) -> None:
     """The index and the topics keep their names, so that links lead on."""
     write_tree(tmp_path, CLAUDE_MEMORY)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = claude_code.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     assert {page.filename: page.text for page in content.pages} == CLAUDE_MEMORY
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import clawpress
-from tests.bundles.importers.sources import CLAWPRESS, fingerprint, write_tree
+from tests.bundles.importers.sources import CLAWPRESS, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -21,9 +21,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_days_and_pages(tmp_path: Path) -> None:
     """A day that does not exist stays a page of its name."""
     write_tree(tmp_path, CLAWPRESS)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = clawpress.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {page.filename: page for page in content.pages}
     assert set(pages) == {
         "MEMORY.md",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import datamachine
-from tests.bundles.importers.sources import DATAMACHINE, fingerprint, write_tree
+from tests.bundles.importers.sources import DATAMACHINE, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -23,9 +23,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_the_layers_stay(tmp_path: Path) -> None:
     """Agents and users are those of the source; each page keeps its name and text."""
     write_tree(tmp_path, DATAMACHINE)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = datamachine.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {(page.layer, page.agent, page.user, page.filename) for page in content.pages}
     assert pages == {
         ("shared", "", 0, "SITE.md"),

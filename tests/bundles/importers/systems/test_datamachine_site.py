@@ -18,9 +18,9 @@ from looseleaf.memory.registry import FileRegistry
 from looseleaf.operations import flows, imports, pipelines
 from looseleaf.setting_tables import WordPressSite
 from looseleaf.values import Secret
-from tests.bundles.importers.datamachine.site import PAGES, DataMachineSite, serving
+from tests.bundles.importers.datamachine.site import PAGES, DataMachineSite, serve_site
 from tests.bundles.importers.datamachine.site import write_settings as write_site_settings
-from tests.http_client.servers import Server, answer, running
+from tests.http_client.servers import Server, build_handler, run_server
 from tests.web.conftest import Site, open_site
 
 PAGE = "# Agent Memory\n\n## State\n\n- The calendar moves on Friday\n"
@@ -87,7 +87,7 @@ def client_for(port: int) -> HttpClient:
 )
 def test_other_answers_are_one_clear_error(body: bytes, status: str, error: Any) -> None:  # noqa: ANN401
     """A site that is no Data Machine, a wrong password, a server that is down."""
-    with running(answer(body, status=status)) as server:
+    with run_server(build_handler(body, status=status)) as server:
         site = WordPressSite("paper", server.url, "ines", Secret("pass"))
         client = client_for(server.port)
         with pytest.raises(error):
@@ -103,7 +103,7 @@ def open_case(root: Path, server: Server) -> tuple[str, Workspace]:
 
 def test_every_agent_that_the_user_may_see_is_read(tmp_path: Path) -> None:
     """Pages and days of each; shared pages once; texts as they are, whatever HTML there is."""
-    with serving(DataMachineSite()) as server:
+    with serve_site(DataMachineSite()) as server:
         address, workspace = open_case(tmp_path / "root", server)
         preview = imports.preview(workspace.context, address)
         report = imports.run(workspace.context, address)
@@ -119,7 +119,7 @@ def test_every_agent_that_the_user_may_see_is_read(tmp_path: Path) -> None:
 
 def test_one_agent_of_a_site(tmp_path: Path) -> None:
     """The others, with their pipelines, are left out with the reason."""
-    with serving(DataMachineSite()) as server:
+    with serve_site(DataMachineSite()) as server:
         address, workspace = open_case(tmp_path / "root", server)
         report = imports.run(workspace.context, address, source_agent="ada", agent="ada")
     assert report.new_agents == ()
@@ -132,7 +132,7 @@ def test_an_older_site_without_a_list_of_agents(tmp_path: Path) -> None:
     """The user's own agent is read, and the report says so."""
     site = DataMachineSite()
     site.refused = ("/agents", "/pipelines")
-    with serving(site) as server:
+    with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
         report = imports.run(workspace.context, address)
     assert (
@@ -146,7 +146,7 @@ def test_an_agent_that_the_site_does_not_show(tmp_path: Path) -> None:
     """It is named, and the others are imported."""
     site = DataMachineSite()
     site.refused = ("/files/agent?agent_id=1",)
-    with serving(site) as server:
+    with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
         report = imports.run(workspace.context, address)
     assert "agent ada" in {entry.source for entry in report.left_out}
@@ -156,7 +156,7 @@ def test_an_agent_that_the_site_does_not_show(tmp_path: Path) -> None:
 def test_a_text_that_only_html_is_given_for(tmp_path: Path) -> None:
     """It is taken, with a remark."""
     site = DataMachineSite()
-    with serving(site) as server:
+    with serve_site(site) as server:
         address, workspace = open_case(tmp_path / "root", server)
         site.refused = ("/wp-json/wp-abilities/v1/abilities/datamachine/get-agent-memory",)
         report = imports.run(workspace.context, address, source_agent="ada")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import hermes
-from tests.bundles.importers.sources import HERMES, fingerprint, write_tree
+from tests.bundles.importers.sources import HERMES, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -21,9 +21,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_entries_become_bullets(tmp_path: Path) -> None:
     """Each entry once; its further lines are indented; lines without text are named."""
     write_tree(tmp_path, HERMES)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = hermes.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {page.filename: page for page in content.pages}
     assert pages["MEMORY.md"].text == (
         "# Memory\n\n- The house runs Debian 12\n- The router is in the attic\n  beside the clock\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import letta
-from tests.bundles.importers.sources import LETTA, fingerprint, write_tree
+from tests.bundles.importers.sources import LETTA, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -22,9 +22,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_blocks_become_core_pages(tmp_path: Path) -> None:
     """persona and human have pages of their own; every other block is a section of MEMORY.md."""
     write_tree(tmp_path, LETTA)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = letta.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {page.filename: page for page in content.pages}
     assert pages["SOUL.md"].text == "<!-- Who I am -->\n\nI am Lark, and I sing.\n"
     assert pages["USER.md"].text == (

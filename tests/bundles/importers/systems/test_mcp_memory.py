@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import mcp_memory
-from tests.bundles.importers.sources import MCP_MEMORY, fingerprint, write_tree
+from tests.bundles.importers.sources import MCP_MEMORY, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -22,9 +22,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_entities_become_sections(tmp_path: Path) -> None:
     """One page for each type; relations stand at the entity where they begin."""
     write_tree(tmp_path, MCP_MEMORY)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = mcp_memory.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     assert {page.filename: page.text for page in content.pages} == {
         "knowledge/person.md": "# person\n\n## Ines\n- Runs an orchard\n- prunes: Row 3\n",
         "knowledge/tree-row.md": "# tree row\n\n## Row 3\n- Is pears\n- Is old\n",

@@ -6,7 +6,13 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import nanobot
-from tests.bundles.importers.sources import NANOBOT, NANOBOT_NEW, OPENCLAW, fingerprint, write_tree
+from tests.bundles.importers.sources import (
+    NANOBOT,
+    NANOBOT_NEW,
+    OPENCLAW,
+    compute_fingerprint,
+    write_tree,
+)
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -20,9 +26,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_pages_and_log(tmp_path: Path) -> None:
     """Each entry of the log stands on the page of its day, with the lines below it."""
     write_tree(tmp_path, NANOBOT)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = nanobot.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {page.filename: page for page in content.pages}
     assert set(pages) == {
         "MEMORY.md",

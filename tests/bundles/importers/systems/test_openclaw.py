@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf.bundles.importers.source_folder import SourceFolder
 from looseleaf.bundles.importers.systems import openclaw
-from tests.bundles.importers.sources import OPENCLAW, fingerprint, write_tree
+from tests.bundles.importers.sources import OPENCLAW, compute_fingerprint, write_tree
 
 
 def test_the_layout_is_recognized(tmp_path: Path) -> None:
@@ -19,9 +19,9 @@ def test_the_layout_is_recognized(tmp_path: Path) -> None:
 def test_each_file_is_a_page_or_is_left_out(tmp_path: Path) -> None:
     """Nothing is forgotten, and the source stays as it was."""
     write_tree(tmp_path, OPENCLAW)
-    before = fingerprint(tmp_path)
+    before = compute_fingerprint(tmp_path)
     content = openclaw.read(SourceFolder(str(tmp_path)))
-    assert fingerprint(tmp_path) == before
+    assert compute_fingerprint(tmp_path) == before
     pages = {page.filename: page for page in content.pages}
     assert sorted(pages) == [
         "HEARTBEAT.md",

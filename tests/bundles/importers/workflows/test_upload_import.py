@@ -6,7 +6,7 @@ from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.operations import imports, workflow_files
-from tests.bundles.importers.datamachine.site import DataMachineSite, serving, write_settings
+from tests.bundles.importers.datamachine.site import DataMachineSite, serve_site, write_settings
 from tests.bundles.importers.sources import write_tree
 
 FILES = {
@@ -25,7 +25,7 @@ def test_files_find_their_pipelines(tmp_path: Path) -> None:
     root, site = tmp_path / "root", DataMachineSite()
     Workspace.create(root, agent="ada").close()
     source = str(write_tree(tmp_path / "files", FILES))
-    with serving(site) as server:
+    with serve_site(site) as server:
         address = write_settings(root, server)
         context = Workspace.open(root).context
         reasons = {entry.source: entry.reason for entry in imports.run(context, source).left_out}
@@ -53,7 +53,7 @@ def test_a_file_that_was_changed_or_deleted_here_stays_so(tmp_path: Path) -> Non
     root, site = tmp_path / "root", DataMachineSite()
     Workspace.create(root, agent="ada").close()
     folder = write_tree(tmp_path / "files", FILES)
-    with serving(site) as server:
+    with serve_site(site) as server:
         address = write_settings(root, server)
         context = Workspace.open(root).context
         imports.run(context, address)

@@ -13,9 +13,9 @@ from looseleaf.operations import flows, imports, pipelines
 from tests.bundles.importers.datamachine.site import (
     STEPS,
     DataMachineSite,
-    flow,
-    pipeline,
-    serving,
+    build_flow,
+    build_pipeline,
+    serve_site,
     write_settings,
 )
 
@@ -46,7 +46,7 @@ def case(tmp_path: Path) -> Iterator[Case]:
     """Serve a site, and name it in the settings of a workspace with the agent ada."""
     root, site = tmp_path / "root", DataMachineSite()
     Workspace.create(root, agent="ada").close()
-    with serving(site) as server:
+    with serve_site(site) as server:
         case = Case(root, site, write_settings(root, server))
         yield case
         case.workspace.close()
@@ -126,10 +126,10 @@ def test_an_import_that_was_killed_is_completed(case: Case) -> None:
 def test_a_change_of_the_source_arrives(case: Case) -> None:
     """Where nobody changed the definition here; a new flow is added."""
     case.run()
-    changed = pipeline()
+    changed = build_pipeline()
     changed["pipeline_config"][STEPS["ai"]]["system_prompt"] = "Write two lines."
-    second = {**flow(), "flow_id": 8, "flow_name": "Friday"}
-    case.site.pipelines = {5: (changed, [flow(), second])}
+    second = {**build_flow(), "flow_id": 8, "flow_name": "Friday"}
+    case.site.pipelines = {5: (changed, [build_flow(), second])}
     assert case.actions() == {"pipeline 5": "replace", "flow 7": "unchanged", "flow 8": "create"}
     stored = pipelines.show_pipeline(case.context, "weekly-review")
     assert stored.system_prompt == "Write two lines."
@@ -144,9 +144,9 @@ def test_what_was_changed_here_stays(case: Case) -> None:
     """The report says so; a definition that was deleted here does not come back."""
     case.run()
     pipelines.update_pipeline(case.context, "weekly-review", system_prompt="Ours.")
-    changed = pipeline()
+    changed = build_pipeline()
     changed["pipeline_config"][STEPS["ai"]]["system_prompt"] = "Theirs."
-    case.site.pipelines = {5: (changed, [flow()])}
+    case.site.pipelines = {5: (changed, [build_flow()])}
     reasons = {entry.source: entry.reason for entry in case.run().left_out}
     assert "changed here" in reasons["pipeline 5"]
     assert pipelines.show_pipeline(case.context, "weekly-review").system_prompt == "Ours."
@@ -174,7 +174,7 @@ def test_a_namesake_is_not_touched(case: Case) -> None:
 
 def test_a_pipeline_that_cannot_be_stored_is_left_out(case: Case) -> None:
     """With the reason; the others arrive."""
-    odd = pipeline() | {"pipeline_id": 6, "portable_slug": "odd"}
+    odd = build_pipeline() | {"pipeline_id": 6, "portable_slug": "odd"}
     odd["pipeline_config"] = {"6_a": {"step_type": "publish", "execution_order": 0}}
     case.site.pipelines[6] = (odd, [])
     report = case.run()
@@ -198,7 +198,7 @@ def test_schedules(
     case: Case, scheduling: dict[str, object], expected: tuple[str, str, str]
 ) -> None:
     """Each kind, always paused; one that is not known becomes manual and is named."""
-    case.site.pipelines = {5: (pipeline(), [flow(**scheduling)])}
+    case.site.pipelines = {5: (build_pipeline(), [build_flow(**scheduling)])}
     report = case.run()
     [monday] = flows.list_flows(case.context)
     assert (monday.schedule.interval, monday.schedule.cron) == expected[:2]

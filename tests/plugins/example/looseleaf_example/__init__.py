@@ -78,8 +78,8 @@ def register_content_filters(filters: Filters) -> None:
     filters.register("numbers", 50, _without_numbers)
 
 
-def _without_numbers(text: str, about: PageFacts) -> str:
-    return text.replace("555-0100", "…") if about.mode == "chat" else text
+def _without_numbers(text: str, facts: PageFacts) -> str:
+    return text.replace("555-0100", "…") if facts.mode == "chat" else text
 
 
 @hookimpl
@@ -89,7 +89,7 @@ def register_file_filters(filters: Filters) -> None:
 
 
 def _for_letters(files: tuple[RegisteredFile, ...], request: Request) -> tuple[RegisteredFile, ...]:
-    return tuple(one for one in files if request.mode != "letters" or one.filename != "SITE.md")
+    return tuple(file for file in files if request.mode != "letters" or file.filename != "SITE.md")
 
 
 @hookimpl

@@ -23,8 +23,8 @@ from looseleaf.stores.disk.locked_page import LockedPage
 from looseleaf.stores.disk.store import DiskStore
 from tests.conftest import AGENTS, Clock
 from tests.stores.conformance import ADA, CHANGE, MEMORY, put
-from tests.stores.scenes import history_folder, open_store
-from tests.stores.tree import snapshot
+from tests.stores.scenes import history_folder_of, open_store
+from tests.stores.tree import read_tree
 
 COUNT = 40
 SETTLED = COUNT - 1 - packing.NEWEST_UNPACKED
@@ -47,7 +47,7 @@ def written(store: DiskStore) -> DiskStore:
 @pytest.fixture
 def folder(root: Path) -> Path:
     """Give the folder of the page's history."""
-    return history_folder(root)
+    return history_folder_of(root)
 
 
 def files(folder: Path) -> list[int]:
@@ -110,9 +110,9 @@ class TestPack:
         self, written: DiskStore, history: DiskHistory, root: Path
     ) -> None:
         """And says exactly what packing gives."""
-        before = snapshot(root)
+        before = read_tree(root)
         expected = history.pack(MEMORY, dry_run=True)
-        assert snapshot(root) == before
+        assert read_tree(root) == before
         assert history.pack(MEMORY) == expected
         assert written.recover() == 0
 
@@ -389,4 +389,4 @@ def test_writers_and_readers_go_on_meanwhile(root: Path) -> None:
     history.pack(MEMORY)
     assert history.verify(MEMORY) == PageVerdict(120)
     # Whenever the packer came: fewer than this are left to be packed.
-    assert len(files(history_folder(root))) < packing.NEWEST_UNPACKED + packing.LEAST_VERSIONS
+    assert len(files(history_folder_of(root))) < packing.NEWEST_UNPACKED + packing.LEAST_VERSIONS

@@ -24,10 +24,10 @@ from looseleaf.stores.disk.splice import splice, unsplice
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.times import format_microseconds
 from tests.conftest import AGENTS, Clock
-from tests.stores.conformance import ADA, CHANGE, MEMORY, live_through, put, read
-from tests.stores.scenes import history_folder, open_store, page_file, saved_in_place
+from tests.stores.conformance import ADA, CHANGE, MEMORY, advance_days, put, read
+from tests.stores.scenes import history_folder_of, open_store, page_file_of, save_in_place
 from tests.stores.state import state_of
-from tests.stores.tree import holding
+from tests.stores.tree import list_files_with
 
 SECRET = b"hunter2-correct-horse"
 
@@ -35,7 +35,7 @@ SECRET = b"hunter2-correct-horse"
 @pytest.fixture
 def log(root: Path) -> Path:
     """Give the file of the page's log."""
-    return history_folder(root) / "log"
+    return history_folder_of(root) / "log"
 
 
 def written(path: Path) -> tuple[int, ...]:
@@ -54,9 +54,9 @@ class TestPurge:
         put(store, MEMORY, b"# Notes\n\nbefore\n")
         put(store, MEMORY, b"# Notes\n\npassword: " + SECRET + b"\n")
         put(store, MEMORY, b"# Notes\n\nafter\n")
-        assert holding(root, SECRET)
+        assert list_files_with(root, SECRET)
         history.purge(MEMORY, 2, change=CHANGE)
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
 
     def test_every_version_that_has_the_secret_must_go(
         self, store: DiskStore, history: DiskHistory, root: Path
@@ -67,9 +67,9 @@ class TestPurge:
         put(store, MEMORY, b"b\n" + SECRET + b"\nmore\n")
         put(store, MEMORY, b"clean\n")
         for number in (1, 2, 3):
-            assert holding(root, SECRET)
+            assert list_files_with(root, SECRET)
             history.purge(MEMORY, number, change=CHANGE)
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
         assert history.content(MEMORY, 4) == b"clean\n"
         assert [one.kept for one in history.revisions(MEMORY)] == [False, False, False, True]
 
@@ -79,10 +79,10 @@ class TestPurge:
         """What a person saved is purged like anything else, even if we never came upon it."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, SECRET)
-        saved_in_place(root, b"clean\n")
+        save_in_place(root, b"clean\n")
         assert [one.number for one in history.revisions(MEMORY)] == [1, 2, 3]
         history.purge(MEMORY, 2, change=CHANGE)
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
         assert [one.operation for one in history.revisions(MEMORY)] == ["write", "write", "outside"]
 
     def test_purging_the_version_before_leaves_the_present_one_safe(
@@ -92,10 +92,10 @@ class TestPurge:
         put(store, MEMORY, SECRET + b"\n")
         put(store, MEMORY, b"clean\n")
         history.purge(MEMORY, 1, change=CHANGE)
-        saved_in_place(root, b"by hand\n")
+        save_in_place(root, b"by hand\n")
         put(store, MEMORY, b"ours\n")
         assert history.content(MEMORY, 2) == b"clean\n"
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
 
     def test_a_purge_is_recorded_and_can_be_repeated(
         self, store: DiskStore, history: DiskHistory, clock: Clock
@@ -117,7 +117,7 @@ class TestPurge:
         put(store, MEMORY, SECRET)
         store.delete(MEMORY, change=CHANGE)
         history.purge(MEMORY, 1, change=CHANGE)
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
         with pytest.raises(RevisionMissing, match="purged by ada"):
             history.content(MEMORY, 1)
 
@@ -132,10 +132,10 @@ class TestPrune:
         put(store, MEMORY, SECRET)
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"two\n")
-        live_through(store, clock, days=95)
+        advance_days(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
-        assert holding(root, SECRET) == []
-        assert sorted(os.listdir(history_folder(root))) == [".head", "log"]
+        assert list_files_with(root, SECRET) == []
+        assert sorted(os.listdir(history_folder_of(root))) == [".head", "log"]
 
     def test_pages_that_have_nothing_to_prune_are_left_alone(
         self, store: DiskStore, history: DiskHistory, log: Path
@@ -156,9 +156,9 @@ class TestPrune:
         for number in range(page_changes._PRUNE_EVERY - 3):
             clock.advance(days=1.5)
             put(store, MEMORY, b"%d\n" % number)
-        assert holding(root, SECRET)
+        assert list_files_with(root, SECRET)
         put(store, MEMORY, b"the round number\n")
-        assert holding(root, SECRET) == []
+        assert list_files_with(root, SECRET) == []
         assert history.revisions(MEMORY)[0].number == 3 - 1
         assert history.content(MEMORY, 3) == b"0\n"
 
@@ -171,7 +171,7 @@ class TestPrune:
         clock.advance(days=91)
         log.write_bytes(b"damage\n" + log.read_bytes())
         put(store, MEMORY, b"the round number\n")
-        assert page_file(root).read_bytes() == b"the round number\n"
+        assert page_file_of(root).read_bytes() == b"the round number\n"
         with pytest.raises(Unavailable, match="damaged"):
             history.revisions(MEMORY)
 
@@ -183,7 +183,7 @@ class TestPrune:
             put(store, MEMORY, content)
         history.purge(MEMORY, 1, change=CHANGE)
         history.purge(MEMORY, 2, change=CHANGE)
-        live_through(store, clock, days=95)
+        advance_days(store, clock, days=95)
         assert history.prune(ADA, Retention()) == 2
         assert log.read_bytes().count(b"\n") == 1
         assert put(store, MEMORY, b"four\n").revision == 4
@@ -194,10 +194,10 @@ class TestPrune:
         """Our version that someone saved over is kept when what it was made from goes."""
         put(store, MEMORY, b"one\n")
         put(store, MEMORY, b"one\ntwo\n")
-        live_through(store, clock, days=50)
+        advance_days(store, clock, days=50)
         put(store, MEMORY, b"one\ntwo\nthree\n")
-        live_through(store, clock, days=50)
-        saved_in_place(root, b"by hand\n")
+        advance_days(store, clock, days=50)
+        save_in_place(root, b"by hand\n")
         assert history.prune(ADA, Retention()) == 1
         assert [one.number for one in history.revisions(MEMORY)] == [2, 3, 4]
         assert history.content(MEMORY, 3) == b"one\ntwo\nthree\n"
@@ -210,11 +210,11 @@ class TestPrune:
         old = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=clock)
         for days in (300, 200):
             put(old, MEMORY, b"%d days ago\n" % days)
-            live_through(old, clock, days=100)
+            advance_days(old, clock, days=100)
         copy = root / "copy"
         copy.write_bytes(b"an old copy\n")
         os.utime(copy, (1e9, 1e9))
-        copy.rename(page_file(root))
+        copy.rename(page_file_of(root))
         store = open_store(root)
         put(store, MEMORY, b"new\n")
         assert DiskHistory(store).prune(ADA, Retention()) == 1
@@ -369,7 +369,7 @@ class TestLostNames:
             put(store, MEMORY, text)
         store.delete(MEMORY, change=CHANGE)
         put(store, MEMORY, b"again\n")
-        saved_in_place(log.parents[4], b"again, by hand\n")
+        save_in_place(log.parents[4], b"again, by hand\n")
         put(store, MEMORY, b"newest\n")
         versions = [history.content(MEMORY, number) for number in range(1, 12)]
         for number in lost:
@@ -389,7 +389,7 @@ class TestLostNames:
             put(store, MEMORY, b"line\n" * number)
         history.purge(MEMORY, 2, change=CHANGE)
         for number in (2, 3):
-            (history_folder(root) / str(number)).unlink(missing_ok=True)
+            (history_folder_of(root) / str(number)).unlink(missing_ok=True)
             with pytest.raises(RevisionMissing):
                 history.content(MEMORY, number)
         kept = [one.number for one in history.revisions(MEMORY) if one.kept]
@@ -400,7 +400,7 @@ class TestLostNames:
     ) -> None:
         """With every so many versions, and wherever the log could not make up for one."""
         put(store, MEMORY, b"0\n")
-        folder = history_folder(root).stat().st_ino
+        folder = history_folder_of(root).stat().st_ino
         synced: list[int] = []
         sync = atomic.sync
 

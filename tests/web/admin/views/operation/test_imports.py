@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from looseleaf.setting_tables import WordPressSite
-from tests.bundles.importers.archives import zip_files
+from tests.bundles.importers.archives import build_zip
 from tests.bundles.importers.sources import OPENCLAW, write_tree
 from tests.web.admin.conftest import OpenTab
 from tests.web.conftest import Opens, Site
@@ -51,7 +51,7 @@ def test_an_archive_is_uploaded_previewed_and_imported(
 ) -> None:
     """Without JavaScript, and without any folder of the server."""
     archive = tmp_path / "pip.zip"
-    archive.write_bytes(zip_files({f"pip/{name}": text for name, text in OPENCLAW.items()}))
+    archive.write_bytes(build_zip({f"pip/{name}": text for name, text in OPENCLAW.items()}))
     page = open_tab(site, java_script_enabled=False).open(IMPORT)
     assert page.get_by_text("Folder on the server").count() == 0
     page.get_by_label("Zip archive or file").set_input_files(str(archive))
