@@ -68,7 +68,9 @@ class PageName(Convertor[str]):
 
 register_url_convertor("page", PageName())
 PAGE = f"{NAMESPACE}/files/agent/{{file:page}}"
-OTHER_FILE = f"{NAMESPACE}/files/agent/{{file:path}}"  # any other ending: refused by name
+OTHER_FILE = (
+    f"{NAMESPACE}/files/agent/{{file:path}}"  # any other ending; the operation refuses the name
+)
 MCP = "/mcp"
 WRITE_METHODS = ("PUT", "POST", "PATCH")  # all three replace, as in the original plugin
 
@@ -123,7 +125,7 @@ def build_application(
 ) -> ASGIApp:
     """Build the web application of a workspace; stateless for several worker processes.
 
-    `on_load` is called once all parts are loaded, some of which load behind the first answers.
+    `on_load` is called once all parts are loaded; some parts load only after the first answers.
     """
     request_metrics, faults, authenticator = Metrics(), RecentFaults(), Authenticator(workspace)
     recent = RecentRequests()
@@ -217,7 +219,7 @@ def _build_handler(endpoint: Endpoint) -> Handler:
 
 
 class Resource:
-    """One path: it answers with the handler of the method, for every method."""
+    """One path, with a handler for each method."""
 
     def __init__(self, path: str, by_method: dict[str, Handler]) -> None:
         self.path = path

@@ -39,7 +39,7 @@ _RECEIVING = (
 
 
 async def receive_archive(request: Request, *, name: str) -> Response:
-    """Run an operation on an archive: its raw bytes, or JSON with these in base64."""
+    """Run an operation on an archive, sent as raw bytes or as base64 in JSON."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, name)
     dispatch.require_precondition_kept(context, operation)

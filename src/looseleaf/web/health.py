@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.workspace import Workspace
 
 RECENT_SECONDS = 60.0
-# The kinds of Unavailable that are the server's own: a store that fails, and a full disk. All
+# The kinds of Unavailable that the server itself causes: a store that fails, and a full disk. All
 # other kinds have another cause: a model, another server, one page. The workspace folder is
 # checked at every request.
 _STORE_FAULTS: dict[type[Exception], str] = {Unavailable: "unavailable", DiskFull: "disk_full"}
@@ -67,9 +67,9 @@ class TaskAttention:
         self._time = -RECENT_SECONDS
 
     def types(self, workspace: Workspace) -> list[str]:
-        """Name the tasks that are overdue or failed repeatedly; the server is well without."""
+        """Name the tasks that are overdue or failed repeatedly; they never degrade the server."""
         if time.monotonic() - self._time >= RECENT_SECONDS:
-            self._time = time.monotonic()  # one request looks; those that come meanwhile do not
+            self._time = time.monotonic()  # requests in the meantime use the old list
             agents = list_readable_agents(workspace.agents)
             tasks = workspace.system_tasks().all()
             settings = workspace.database.settings()

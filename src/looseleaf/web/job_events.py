@@ -1,4 +1,4 @@
-"""A job, or a list of jobs, as server-sent events; without that wish, as it is now."""
+"""A job or a list of jobs: as one answer, or as server-sent events for each change."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _ENDPOINTS = {endpoint.operation: endpoint for endpoint in ENDPOINTS}
 
 @value
 class Subject:
-    """What a stream is about: an operation, the name of its event, and the time between looks."""
+    """The subject of a stream: an operation, the name of its event, and its polling interval."""
 
     operation: str
     event: bytes
-    look_seconds: float
+    poll_seconds: float
 
 
 JOB = Subject(SHOW_JOB, b"job", 0.5)
@@ -88,19 +88,19 @@ async def _stream(
 ) -> AsyncIterator[bytes]:
     """Send the document whenever it has changed; a credential that is revoked ends the stream."""
     last_document: dict[str, Any] = {}
-    end, next_sign = time.monotonic() + MOST_SECONDS, time.monotonic() + _ALIVE_SECONDS
+    end, next_alive = time.monotonic() + MOST_SECONDS, time.monotonic() + _ALIVE_SECONDS
     try:
         while True:
             if document != last_document:
-                last_document, next_sign = document, time.monotonic() + _ALIVE_SECONDS
+                last_document, next_alive = document, time.monotonic() + _ALIVE_SECONDS
                 yield b"event: %s\ndata: %s\n\n" % (subject.event, encode_json(document))
             if document.get("status") in FINAL or time.monotonic() > end:
                 yield b"event: end\ndata: {}\n\n"
                 return
-            if time.monotonic() > next_sign:
-                next_sign = time.monotonic() + _ALIVE_SECONDS
+            if time.monotonic() > next_alive:
+                next_alive = time.monotonic() + _ALIVE_SECONDS
                 yield _ALIVE
-            await asyncio.sleep(subject.look_seconds)
+            await asyncio.sleep(subject.poll_seconds)
             if request.scope.get(STOPPING):
                 return  # the reader connects again when the server is back
             if not _is_current(context):
@@ -116,4 +116,4 @@ def _is_current(context: Context) -> bool:
     try:
         return context.is_current()
     except Unavailable:
-        return True  # the next look asks the database again
+        return True  # the next read asks the database again

@@ -1,7 +1,7 @@
-"""The line of the log for each event of a job: numbers and states, nothing that anybody wrote.
+"""The line of the log for each event of a job: numbers and states, and no text of anybody.
 
-Names of jobs and reasons of failures may hold text of pages and addresses with secrets. They stand
-in the job itself, which only some people may read.
+Names of jobs and reasons of failures may contain text of pages and addresses with secrets, so they
+stand in the job alone, which only some people may read.
 """
 
 from __future__ import annotations

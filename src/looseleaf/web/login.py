@@ -1,6 +1,6 @@
 """Signing in and out: a login link or a password begins a session, kept in a cookie.
 
-Programs send JSON; people send a form, with or without scripts, and are led on.
+Programs send JSON; people send a form, with or without scripts, and are redirected.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ START = "/admin"
 
 
 async def redirect_to_admin(_request: Request) -> Response:
-    """Lead from the bare address of the server to its admin site."""
+    """Redirect from the root address of the server to its admin site."""
     return RedirectResponse(START, 303)
 
 
 async def show_login(request: Request) -> Response:
-    """Give the page that signs in; what a link carries after # never reaches a log."""
+    """Give the sign-in page; browsers never send the part of a link after #, so no log has it."""
     return _build_login_page(request, request.query_params.get("next", ""))
 
 
@@ -87,7 +87,7 @@ async def _sign_in_by_form(request: Request) -> Response:
     except (Unauthenticated, Problem) as error:
         status, message = describe_error(error)
         return _build_login_page(request, next_, message, status)
-    # Only our own pages: an address of another site would be a trap.
+    # Only our own pages: a redirect to another site would help phishing.
     is_own = next_ == START or next_.startswith((f"{START}/", f"{START}?"))
     response = RedirectResponse(next_ if is_own else START, 303)
     _set_cookie(request, response, issue.text)
@@ -125,7 +125,7 @@ def _set_cookie(request: Request, response: Response, text: str) -> None:
 
 
 def _build_event(request: Request, action: str, address: str = "") -> Event:
-    """Say for the audit that a person signs in or out."""
+    """Build the audit event of a person who signs in or out."""
     activity = activity_of(request.scope)
     return Event(
         action,

@@ -1,7 +1,7 @@
 """The MCP server at `/mcp`, loaded while the web server already answers.
 
 The official SDK takes longer to import than everything else of the server together. A request to
-`/mcp` that comes before it is loaded waits for it; no other request does.
+`/mcp` waits until the SDK is loaded; no other request waits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class McpMount:
-    """An ASGI application that stands for the MCP server, built in a thread of its own.
+    """An ASGI application in front of the MCP server, which is built in a thread of its own.
 
     `on_load` is called in that thread when the server is built.
     """
@@ -35,7 +35,7 @@ class McpMount:
         """Load the MCP server and let it serve during the block."""
         server = self._server = asyncio.get_running_loop().create_future()
         is_over = asyncio.Event()
-        # One task enters and leaves the server, as its groups of tasks demand.
+        # One task enters and leaves the server, as its task groups require.
         task = asyncio.create_task(self._serve(server, is_over))
         try:
             yield
@@ -48,9 +48,9 @@ class McpMount:
     async def _serve(self, ready: asyncio.Future[HttpServer], is_over: asyncio.Event) -> None:
         try:
             server = await asyncio.to_thread(self._load)
-        except Exception as error:  # noqa: BLE001 - every request to /mcp is told
+        except Exception as error:  # noqa: BLE001 - every request to /mcp gets the error
             ready.set_exception(error)
-            ready.exception()  # seen, also where no request comes
+            ready.exception()  # retrieved here, since perhaps no request does
             return
         async with server.running():
             ready.set_result(server)

@@ -50,13 +50,14 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
     if workspace.settings.serve_jobs:
         app = WorkerStart(app, workspace)
     keep_objects()
-    # A computing thread gives way after this time; each response waits for that several times.
+    # A computing thread gives up the interpreter lock after this time; a response waits for the
+    # lock several times.
     sys.setswitchinterval(SWITCH_SECONDS)
     return app
 
 
 def keep_objects() -> None:
-    """Leave the present objects of this process out of later collections: they stay for good."""
+    """Exclude the present objects of this process from garbage collection: they stay for good."""
     gc.collect()
     gc.freeze()
 

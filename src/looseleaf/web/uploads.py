@@ -40,8 +40,8 @@ OVERHEAD = 65_536  # bytes of a form besides its file: borders, headers and fiel
 _MOST_FIELDS = 8
 _MOST_FIELD_BYTES = 4_096
 _PART_BYTES = 1_048_576
-_PATIENCE = 10  # times as long as another body may take
-MOST_UPLOADS = 10  # of the largest size that are on their way at once; half of them of one sender
+_PATIENCE = 10  # how many times longer an upload may take than another body
+MOST_UPLOADS = 10  # of the largest size, arriving at once; one sender may have half of them
 
 
 async def upload_file(request: Request) -> Response:
@@ -83,7 +83,7 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
     permitted_context = context.during(operation.permission)
     place = (target.get("flow_step_id", ""), target.get("flow"), target.get("pipeline"))
     if permitted_context.principal.actor_kind == AGENT:
-        # A form is the same upload as JSON, and is held to the same.
+        # The rule for an upload as JSON holds for a form, too.
         dispatch.refuse_assembled_text({"content": content.read()})
         content.seek(0)
     try:
@@ -97,7 +97,7 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
 
 
 async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
-    """Read a form with one file; large files lie on disk while they arrive."""
+    """Read a form with one file; large files are stored on disk while they arrive."""
     settings = authenticator_of(request).workspace.settings
     limit = settings.max_upload_bytes + OVERHEAD
     stream = _limit_stream(request, limit)

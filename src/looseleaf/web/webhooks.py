@@ -1,4 +1,4 @@
-"""Inbound calls to the one-time addresses of jobs that wait; the secret is the proof."""
+"""Inbound calls to the one-time addresses of jobs that wait; the secret is the credential."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def receive_call(request: Request) -> Response:
     """Wake the job that waits at an address, once; the body becomes a packet.
 
     The secret is compared before the body is read, by a query that locks nothing: a flood of calls
-    without it costs little more than their heads.
+    without the secret costs little more than reading their headers.
     """
     refuse_precondition(request, "Waking a job")
     job, step, secret = (request.path_params[name] for name in ("job", "step", "secret"))
@@ -37,7 +37,7 @@ async def receive_call(request: Request) -> Response:
     gate = digest_secret(secret)
     check = partial(jobs.has_gate, int(job), step, gate)
     if not await workers_of(request).read(address_of(request), check):
-        raise JobMissing(int(job))  # who knows no secret learns nothing
+        raise JobMissing(int(job))  # as for a job that does not exist
     kind = media_type_of(request)
     body = await parse_object(await body_of(request, size=MOST_GATE_BYTES), kind)
     wake = partial(jobs.signal, int(job), step, body, gate=gate)

@@ -1,4 +1,4 @@
-"""The worker inside the server: it starts behind the first answer, which never waits for it."""
+"""The worker inside the server: it starts after the first answer, so that none waits for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-import looseleaf.stores.engine.object_mapper  # noqa: F401 - before requests and the worker share it
+import looseleaf.stores.engine.object_mapper  # noqa: F401 - loaded before requests and the worker use it
 from looseleaf.errors import LooseleafError
 from looseleaf.web import job_log
 
@@ -26,7 +26,7 @@ class WorkerStart:
         self._is_begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and begin afterwards."""
+        """Pass a request on, and start the worker afterwards."""
         if self._is_begun:
             await self._app(scope, receive, send)
             return

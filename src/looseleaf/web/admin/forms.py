@@ -1,4 +1,4 @@
-"""Forms of people who are signed in: read within bounds, and taken only with their token."""
+"""Forms of people who are signed in: read within limits, and accepted only with a CSRF token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_FIELDS = 1000
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Read a form of someone who is signed in; its token then counts as the header does."""
+    """Read a form of a signed-in person; its CSRF token counts like the header."""
     authenticator_of(request).authentication.session(session_cookie_of(request))
     if media_type_of(request) != FORM:
         raise Problem(415, "unsupported_media_type", "Send the form as a browser does.")
@@ -31,12 +31,12 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 def has_file(request: Request) -> bool:
-    """Say whether the form of a request brings a file."""
+    """Say whether the form of a request has a file."""
     return request.headers.get("content-type", "").lower().startswith(FILE_FORM)
 
 
 async def read_form_with_file(request: Request) -> tuple[dict[str, str], UploadFile]:
-    """Read a form with one file, which is on disk as it arrives; the token counts as elsewhere."""
+    """Read a form with one file, stored on disk while it arrives; the token counts as above."""
     authenticator_of(request).authentication.session(session_cookie_of(request))
     upload, form = await read_file_form(request)
     request.scope[FORM_PROOF] = form.pop("csrf", "")
@@ -44,7 +44,7 @@ async def read_form_with_file(request: Request) -> tuple[dict[str, str], UploadF
 
 
 def parse_form(body: bytes) -> dict[str, str]:
-    """Take the fields of a form from a body; of several with one name, the last."""
+    """Parse the fields of a form; of several fields with one name, the last one counts."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"

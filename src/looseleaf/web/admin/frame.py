@@ -1,4 +1,4 @@
-"""The frame around every page: the workspace, the one who is signed in, agents, navigation."""
+"""The frame around every page: the workspace, the signed-in person, agents, navigation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.plugins.admin_pages import AdminPage, AdminPages, Visit
 
-MOST_AGENTS = 12  # at the side; the page of all agents has the others
+MOST_AGENTS = 12  # in the side bar; the page of all agents has the others
 
 
 @value
@@ -27,12 +27,12 @@ class Link:
 
 @value
 class Frame:
-    """What every template may use besides its own data."""
+    """The data that every template has besides its own."""
 
     workspace: str
     user: str
-    agent: AgentRecord | None  # the one that the page is about
-    agents: tuple[AgentRecord, ...]  # those at the side
+    agent: AgentRecord | None  # the agent that the page is about
+    agents: tuple[AgentRecord, ...]  # in the side bar
     agent_count: int
     agent_links: tuple[Link, ...]
     workspace_links: tuple[Link, ...]
@@ -43,7 +43,7 @@ class Frame:
 
 
 def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: str) -> Frame:
-    """Put together the frame of a page; the agents are those that the one signed in may see."""
+    """Build the frame of a page, with the agents that the signed-in person may see."""
     agents: list[AgentRecord] = visit.run("looseleaf/list-agents")
     slug = visit.parameters.get("agent", "")
     agent = next(
@@ -70,7 +70,7 @@ def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: s
 def _choose_side_agents(
     agents: list[AgentRecord], agent: AgentRecord | None
 ) -> tuple[AgentRecord, ...]:
-    """Choose the agents at the side: the first ones by slug, and the one that is looked at."""
+    """Choose the agents of the side bar: the first ones by slug, and the agent of the page."""
     active = [record for record in agents if record.status == "active"] or agents
     side_agents = active[:MOST_AGENTS]
     if agent is not None and agent not in side_agents:
@@ -90,5 +90,5 @@ def _build_links(
 
 
 def _is_part(page: AdminPage, entry: AdminPage) -> bool:
-    """Say whether a page is an entry itself, or lies below it."""
+    """Say whether a page is an entry of the navigation itself, or belongs to the entry."""
     return page is entry or page.parent == entry.name

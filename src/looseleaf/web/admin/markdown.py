@@ -1,7 +1,7 @@
 """Pages as people read them: Markdown rendered, then sanitised, since memory is untrusted text.
 
-No image is loaded and every link says where it leads. HTML in a page is shown as the text it is,
-and characters that nobody would see are named.
+No image is loaded, and every link shows its host. HTML in a page is shown as text, and invisible
+characters are shown by their names.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _accept_any(url: str) -> bool:
 
 
 def build_anchor(title: str, count: int) -> str:
-    """Give the id of a heading, by its place among all headings and its words."""
+    """Build the id of a heading from its place among all headings and its words."""
     words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
     return f"section-{count}-{words}" if words else f"section-{count}"
 
@@ -72,7 +72,7 @@ def _add_anchors(state: StateCore) -> None:
 
 
 def _mark_comments(state: StateCore) -> None:
-    """Mark the notes that people leave for each other, which no prompt holds."""
+    """Mark comments: notes from people to people, which no prompt contains."""
     for place, token in enumerate(state.tokens):
         text = state.tokens[place + 1].content if token.type == "paragraph_open" else ""
         if text.startswith("<!--") and text.endswith("-->"):
@@ -103,7 +103,7 @@ def _with_destinations(tokens: list[Token], page_link: Callable[[str], str]) -> 
 
 
 def _build_link(address: str, page_link: Callable[[str], str]) -> tuple[list[Token], list[Token]]:
-    """Give what opens and what closes a link; one that must not be followed becomes text."""
+    """Build the tokens that open and close a link; an unsafe link becomes text."""
     if _PAGE.fullmatch(address):
         return [_build_opening(page_link(address))], [Token("link_close", "a", -1)]
     try:
@@ -124,7 +124,7 @@ def _build_link(address: str, page_link: Callable[[str], str]) -> tuple[list[Tok
 
 
 def _describe_image(token: Token) -> list[Token]:
-    """Name an image and where it lies; a request for it would tell its owner who reads."""
+    """Show an image as its title and address; loading it would reveal the reader to its owner."""
     address = str(token.attrGet("src") or "")
     return [
         _build_text(f"Image: {token.content or 'without a title'}"),
@@ -146,7 +146,7 @@ def _build_text(content: str) -> Token:
 
 
 def _name_hidden(html: str) -> str:
-    """Show characters that nobody sees by their names; never drop one in silence."""
+    """Show invisible characters by their names; none is dropped silently."""
     places = list_hidden_places(html)
     if not places:
         return html

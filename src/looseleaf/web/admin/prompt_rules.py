@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.reports import Candidate
 
 INJECTED = "injected"
-# A sentence per rule of `explain-prompt`; it goes on after "Left out: ".
+# A phrase for each rule of `explain-prompt`, which follows "Left out: ".
 REASONS = {
     "call_deny": "denied for this request alone",
     "policy_deny": "denied by this agent's policy",
@@ -27,7 +27,7 @@ REASONS = {
     "nothing": "there is nothing to say in this request",
     "failed": "the plugin that makes it failed",
 }
-# The same of tools; what a tool is not denied by has the words of a page.
+# The same for tools; every other rule has the phrase above.
 _TOOL_REASONS = {
     "given": "",
     "mode": "the system's own tasks get no tools",
@@ -35,7 +35,7 @@ _TOOL_REASONS = {
     "policy_allow_only": "this agent's policy allows other tools only",
     "call_allow_only": "this request asks for other tools only",
 }
-# What is left out because it does not apply, rather than because someone decided so.
+# Rules that leave out a block because it does not apply, not because someone decided so.
 ORDINARY = frozenset({"mode", "nothing", "repeated"})
 # Blocks that come from no page, by their directive.
 NAMES = {
@@ -57,12 +57,12 @@ _SOURCES = {
 
 
 def name_candidate(candidate: Candidate) -> str:
-    """Name a candidate as people know it: a page by its file, others by what they are."""
+    """Name a candidate for people: a page by its file, any other by its directive."""
     return candidate.name if candidate.layer else NAMES.get(candidate.directive, candidate.name)
 
 
 def describe_rule(rule: str) -> str:
-    """Say what became of a candidate; a rule of a plugin is said as it is, in words."""
+    """Say why a candidate is left out; the name of a plugin's rule becomes words."""
     return REASONS.get(rule, rule.replace("_", " "))
 
 

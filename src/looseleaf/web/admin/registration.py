@@ -1,4 +1,4 @@
-"""Every page of ours: its name, its address below /admin, its views and its navigation entry."""
+"""Every built-in page: its name, its address below /admin, its views and its navigation entry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYERED = "agents/{agent}/%s/{layer}/{file:path}"
 
 
 def register_pages(site: AdminPages, recent: RecentRequests) -> None:
-    """Register the pages that every workspace has; plugins may take some out or add theirs."""
+    """Register the pages that every workspace has; plugins may remove some or add their own."""
     site.register("agents", "", overview.list_agents, label="Agents", priority=10)
     site.register(
         "start",

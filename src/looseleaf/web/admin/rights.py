@@ -1,4 +1,4 @@
-"""Who may do what, in a sentence: roles, capabilities and tokens in words."""
+"""Rights as sentences: what roles, capabilities and tokens allow."""
 
 from __future__ import annotations
 

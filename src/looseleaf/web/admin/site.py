@@ -102,7 +102,7 @@ class AdminSite:
         return await workers_of(request).read(visit.context.principal.credential, work)
 
     async def _take(self, page: AdminPage, request: Request) -> Response:
-        """Take a form; where it is refused, show it again with the reason and what was typed."""
+        """Submit a form; show a refused form again, with the reason and the typed values."""
         if page.submit is None:
             raise HTTPException(405, headers={"allow": "GET, HEAD"})
         if page.takes_file and has_file(request):
@@ -171,7 +171,7 @@ class AdminSite:
         return response
 
     async def _explain(self, request: Request, error: Exception) -> Response:
-        """Answer with a page that says what is wrong, in the frame where someone is signed in."""
+        """Answer with a page about the error, within the frame if someone is signed in."""
         status, message = describe_error(error)
         document = Document(
             "error.html", TITLES.get(status, "Something is wrong"), {"message": message}, status
@@ -189,7 +189,7 @@ class AdminSite:
 
 
 def site_of(request: Request) -> AdminSite:
-    """Give the admin site of the server that a request came to."""
+    """Give the admin site of the server that answers a request."""
     site: AdminSite = request.app.state.admin
     return site
 
@@ -220,7 +220,7 @@ def describe_error(error: Exception) -> tuple[int, str]:
 
 
 def _as_get_request(request: Request) -> Request:
-    """Give the same request as one that changes nothing, to find out who sends it."""
+    """Give the request as a GET, so that its principal is found without a CSRF token."""
     return type(request)({**request.scope, "method": "GET"})
 
 
@@ -231,7 +231,7 @@ def _build_visit(request: Request, context: Context, form: Mapping[str, str]) ->
 
 
 def _to_login(request: Request) -> Response:
-    """Lead to the sign-in, and from there back to the same page."""
+    """Redirect to the sign-in, which leads back to the same page."""
     query = f"?{request.url.query}" if request.url.query else ""
     back = quote(request.url.path + query, safe="/") if request.method == "GET" else BASE
     response = RedirectResponse(f"/login?next={back}", 303)

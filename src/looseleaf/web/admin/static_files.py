@@ -1,4 +1,4 @@
-"""Scripts and styles of the admin site: read once, compressed once, kept by browsers by version."""
+"""Scripts and styles of the admin site: read and compressed once, cached by browsers by version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_static_files() -> dict[str, StaticFile]:
 
 @cache
 def compute_version() -> str:
-    """Give what changes whenever one of the files does."""
+    """Hash all files, so that the version changes whenever a file does."""
     digest = sha256()
     for name, file in sorted(read_static_files().items()):
         digest.update(name.encode() + b"\0" + file.content)
@@ -50,7 +50,7 @@ def compute_version() -> str:
 
 
 async def show_static_file(request: Request) -> Response:
-    """Give a script or a style; by its version, browsers may keep it."""
+    """Give a script or a style; browsers may cache it under its version."""
     file = read_static_files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)

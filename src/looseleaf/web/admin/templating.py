@@ -1,4 +1,4 @@
-"""Templates: where they lie, and how figures and times are written for people."""
+"""Templates: their folders, and the format of numbers and times for people."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def open_templates(pages: AdminPages, clock: Callable[[], float]) -> Environment
 
 
 def template_name_of(document: Document, owner: str) -> str:
-    """Give the name of a document's template; a plugin's lies below its own folder."""
+    """Give the name of a document's template; a template of a plugin is in the plugin's folder."""
     return document.template if owner == OWNER else f"{PLUGINS}/{owner}/{document.template}"
 
 
@@ -90,7 +90,7 @@ def format_duration(seconds: float) -> str:
 
 
 def highlight(text: str, words: str) -> Markup:
-    """Mark each place where a text holds the words, whatever their case."""
+    """Mark the words wherever they occur in a text, in upper or lower case."""
     if not words:
         return escape(text)
     parts = re.split(f"({re.escape(words)})", text, flags=re.IGNORECASE)

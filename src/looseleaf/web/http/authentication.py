@@ -30,7 +30,7 @@ SURFACE = "rest"
 COOKIE = "looseleaf_session"
 _PORTS = {"http": "80", "https": "443"}
 CSRF_HEADERS = ("x-csrf-token", "x-wp-nonce")
-FORM_PROOF = "looseleaf.csrf"  # in a request's scope: the token that a form brought in its body
+FORM_PROOF = "looseleaf.csrf"  # in a request's scope: the CSRF token from the body of a form
 REASON_HEADER = "x-looseleaf-reason"
 ORIGIN_HEADER = "x-looseleaf-origin"
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -54,8 +54,8 @@ class Authenticator:
     def context(self, connection: HTTPConnection, surface: str = SURFACE) -> Context:
         """Return the context of a request's principal, or raise `Unauthenticated`.
 
-        The precondition of a change's headers is a part of the context, so that no route can forget
-        it: the page is compared under its lock, or the operation refuses.
+        The precondition of a change's headers is a part of the context, so that no route can ignore
+        the precondition: the page is compared under its lock, or the operation refuses.
         """
         principal = self.principal(connection)
         reason = connection.headers.get(REASON_HEADER)
@@ -116,7 +116,7 @@ class Authenticator:
         return principal
 
     def by_token(self, header: bytes) -> Context | None:
-        """Return a context to read with for a plain `Bearer` header; None for any other."""
+        """Return a context for reading, by a plain `Bearer` header; None for any other header."""
         if not header.startswith(b"Bearer "):
             return None
         try:
@@ -164,7 +164,7 @@ def _credential_id_of(connection: HTTPConnection) -> str:
 
 
 def has_credential(connection: HTTPConnection) -> bool:
-    """Say whether a request has a credential; a request without one guesses nothing."""
+    """Say whether a request has a credential; a request without one is no guess."""
     return "authorization" in connection.headers or bool(session_cookie_of(connection))
 
 
@@ -185,19 +185,19 @@ def session_cookie_of(connection: HTTPConnection) -> str:
     return connection.cookies.get(cookie_name_of(connection), "")
 
 
-def csrf_token_of(session: str) -> str:
-    """Return the CSRF token of a session, which other sites cannot know."""
-    return hashlib.sha256(b"csrf\0" + session.encode("utf-8", "surrogatepass")).hexdigest()
+def csrf_token_of(cookie: str) -> str:
+    """Return the CSRF token of a session, by its cookie; other sites cannot know the token."""
+    return hashlib.sha256(b"csrf\0" + cookie.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def check_csrf(connection: HTTPConnection, session: str) -> None:
+def check_csrf(connection: HTTPConnection, cookie: str) -> None:
     """Refuse a change by cookie that another site's page may have sent."""
     token = next(
         (connection.headers[name] for name in CSRF_HEADERS if name in connection.headers),
         connection.scope.get(FORM_PROOF, ""),
     )
     if not hmac.compare_digest(
-        token.encode("utf-8", "surrogatepass"), csrf_token_of(session).encode()
+        token.encode("utf-8", "surrogatepass"), csrf_token_of(cookie).encode()
     ):
         message = "A change by session needs the header X-CSRF-Token; GET /session gives it."
         raise Problem(403, "csrf", message)

@@ -96,7 +96,7 @@ def is_json(kind: str) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - whatever JSON can say
+def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Parse strict JSON: UTF-8, each key once, no NaN, numbers within bounds."""
     try:
         return json.loads(
@@ -138,7 +138,7 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 async def parse_object(raw: bytes, kind: str) -> dict[str, Any]:
     """Parse a body that is a JSON object; a large one in a thread.
 
-    curl calls every body of `-d` a form, so JSON under that name is read, and a real form refused.
+    curl sends a body of `-d` with the type of a form, so JSON of that type is read; a form is not.
     """
     try:
         return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)

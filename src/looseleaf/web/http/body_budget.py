@@ -16,7 +16,7 @@ MOST_BYTES = 48_000_000
 
 
 class BodyBudget:
-    """Counts the bytes reserved for arriving bodies; a body without space waits unread."""
+    """Counts the bytes reserved for arriving bodies; a body without free space waits unread."""
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
         self.limit = limit
@@ -26,7 +26,7 @@ class BodyBudget:
 
     @asynccontextmanager
     async def reserve(self, sender: str, size: int) -> AsyncIterator[None]:
-        """Reserve space for a body while it is read; wait until it is free."""
+        """Wait for space for a body, and reserve the space while the body is read."""
         async with self._condition:
             await self._condition.wait_for(lambda: self._fits(sender, size))
             self._add_bytes(sender, size)
@@ -55,7 +55,7 @@ class BodyBudget:
 def build_too_busy(seconds: float) -> Problem:
     """Build the error for a body that found no space in time."""
     message = (
-        f"Too many large requests are on their way; there was no room for {seconds:g} seconds."
+        f"Too many large requests arrive at once; no space was free within {seconds:g} seconds."
     )
     headers = {"retry-after": "5", "connection": "close"}
     return Problem(503, "too_busy", message, headers=headers)

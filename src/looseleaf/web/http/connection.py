@@ -65,7 +65,7 @@ class TimedConnection(HttpToolsProtocol):
         if self._timer is not None:
             self._stop_timer()
         if not self.url.startswith(b"/"):
-            # uvicorn would silently use the path in it.
+            # uvicorn would silently use the path of an absolute target.
             cast("dict[str, object]", self.scope)[ABSOLUTE_TARGET] = True
         super().on_headers_complete()
 
@@ -80,7 +80,7 @@ class TimedConnection(HttpToolsProtocol):
         super().on_response_complete()
 
     def shutdown(self) -> None:
-        """Let a stream that would go on for as long as it is read know that the server stops."""
+        """Tell a stream, which would go on while it is read, that the server stops."""
         if self._is_answering:
             cast("dict[str, object]", self.scope)[STOPPING] = True
         super().shutdown()

@@ -41,7 +41,7 @@ _KEPT_HEADERS = tuple(header for header in HEADERS if header is not _NO_STORE)
 _POLICY = (b"content-security-policy", POLICY)
 EVERY_HEADER = (*HEADERS, _POLICY)
 OWN_POLICY = "looseleaf.policy"  # set where a response has its own Content-Security-Policy
-OWN_CACHING = "looseleaf.caching"  # set where an answer says itself how long it may be kept
+OWN_CACHING = "looseleaf.caching"  # set where a response has its own Cache-Control
 HEADERS_BY_NAME = "looseleaf.headers"  # the headers of a request by name, for the fast path
 _CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
 _NO_BODY = frozenset((None, b"0"))
@@ -147,11 +147,11 @@ class Guard:
         if scope["method"] in SAFE_METHODS:
             return None
         if _is_foreign(headers, host):
-            message = "A page of another site sent this request; only our own may."
+            message = "A page of another site sent this request; only pages of this server may."
             return refuse_request(403, "cross_site", message)
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding not in (b"identity", b""):
-            message = "Send the body as it is: no Content-Encoding is understood."
+            message = "Send the body uncompressed: no Content-Encoding is supported."
             return refuse_request(415, "unsupported_encoding", message)
         return None
 

@@ -1,4 +1,4 @@
-"""A bound on event streams that are open at once, of a server and of one credential."""
+"""A limit on event streams that are open at once, of a server and of one credential."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_OF_ONE = 20  # of one credential: a browser opens few, and a leak of stream
 
 
 class OpenStreams:
-    """How many streams are open, in all and by credential."""
+    """The numbers of open streams, in total and by credential."""
 
     def __init__(self) -> None:
         self._count: dict[str, int] = {}
@@ -23,12 +23,12 @@ class OpenStreams:
         """Count a stream, or refuse it."""
         count = self._count.get(credential, 0)
         if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
-            message = "Too many pages are watched at once. Close some of them."
+            message = "Too many event streams are open. Close some of them."
             raise Problem(429, "too_many_streams", message, headers={"retry-after": "60"})
         self._count[credential] = count + 1
 
     def leave(self, credential: str) -> None:
-        """Count a stream no more."""
+        """Stop counting a stream."""
         self._count[credential] -= 1
         if not self._count[credential]:
             del self._count[credential]

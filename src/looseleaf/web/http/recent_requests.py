@@ -16,18 +16,18 @@ MOST_PATH = 200  # characters of an address that are kept
 
 
 class RecentRequest(NamedTuple):
-    """One request that was answered; status 0 is one that was given up."""
+    """One request; status 0 is a request that was aborted."""
 
     time: float
     method: str
-    path: str  # without the query, which may hold what was searched for
+    path: str  # without the query, which may contain search words
     status: int
     seconds: float
     request_id: str
 
 
 class RecentRequests:
-    """A ring of the newest requests; the oldest one makes room."""
+    """The newest requests; beyond the capacity, each request replaces the oldest one."""
 
     def __init__(self, capacity: int = 500) -> None:
         self.capacity = capacity
@@ -46,5 +46,5 @@ class RecentRequests:
         self._entries.append(entry)
 
     def newest_first(self) -> list[RecentRequest]:
-        """List what is kept."""
+        """List the kept requests."""
         return list(reversed(self._entries.copy()))

@@ -1,4 +1,4 @@
-"""The id of a request: the one that its client has chosen, or one that the server gives."""
+"""The id of a request: the one that its client sent, else one that the server creates."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 HEADER = b"x-request-id"
-_REQUEST_ID = "looseleaf.request_id"  # where a scope has it
+_REQUEST_ID = "looseleaf.request_id"  # the key of the id in a scope
 
 
 class RequestIds:
-    """Gives ids to the requests of one process; no two processes give the same ones."""
+    """Gives ids to the requests of one process; no other process gives the same id."""
 
     def __init__(self) -> None:
         self._prefix, self._numbers = os.urandom(8).hex(), count(1)
 
     def identify(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bytes:
-        """Note the id of a request in its scope, and give it as the answer's header has it."""
+        """Store the id of a request in its scope, and give the id as a header of the answer."""
         header = headers.get(HEADER)
         if header is not None:
             text = header.decode("latin-1")

@@ -15,7 +15,7 @@ _MOST_PATH = 500  # characters of an address that a line shows
 
 
 def write(scope: Scope, status: int, seconds: float) -> None:
-    """Write the line of a request; status 0 is one that was given up. Queries are left out."""
+    """Write the line of a request, without its query; status 0 is a request that was aborted."""
     if not server_log.is_enabled():
         return
     client = scope.get("client")
@@ -28,7 +28,7 @@ def write(scope: Scope, status: int, seconds: float) -> None:
         "client": client[0] if client else "",
         "request": request_id_of(scope),
     }
-    # repr escapes whatever a terminal would obey.
+    # repr escapes control characters, which a terminal would obey.
     text = f"{status or '---'} {scope['method']:<6} {repr(path)[1:-1]} {seconds * 1000:.1f} ms"
     server_log.write_line(entry, text)
 

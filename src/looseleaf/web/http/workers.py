@@ -74,7 +74,7 @@ class Workers:
             raise TookTooLong(READ_SECONDS) from None
 
     async def write(self, work: Callable[[], Outcome]) -> Outcome:
-        """Run what changes something, of which the arguments do not name the page."""
+        """Run a change whose arguments do not name one page."""
         return await run_sync(work, limiter=self._write_limiter)
 
     async def hash_password(self, address: str, work: Callable[[], Outcome]) -> Outcome:
@@ -110,9 +110,9 @@ class Queues:
 class SignInQueue:
     """Turns for hashing: addresses in rotation, the newest attempt of each first.
 
-    Only a hash tells a right password from a wrong one, and an order by logins would say which of
-    them exist. This order asks for neither: a flood of one address delays nobody elsewhere, and a
-    person behind the same address waits for no guess that came before.
+    Only hashing tells a right password from a wrong one, and an order by login would reveal which
+    logins exist, so the order depends on addresses alone. A flood from one address delays no other
+    address, and a person behind the flooding address does not wait for earlier guesses.
     """
 
     def __init__(self, limit: int) -> None:
@@ -141,7 +141,7 @@ class SignInQueue:
             await future
         except asyncio.CancelledError:
             if not future.cancelled():
-                self._pass_on()  # the turn was given just before the request went away
+                self._pass_on()  # the turn came just before the request was cancelled
             raise
 
     def _pass_on(self) -> None:

@@ -150,7 +150,7 @@ def describe(operation: Operation) -> dict[str, Any]:
 
 
 def _format_label(name: str) -> str:
-    """Make a label of a name: `datamachine/get-agent-memory` is "Get agent memory"."""
+    """Format a name as a label: `datamachine/get-agent-memory` is "Get agent memory"."""
     return name.rpartition("/")[2].replace("-", " ").replace("_", " ").capitalize()
 
 

@@ -1,7 +1,7 @@
 """The JSON schemas of answers: our envelope, and the shapes of the original plugin.
 
-Each schema follows from the declared result of its operation, in the way in which
-`plugin_answers` makes the answer of the result.
+Each schema is built from the declared result of its operation, as `plugin_answers` builds the
+answer from the result.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def list_of(items: Schema) -> Schema:
 
 
 def extend(fields: Mapping[str, Any], shape: Schema) -> Schema:
-    """Describe an object that has more fields, or other ones of the same names."""
+    """Describe an object with further fields; a field of the same name is replaced."""
     addition = object_of(fields)
     base_names = [name for name in shape["required"] if name not in addition["properties"]]
     return {
@@ -59,13 +59,13 @@ def extend(fields: Mapping[str, Any], shape: Schema) -> Schema:
 
 
 def envelope_of(data: Schema) -> Schema:
-    """Describe an answer of ours."""
+    """Describe an answer in our envelope."""
     return object_of({"success": SUCCESS, "data": data})
 
 
 @cache
 def build_endpoint_schema(operation: Operation) -> Schema:
-    """Describe what an address of the endpoint table answers: lists come in parts."""
+    """Describe the answer of an address in the endpoint table; lists come in parts."""
     shape = result_schema(operation)
     change = _ENTRIES.get(operation.name)
     if shape.get("type") != "array":
@@ -77,7 +77,7 @@ def build_endpoint_schema(operation: Operation) -> Schema:
 
 @cache
 def build_run_schema(operation: Operation) -> Schema:
-    """Describe what the abilities' run route answers."""
+    """Describe the answer of the abilities' run route."""
     shape = result_schema(operation)
     change = _FLAT.get(operation.name)
     if operation.name not in SHAPES:
@@ -87,7 +87,7 @@ def build_run_schema(operation: Operation) -> Schema:
 
 @cache
 def build_change_schema(operation: Operation) -> Schema:
-    """Describe what the address of a page or a day answers to a change."""
+    """Describe the answer to a change at the address of a page or a day."""
     flat = build_run_schema(operation)
     data = extend({"message": TEXT}, result_schema(operation))
     top = {
@@ -99,12 +99,12 @@ def build_change_schema(operation: Operation) -> Schema:
 
 @cache
 def build_page_schema(operation: Operation) -> Schema:
-    """Describe what the address of a page or a day answers to a read."""
+    """Describe the answer to a read at the address of a page or a day."""
     return envelope_of(extend({"bytes": NUMBER, **_OLD_NAMES}, result_schema(operation)))
 
 
 def _describe_page(shape: Schema) -> Schema:
-    """Describe a page in the plugin's words: without a section, no word about one."""
+    """Describe a page with the plugin's names; `section` is there only where one was read."""
     return extend({**_OLD_NAMES, "section?": TEXT}, shape)
 
 
@@ -222,7 +222,7 @@ _ENTRIES: dict[str, Change] = {
 def name_schemas(document: Any, schemas: dict[str, Any]) -> Any:  # noqa: ANN401 - any JSON
     """Replace each schema that has a title by a reference, and collect the schemas by title.
 
-    Two different schemas of one title (a plugin may call its value as we do) stay where they are.
+    Two different schemas of one title (a plugin may use a title of ours) stay where they are.
     """
     if isinstance(document, list):
         return [name_schemas(part, schemas) for part in document]

@@ -86,7 +86,8 @@ def _convert(name: str, text: str, types: frozenset[str]) -> object:
     """Convert the text of an argument; an invalid text is left for the operation to refuse."""
     is_whole = _WHOLE_NUMBER.fullmatch(text) is not None
     if "string" in types:
-        # Of arguments that take both, one that ends in _id is a number; others may be a slug.
+        # Where both types are accepted, an argument that ends in _id is a number; others may be a
+        # slug.
         is_id = name.endswith("_id") and "integer" in types
         return int(text) if is_whole and is_id else text
     if "integer" in types and is_whole:
@@ -104,7 +105,7 @@ def combine(*sources: Mapping[str, Any]) -> dict[str, Any]:
     for source in sources:
         for name, argument in source.items():
             if name in arguments and arguments[name] != argument:
-                message = f"The argument {name} is given twice, and not the same."
+                message = f"The argument {name} is given twice, with different values."
                 raise Problem(400, "invalid_argument", message)
             arguments[name] = argument
     return arguments

@@ -116,12 +116,12 @@ async def _stream_events(
     A credential that is revoked ends the stream at once, and the turn before its next step.
     """
     inbox = _run_turn(request, events)
-    silent = 0.0
+    silent_seconds = 0.0
     while True:
         try:
             part = await asyncio.wait_for(inbox.get(), _CHECK_SECONDS)
         except TimeoutError:
-            part, silent = b"", silent + _CHECK_SECONDS
+            part, silent_seconds = b"", silent_seconds + _CHECK_SECONDS
         if part is None:
             return
         if not _is_current(context):
@@ -129,10 +129,10 @@ async def _stream_events(
                 request, Unauthenticated("The credential of this stream was revoked")
             )
             return
-        if silent >= _ALIVE_SECONDS:
+        if silent_seconds >= _ALIVE_SECONDS:
             part = _ALIVE
         if part:
-            silent = 0.0
+            silent_seconds = 0.0
             yield part
 
 
@@ -192,7 +192,7 @@ class Threads:
     def __init__(self) -> None:
         self.turn_limiter = CapacityLimiter(MAX_TURNS)
         self.start_limiter = CapacityLimiter(MAX_STARTS)
-        self.turns: set[asyncio.Future[None]] = set()  # a reference, or they would be garbage
+        self.turns: set[asyncio.Future[None]] = set()  # kept, or they would be garbage-collected
 
 
 def _threads_of(request: Request) -> Threads:

@@ -10,14 +10,14 @@ DAY = f"{NAMESPACE}/files/agent/daily/{{year}}/{{month}}/{{day}}"
 
 @value
 class Endpoint:
-    """An operation at an address; `{names}` in the path are arguments of it."""
+    """An operation at an address; `{names}` in the path are arguments of the operation."""
 
     method: str
     path: str  # below the namespace
     operation: str
     status: int = 200
-    fixed_arguments: tuple[tuple[str, str], ...] = ()  # arguments that the address stands for
-    whole_body: str = ""  # the argument that the whole JSON body is
+    fixed_arguments: tuple[tuple[str, str], ...] = ()  # arguments that the address implies
+    whole_body: str = ""  # the argument that gets the whole JSON body
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -46,7 +46,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "POST", "/section", "datamachine/update-agent-memory", fixed_arguments=(("mode", "append"),)
     ),
     Endpoint("DELETE", "/section", "datamachine/delete-agent-memory-section"),
-    # Finding.
+    # Search.
     Endpoint("GET", "/search", "datamachine/search-agent-memory"),
     Endpoint("GET", "/search/pages", "looseleaf/find-pages"),
     # History.
@@ -158,7 +158,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint("GET", "/agent-bundle-approvals/{agent}", "looseleaf/show-pending-upgrade"),
     Endpoint("POST", "/agent-bundle-approvals/{agent}/approve", "looseleaf/approve-upgrade"),
     Endpoint("POST", "/agent-bundle-approvals/{agent}/reject", "looseleaf/reject-upgrade"),
-    # Users and what they show.
+    # Users and their credentials.
     Endpoint("GET", "/tokens", "looseleaf/list-tokens"),
     Endpoint("POST", "/tokens", "looseleaf/create-token", 201),
     Endpoint("DELETE", "/tokens/{id}", "looseleaf/revoke-token"),

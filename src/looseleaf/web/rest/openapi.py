@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Document = dict[str, Any]
 
 ABOUT = (
-    "Persistent memory for AI agents, kept as Markdown pages. Every path is there a second time "
+    "Persistent memory for AI agents, kept as Markdown pages. Every path also exists "
     "under /wp-json."
 )
 SECURITY: Document = {
@@ -109,7 +109,7 @@ def _describe_endpoint(endpoint: Endpoint, operation: Operation) -> Document:
     description: Document = {
         "operationId": _build_operation_id(endpoint.method, endpoint.path),
         "summary": operation.summary,
-        "description": f"The operation `{operation.name}`; it takes `{operation.permission}`.",
+        "description": f"The operation `{operation.name}`; permission: `{operation.permission}`.",
         "tags": [endpoint.path.split("/")[1]],
         "responses": {
             str(endpoint.status): describe_success(schema=build_endpoint_schema(operation)),
@@ -142,7 +142,7 @@ def _build_operation_id(method: str, path: str) -> str:
 
 def _describe_parameter(name: str, shape: Document, place: str, *, is_required: bool) -> Document:
     text = shape.get("description", "")
-    if "anyOf" in shape:  # a query has no null: what is not said is null
+    if "anyOf" in shape:  # a query has no null: a missing parameter is null
         options = [option for option in shape["anyOf"] if option.get("type") != "null"]
         shape = options[0] if len(options) == 1 else {**shape, "anyOf": options}
     parameter_schema = {key: keyword for key, keyword in shape.items() if key != "description"}
@@ -186,7 +186,7 @@ def _describe_ability(operation: Operation) -> Document:
     description: Document = {
         "operationId": f"run-{operation.name.replace('/', '-')}",
         "summary": operation.summary,
-        "description": f"It takes `{operation.permission}`.",
+        "description": f"Permission: `{operation.permission}`.",
         "tags": ["abilities"],
         "requestBody": describe_body(
             shape["properties"], shape["required"], shape.get("allOf", [])

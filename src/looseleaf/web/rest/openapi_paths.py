@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of addresses that are no plain table of operations."""
+"""The OpenAPI description of the addresses outside the table of endpoints."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _PagePaths:
     def describe_parameter(
         self, operation: str, name: str, place: str, shape: Document
     ) -> Document:
-        """Describe a parameter by what it means to an operation."""
+        """Describe a parameter by its text in an operation."""
         property_schema = build_accepted_schema(self._operations[operation])["properties"][name]
         return _describe_parameter(name, place, shape, property_schema["description"])
 
@@ -80,7 +80,7 @@ class _PagePaths:
         ]
 
     def methods(self, place: list[Document], read_parameters: list[Document]) -> Document:
-        """Describe what one can do at the address."""
+        """Describe the methods of the address."""
         noun = self._noun
         past = self.describe_parameter(self._read_name, "as_of", "query", {"type": "string"})
         shrink = self.describe_parameter(
@@ -127,7 +127,7 @@ class _PagePaths:
                 "requestBody": _CONTENT,
                 "responses": {
                     "200": describe_success(
-                        "The page was replaced or created, or said so already.",
+                        "The page was replaced or created, or had this text already.",
                         build_change_schema(self._operations[self._write_name]),
                     ),
                     **describe_failures("PUT", 412),
@@ -156,8 +156,8 @@ CONDITIONS = [
         "schema": {"type": "string", "pattern": r'^(\*|(W/)?"[!#-~]*")$'},
     }
     for name, text in (
-        ("If-Match", "Only if the page is this version (its ETag); * is any."),
-        ("If-None-Match", "Only if the page is not this version; * is only if there is none."),
+        ("If-Match", "Only if the page is this version (its ETag); * is any version."),
+        ("If-None-Match", "Only if the page is not this version; * is only if there is no page."),
     )
 ]
 _CONTENT: Document = {
@@ -184,7 +184,7 @@ def _describe_page_answer(schema: Document) -> Document:
 
 
 def describe_server_paths() -> Document:
-    """Describe what is about the server itself."""
+    """Describe the addresses of operations by name, of the sign-in and of the server itself."""
     public: Document = {"security": []}
     name = [_describe_parameter("name", "path", {"type": "string"}, "The name of the operation.")]
     health: Document = {
@@ -192,7 +192,7 @@ def describe_server_paths() -> Document:
             "description": text,
             "content": {"application/json": {"schema": {"type": "object"}}},
         }
-        for status, text in ((200, "All is well."), (503, "Degraded; it says why."))
+        for status, text in ((200, "Healthy."), (503, "Degraded, with the problems."))
     }
     sign_in = {
         "type": "object",
@@ -218,7 +218,7 @@ def describe_server_paths() -> Document:
         },
         ADDRESS: {
             "post": _describe_server_path(
-                "Wake the job that waits at this one-time address; the secret is the proof.",
+                "Wake the job that waits at this one-time address; the secret is the credential.",
                 "POST",
                 parameters=[
                     {"name": part, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -228,7 +228,7 @@ def describe_server_paths() -> Document:
             )
             | public
         },
-        "/session": {"get": _describe_server_path("Say who one is here.", "GET")},
+        "/session": {"get": _describe_server_path("Show the principal of the request.", "GET")},
         "/login": {
             "post": _describe_server_path(
                 "Begin a session by a one-time link, or by login and password.",
@@ -242,11 +242,16 @@ def describe_server_paths() -> Document:
         },
         "/logout": {"post": _describe_server_path("End the session.", "POST")},
         "/health": {
-            "get": {"summary": "Is all well?", "tags": ["server"], "responses": health} | public
+            "get": {
+                "summary": "Show the health of the server.",
+                "tags": ["server"],
+                "responses": health,
+            }
+            | public
         },
         "/metrics": {
             "get": {
-                "summary": "Figures for Prometheus; it takes view_logs.",
+                "summary": "Figures for Prometheus; requires the capability view_logs.",
                 "tags": ["server"],
                 "responses": {
                     "200": {"description": "Text.", "content": {"text/plain": _TEXT}},

@@ -34,7 +34,9 @@ READ, WRITE, DELETE = (
     "datamachine/write-agent-file",
     "datamachine/delete-agent-file",
 )
-FILE = "datamachine/get-agent-file"  # the original plugin gives its errors for a page
+FILE = (
+    "datamachine/get-agent-file"  # the operation whose errors the original plugin gives for a page
+)
 APPEND_ELSEWHERE = (
     "mode was ignored: this address replaces the day. POST /files/agent/daily/append adds to it."
 )
@@ -46,7 +48,7 @@ READ_DAY, WRITE_DAY, DELETE_DAY = (
 
 
 async def read_page(request: Request) -> Response:
-    """Return a page; reading it from memory or disk costs less than a thread."""
+    """Return a page, read without a thread, since a thread costs more than the read."""
     context = authenticator_of(request).context(request)
     operation = find_operation(context, READ)
     path_arguments = {"file": request.path_params["file"]}

@@ -21,13 +21,13 @@ PARAMETERS: list[dict[str, Any]] = [
     {
         "name": "page",
         "in": "query",
-        "description": "Which part of a list.",
+        "description": "The number of the part of a list.",
         "schema": {"type": "integer", "minimum": 1, "maximum": _LAST_PAGE, "default": 1},
     },
     {
         "name": "per_page",
         "in": "query",
-        "description": "How long a part of a list is.",
+        "description": "The number of entries in a part.",
         "schema": {"type": "integer", "minimum": 1, "maximum": MAX_PER_PAGE, "default": PER_PAGE},
     },
 ]

@@ -1,8 +1,8 @@
 """Answers in the shape of the original WordPress plugin, for programs that were written for it.
 
-One table lists the fields of the original for each operation. At the abilities' run route they are
-flat beside `success`; at the plugin's own REST routes `top` names the fields beside `data`. Further
-fields of Looseleaf have names of their own.
+One table lists the fields of the original for each operation. At the abilities' run route these
+fields stand beside `success`; at the plugin's own REST routes `top` names the fields beside `data`.
+Further fields of Looseleaf have names of their own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FLOW_OPERATIONS = (
     *(f"looseleaf/{verb}-flow" for verb in ("copy", "create", "show", "update")),
 )
 
-# What stands beside the artifacts of a run; all but the job is only there.
+# Fields beside the artifacts of a run; the id of the job is also inside the artifacts.
 RUN_ARTIFACT_POLICY = ("schema_version", "run_artifact_egress_policy", "policy_provenance")
 RUN_ARTIFACT_TOP = (*RUN_ARTIFACT_POLICY, "job_id")
 
@@ -59,10 +59,10 @@ class Call:
 
 @value
 class Shape:
-    """How the original plugin answers a call; answer_schemas.py describes the answers."""
+    """The shape of the original plugin's answer to a call; answer_schemas.py describes it."""
 
     build: Callable[[Call], Document]
-    top: tuple[str, ...] = ()  # at a REST route of its own: what stands beside `data`
+    top: tuple[str, ...] = ()  # fields beside `data`, at a REST route of the plugin
 
 
 def build_flat_answer(name: str, call: Call) -> Document | None:
@@ -72,7 +72,7 @@ def build_flat_answer(name: str, call: Call) -> Document | None:
 
 
 def build_route_answer(name: str, call: Call) -> Document:
-    """Build the response of a REST route of the plugin: its fields beside `data`, which has all."""
+    """Build the response of a REST route of the plugin: `top` beside `data`, which has all."""
     shape = SHAPES[name]
     flat = {"success": True, **shape.build(call)}
     data = dict(call.result)
@@ -260,7 +260,7 @@ def _build_run_artifacts(call: Call) -> Document:
 
 
 def _build_task_run(call: Call) -> Document:
-    """List the runs instead of the original's job_id: they have ended, and are no jobs here."""
+    """List the runs instead of the original's job_id: the runs have ended, and are no jobs."""
     task, runs = call.argument("task_type"), call.result
     message = f"Task {task} was run {len(runs)} time{'' if len(runs) == 1 else 's'}."
     return {"task_type": task, "message": message, "runs": runs}

@@ -30,7 +30,7 @@ RAW = ("text/markdown", "text/plain")
 
 
 def choose_raw_type(accept: str) -> str:
-    """Choose text over JSON where the client prefers it; "" means JSON."""
+    """Choose the text type that the client prefers to JSON; "" means JSON."""
     if accept in RAW:
         return accept
     if accept == "*/*" or "text/" not in accept:

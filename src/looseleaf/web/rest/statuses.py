@@ -1,4 +1,4 @@
-"""Statuses that the OpenAPI document names, and what each means here."""
+"""The statuses in the OpenAPI document, each with its meaning here."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ MEANINGS = {
     400: "The request is wrong as it stands; nothing was done.",
     401: "There is no valid credential: send one.",
     403: "The principal lacks a right; the message names it.",
-    404: "It does not exist, or you may not see it.",
+    404: "Nothing of that name exists, or you may not see it.",
     405: "The address does not take that method.",
     406: "JSON cannot hold the page; ask for text.",
     408: "The request did not arrive in time.",
     409: "The page has changed, the name is taken, or the session is being answered.",
     412: "The page is not the version that the headers name; the message names both versions.",
     413: "Too many bytes.",
-    415: "Send UTF-8 text or JSON, as it is.",
-    428: "The settings ask every change for the version it replaces.",
+    415: "Send UTF-8 text or JSON, uncompressed and not as a form.",
+    428: "The settings require every change to name the version that it replaces.",
     429: "Too many failed logins from this address.",
     500: "A fault of the server.",
-    502: "The model did not answer; what was said is kept.",
+    502: "The model did not answer; the message is kept.",
     503: "The store or the database cannot answer now; nothing was written.",
     507: "The disk is full; the old bytes are intact.",
 }

@@ -10,9 +10,8 @@ from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.values import value
 
 if TYPE_CHECKING:
-    from looseleaf.memory.day import is_in_journal
     from looseleaf.memory.search.results import Match
-from looseleaf.plugins.admin_pages import Visit
+    from looseleaf.plugins.admin_pages import Visit
 
 MOST_AGENTS = 20  # that one search looks through
 MOST_MATCHES = 20  # of one agent or layer
@@ -21,7 +20,7 @@ MOST_SESSIONS = 20
 
 @value
 class Results:
-    """What was found in one place: an agent's pages, its journal, or a layer."""
+    """The matches in one place: an agent's pages, its journal, or a layer."""
 
     place: str
     agent: str
@@ -32,7 +31,7 @@ class Results:
 
 
 def search(visit: Visit) -> Document | Redirect:
-    """Search all that the one signed in may read; an agent that is named alone, if one is."""
+    """Search everything that the signed-in person may read, or one agent if the query names it."""
     query = visit.query.get("q", "").strip()
     data = {"query": query, "groups": [], "messages": [], "problems": [], "agent": "", "left": 0}
     if not query:
@@ -66,7 +65,7 @@ def _search_place(visit: Visit, query: str, agent: str, layer: str) -> list[Resu
             query=query, agent=agent, layer=layer, limit=MOST_MATCHES, lines=1,
         )  # fmt: skip
     except Forbidden:
-        return []  # what one may not read holds no match for them
+        return []  # a layer that may not be read has no matches
     except LooseleafError as error:
         return [Results(agent, agent, layer, (), 0, str(error))]
     journal = tuple(match for match in results.matches if is_in_journal(match.filename))
@@ -84,5 +83,5 @@ def _search_sessions(visit: Visit, query: str) -> list[object]:
     try:
         sessions = visit.run("looseleaf/search-chat-sessions", query=query, limit=MOST_SESSIONS)
     except LooseleafError:
-        return []  # without the right to chat there is nothing to find
+        return []  # without the right to chat there are no matches
     return list(sessions)

@@ -1,4 +1,4 @@
-"""The help sheet: every keyboard shortcut, as the scripts have them."""
+"""The help sheet: every keyboard shortcut of the scripts."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _AROUND = 3  # lines of the prompt before and after the fact
 
 
 def show_steps(visit: Visit) -> Document | Redirect:
-    """Show the three steps, each with what is known of it so far."""
+    """Show the three steps, each with its result so far."""
     agents = visit.run("looseleaf/list-agents")
     agent = visit.query.get("agent", "") or (agents[0].slug if agents else "")
     fact = visit.query.get("fact", "")
@@ -41,7 +41,7 @@ def write_fact(visit: Visit) -> Document | Redirect:
 
 
 def _excerpt(visit: Visit, agent: str, fact: str) -> tuple[tuple[str, bool], ...]:
-    """Give the lines of the prompt around the fact, and which of them holds it."""
+    """Give the lines of the prompt around the fact, each with whether it contains the fact."""
     try:
         prompt = visit.run("looseleaf/compose-prompt", mode="chat", agent=agent, format="text")
     except LooseleafError:

@@ -62,7 +62,7 @@ def test_a_viewer_sees_neither_roles_nor_tokens(house: Site) -> None:
     house.run("looseleaf/grant-role", agent="ada", user="vera", role="viewer")
     browser, csrf = house.sign_in("vera")
     text = browser.get(ACCESS).text
-    assert "is shown to its admins" in text
+    assert "see who has a role on it" in text
     assert "the script on the build server" not in text
     assert "Make the token" not in text
     form = {"csrf": csrf, "action": "create", "label": "mine", "role": "operator"}

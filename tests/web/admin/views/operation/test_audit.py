@@ -30,7 +30,7 @@ def test_days_and_kinds_are_filters(shown_house: Site) -> None:
     """A kind that is none is left out; a day that is none is said."""
     browser, _csrf = shown_house.sign_in()
     today = format_date(shown_house.clock())
-    assert "No entry is like that" in browser.get(f"{AUDIT}?until=2001-01-01").text
+    assert "No entry matches" in browser.get(f"{AUDIT}?until=2001-01-01").text
     assert "<tbody>" in browser.get(f"{AUDIT}?since={today}&actor_kind=person").text
     assert "<tbody>" in browser.get(f"{AUDIT}?actor_kind=ghost").text
     assert browser.get(f"{AUDIT}?since=soon").status_code == 400

@@ -30,7 +30,7 @@ def test_nothing_slow_is_said(site: Site) -> None:
     """An empty list says so."""
     browser, _csrf = site.sign_in()
     slow = browser.get(f"{REQUESTS}?show=slow").text
-    assert "<table" in slow or "No request was like that." in slow
+    assert "<table" in slow or "No request matches." in slow
 
 
 def test_the_log_is_bounded() -> None:

@@ -20,7 +20,7 @@ MOST_TOKENS = 200
 
 
 def show_access(visit: Visit) -> Document | Redirect:
-    """Show the roles and the tokens, each where the one who is signed in may see them."""
+    """Show the roles and the tokens, as far as the signed-in person may see them."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     is_admin = visit.context.principal.role_on(agent.id, agent.owner) == "admin"
     tokens = _list_tokens(visit, agent.slug)
@@ -38,7 +38,7 @@ def show_access(visit: Visit) -> Document | Redirect:
 
 
 def _list_tokens(visit: Visit, agent: str) -> list[TokenInfo] | None:
-    """List the tokens, those that work first; None where they may not be seen."""
+    """List the tokens, valid ones first; None where they may not be seen."""
     try:
         tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", agent=agent)
     except Forbidden:
@@ -47,7 +47,7 @@ def _list_tokens(visit: Visit, agent: str) -> list[TokenInfo] | None:
 
 
 def change_access(visit: Visit) -> Document | Redirect:
-    """Give or take a role, make a token or end one."""
+    """Grant or revoke a role, create or revoke a token."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     form, address = visit.form, f"/admin/agents/{quote(agent.slug)}/access"
     action = form.get("action", "")
@@ -68,7 +68,7 @@ def change_access(visit: Visit) -> Document | Redirect:
 
 
 def _create_token(visit: Visit, agent: str) -> Document:
-    """Make a token and show its text, which no address and no log ever holds."""
+    """Create a token and show its text, which no address and no log contains."""
     form = visit.form
     rights = [name for name in ("chat", WRITE_USER_PAGES) if form.get(f"can-{name}")]
     days = form.get("days", "")

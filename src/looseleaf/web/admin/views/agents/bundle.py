@@ -1,4 +1,4 @@
-"""An agent as a bundle: what would leave by a profile, the archive, and where it came from."""
+"""An agent as a bundle: the files of a profile, the archive, and the bundle it came from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def preview_export(visit: Visit) -> Document | Redirect:
 
 
 def download_bundle(visit: Visit) -> Document | Redirect | Download:
-    """Give the archive; files that look like secrets leave only where the form says so."""
+    """Give the archive; files that look like secrets are included only if the form says so."""
     archive: BundleArchive = visit.run(
         "looseleaf/export-bundle",
         agent=visit.parameters["agent"],

@@ -30,7 +30,7 @@ class Choice:
 
 @value
 class ConfigFields:
-    """What the form shows of a configuration."""
+    """The fields of the form."""
 
     models: tuple[tuple[str, str], ...]  # mode and model
     has_daily: bool
@@ -72,7 +72,7 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
 
 
 def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str]) -> ConfigFields:
-    """Give the fields as they were sent, also where they could not be followed."""
+    """Give the fields as they were sent, also where they are invalid."""
     models = {mode: form.get(MODEL + mode, "") for mode in MODES}
     categories = tool_categories(context.parts.operations())
     return ConfigFields(
@@ -92,7 +92,7 @@ def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str
 
 
 def build_config(form: Mapping[str, str], config: AgentConfig) -> dict[str, Any]:
-    """Give the keys of a configuration that a form sets; None takes a key out."""
+    """Give the keys of a configuration that a form sets; None removes a key."""
     return {
         "models": _build_models(form, config),
         "daily_memory": _build_daily(form),

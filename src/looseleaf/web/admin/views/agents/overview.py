@@ -1,4 +1,4 @@
-"""Agents: all of them at a glance, creating one, and bringing a deleted one back."""
+"""Agents: the list of all, creating an agent, and restoring a deleted one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import Visit
 
 MOST = 50  # on one page of the list
-MOST_COUNTED = 200  # agents whose pages are all looked at for the counts above the list
+MOST_COUNTED = 200  # agents; above this number the list has no counts
 OVER, TODAY, OFF = "over", "today", "off"
 CHOICES = (("", "All"), (OVER, "Over budget"), (TODAY, "Changed today"), (OFF, "Not active"))
 
 
 def list_agents(visit: Visit) -> Document | Redirect:
-    """List the agents whose name or slug holds the words that are looked for."""
+    """List the agents whose name or slug contains the words of the filter."""
     agents: list[AgentRecord] = visit.run("looseleaf/list-agents")
     words = visit.query.get("filter", "").strip().lower()
     show = visit.query.get("show", "")
@@ -49,16 +49,16 @@ def list_agents(visit: Visit) -> Document | Redirect:
 
 
 def _is_fresh(visit: Visit, slug: str) -> bool:
-    """Say whether nobody has told the agent anything yet."""
+    """Say whether nobody has written to the agent's memory yet."""
     try:
         revisions = visit.run("looseleaf/page-history", file=MAIN, agent=slug)
     except LooseleafError:
-        return False  # without its history nobody knows
+        return False  # unknown without the history
     return all(revision.operation == "scaffold" for revision in revisions)
 
 
 def may_create(visit: Visit) -> bool:
-    """Say whether the one who is signed in may create agents; the operation decides."""
+    """Say whether the signed-in person may create agents; the operation decides."""
     return visit.context.principal.can("manage_agents")
 
 
@@ -98,13 +98,13 @@ def _count(visit: Visit, agents: list[AgentRecord]) -> dict[str, int]:
 
 
 def _compute_day_start(visit: Visit) -> float:
-    """Give the first second of the day, in UTC as everywhere."""
+    """Compute the start of the present day in UTC."""
     now = visit.context.clock()
     return now - now % DAY_SECONDS
 
 
 def show_agent(visit: Visit) -> Document | Redirect:
-    """Lead to the pages of an agent."""
+    """Redirect to the pages of an agent."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     return Redirect(f"/admin/agents/{agent.slug}/pages")
 
@@ -116,18 +116,18 @@ def show_form(visit: Visit) -> Document | Redirect:
 
 
 def create_agent(visit: Visit) -> Document | Redirect:
-    """Create an agent, and lead to its pages."""
+    """Create an agent, and redirect to its pages."""
     agent = visit.run(
         "looseleaf/create-agent",
         slug=visit.form.get("slug", "").strip(),
         name=visit.form.get("name", "").strip(),
     )
-    notice = f"{agent.name} is there. SOUL.md says who it is: write that first."
+    notice = f"{agent.name} is created. Write its SOUL.md first, which says who it is."
     return Redirect(f"/admin/agents/{agent.slug}/pages", notice)
 
 
 def list_deleted(visit: Visit) -> Document | Redirect:
-    """List the deleted agents that can be brought back."""
+    """List the deleted agents that can be restored."""
     agents = visit.run("looseleaf/list-deleted-agents")
     used_slugs = {agent.slug for agent in visit.run("looseleaf/list-agents")}
     data = {"agents": agents[:MOST], "count": len(agents), "taken": used_slugs}
@@ -135,11 +135,11 @@ def list_deleted(visit: Visit) -> Document | Redirect:
 
 
 def restore_agent(visit: Visit) -> Document | Redirect:
-    """Bring a deleted agent back."""
+    """Restore a deleted agent."""
     agent = visit.run(
         "looseleaf/restore-agent",
         agent=visit.form.get("agent", ""),
         slug=visit.form.get("slug", "").strip(),
     )
-    notice = f"{agent.name} is back with its pages and their history. Tokens and roles are not."
+    notice = f"{agent.name} is restored with its pages and history, without tokens and roles."
     return Redirect(f"/admin/agents/{agent.slug}/pages", notice)

@@ -1,4 +1,4 @@
-"""Settings of an agent: its name, its model, its policies with a preview, and its end."""
+"""Settings of an agent: its name, its model, its policies with a preview, and its deletion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STATUSES = {
 
 
 def show_settings(visit: Visit) -> Document | Redirect:
-    """Show the forms; after a refusal, with what was typed."""
+    """Show the forms; after a refusal, with the typed values."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     if visit.problem is not None and MODE_FIELD in visit.form:
         return _build_document(visit, agent, None)
@@ -54,7 +54,7 @@ def _build_document(visit: Visit, agent: AgentRecord, preview: ConfigPreview | N
 
 
 def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> ConfigPreview | None:
-    """Try a configuration; None where the one who is signed in may only look."""
+    """Preview a configuration; None where the signed-in person may not change it."""
     try:
         preview: ConfigPreview = visit.run(
             "looseleaf/preview-agent-config", agent=agent.slug, config=config
@@ -65,7 +65,7 @@ def _preview(visit: Visit, agent: AgentRecord, config: dict[str, object]) -> Con
 
 
 def _explain_refusal(visit: Visit, agent: AgentRecord) -> str:
-    """Say why the one who is signed in cannot change the settings; "" where they can."""
+    """Explain why the signed-in person cannot change the settings; "" if they can."""
     principal = visit.context.principal
     if principal.role_on(agent.id, agent.owner) == "admin":
         return ""
@@ -73,7 +73,7 @@ def _explain_refusal(visit: Visit, agent: AgentRecord) -> str:
 
 
 def change_settings(visit: Visit) -> Document | Redirect:
-    """Take one of the forms, by the button that was pressed."""
+    """Submit one of the forms, by the button that was pressed."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     action = visit.form.get("action", "")
     if action == "preview":
@@ -102,13 +102,13 @@ def _rename(visit: Visit, agent: AgentRecord) -> Redirect:
         slug=visit.form.get("slug", "").strip(),
         name=visit.form.get("name", "").strip(),
     )
-    notice = f"Renamed. Its pages, its history and its tokens came along to {agent.slug}."
+    notice = f"Renamed. Its pages, history and tokens now belong to {agent.slug}."
     return Redirect(_build_address(agent.slug), notice)
 
 
 def _delete(visit: Visit, agent: AgentRecord) -> Redirect:
     if visit.form.get("confirm", "").strip() != agent.slug:
-        raise Invalid(f"Nothing was deleted: type {agent.slug} to say that you mean this agent.")
+        raise Invalid(f"Nothing was deleted: type {agent.slug} to confirm.")
     visit.run("looseleaf/delete-agent", agent=agent.slug, files=bool(visit.form.get("files")))
     notice = f"{agent.name} is deleted, and its tokens and roles are ended. It can be brought back."
     return Redirect("/admin", notice)

@@ -1,4 +1,4 @@
-"""Conversations with an agent: all of them, and one that is read, gone on with and kept."""
+"""Conversations with an agent: the list, and one that is read, continued and exported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Entry:
 
 
 def list_conversations(visit: Visit) -> Document | Redirect:
-    """List one's conversations with an agent, and offer a new one."""
+    """List the person's own conversations with an agent, with the form for a new one."""
     agent: AgentRecord = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     offset = visit.query.get("offset", "")
     sessions = _list_sessions(visit, agent, int(offset) if offset.isdecimal() else 0)
@@ -123,7 +123,7 @@ def show_conversation(visit: Visit) -> Document | Redirect:
 
 
 def change_conversation(visit: Visit) -> Document | Redirect:
-    """Send a message, go on, stop, rename or delete, as the button says."""
+    """Send a message, continue, stop, rename or delete, by the button that was pressed."""
     agent, session = visit.parameters["agent"], visit.parameters["session"]
     address = build_conversation_link(agent, session)
     action = visit.form.get("action", "send")
@@ -155,7 +155,7 @@ def export_conversation(visit: Visit) -> Document | Redirect | Download:
 
 
 def find_conversation(visit: Visit) -> Document | Redirect:
-    """Lead to a conversation whose agent an address does not name."""
+    """Redirect to a conversation, by its id alone."""
     session = visit.parameters["session"]
     text: SessionText = visit.run("datamachine/get-chat-session", session=session, limit=1)
     info = text.session

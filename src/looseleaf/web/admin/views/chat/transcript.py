@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.transcripts import MessageInfo, SessionText
 
 MOST_CHARACTERS = 4000  # of one argument or result that is shown
-_UNSHOWN = ("hash", "previous", "warnings")  # the link to the revision says more
+_UNSHOWN = ("hash", "previous", "warnings")  # the link to the revision shows more
 ENDINGS = {
     "running": "The answer is being written.",
     "failed": "The answer failed",
@@ -27,7 +27,7 @@ ENDINGS = {
     "limit": "Stopped: it took as many steps as one answer may take.",
     "lost": "Interrupted: the process that was answering has ended.",
 }
-UNFINISHED = ("failed", "limit", "lost")  # what the agent may be asked to go on with
+UNFINISHED = ("failed", "limit", "lost")  # turns that can be continued
 
 
 @value
@@ -41,7 +41,7 @@ class PageWrite:
 
 @value
 class ToolUse:
-    """One call of a tool: what it was asked, and what came of it, as names and texts."""
+    """One call of a tool: its arguments and its result, as names and texts."""
 
     name: str
     action: str
@@ -54,7 +54,7 @@ class ToolUse:
 
 @value
 class Part:
-    """One message; `ending` says how its turn ended where that was not as usual."""
+    """One message; `ending` tells how its turn ended, unless the turn was completed."""
 
     number: int
     is_person: bool
@@ -86,7 +86,7 @@ def build_parts(text: SessionText, agent: str, registry: FileRegistry) -> list[P
 def _link_writes(
     turns: tuple[Turn, ...], agent: str, registry: FileRegistry
 ) -> dict[tuple[int, str], tuple[PageWrite, ...]]:
-    """Give the pages that each call wrote; an id of a call counts within its turn alone."""
+    """List the pages that each call wrote; the id of a call is unique within its turn only."""
     writes: dict[tuple[int, str], tuple[PageWrite, ...]] = {}
     for turn in turns:
         for write in turn.written:
@@ -138,7 +138,7 @@ def _describe_ending(turn: Turn | None) -> str:
 def describe_call(
     call: ToolCall, result: MessageInfo | None, writes: tuple[PageWrite, ...] = ()
 ) -> ToolUse:
-    """Say in words what a tool was asked and what it gave."""
+    """Describe the arguments and the result of a tool call for people."""
     arguments = _parse(call.arguments)
     rows = build_rows(arguments)
     action = str(arguments.get("action", "")) if isinstance(arguments, dict) else ""
@@ -152,7 +152,7 @@ def describe_call(
     return ToolUse(call.name, action, argument_rows, result_rows, error, result is not None, writes)
 
 
-def _parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON can say, or the text itself
+def _parse(text: str) -> Any:  # noqa: ANN401 - any JSON value, or the text itself
     try:
         return json.loads(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""Telling a page that is open in a browser that it was changed elsewhere, by server-sent events.
+"""Notices that a page open in a browser was changed elsewhere, as server-sent events.
 
-The page is looked at once in a while, as MCP does for its clients: that sees every change, also by
-an editor or git, on every store.
+The page is polled, as MCP does for its clients: polling sees every change, also by an editor or
+git, on every store.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 PATH = "/admin/changes/{agent}/{layer}/{file:path}"
 EVENTS = "text/event-stream"
-SECONDS = 1.0  # between two looks
-LONGEST_SECONDS = 600.0  # of one stream; a browser then asks again by itself
+SECONDS = 1.0  # between two reads of the page
+LONGEST_SECONDS = 600.0  # of one stream; then the browser connects again by itself
 
 
 async def show_changes(request: Request) -> Response:
-    """Tell once that a page is another version than the one that is open."""
+    """Send one event when the page is no longer the version that is open."""
     context = authenticator_of(request).context(request, SURFACE)
     place = {name: str(part) for name, part in request.path_params.items()}
     version = request.query_params.get("version", "")
-    await _read_version(request, context, place)  # what may not be read is refused here
+    await _read_version(request, context, place)  # a page that may not be read is refused here
     streams_of(request).take(context.principal.credential)
     return StreamingResponse(_watch(request, context, place, version), media_type=EVENTS)
 
@@ -50,7 +50,7 @@ async def show_changes(request: Request) -> Response:
 async def _watch(
     request: Request, context: Context, place: dict[str, str], version: str
 ) -> AsyncIterator[bytes]:
-    """Look at the page until it changes, the credential ends or the server stops."""
+    """Read the page until it changes, the credential ends or the server stops."""
     try:
         yield b": open\n\n"
         for count in range(int(LONGEST_SECONDS / SECONDS)):
@@ -64,7 +64,7 @@ async def _watch(
                 yield b": still here\n\n"
             await asyncio.sleep(SECONDS)
     except LooseleafError:
-        return  # the page may no longer be read; the browser asks again and is told so
+        return  # the page may no longer be read; the browser connects again and gets the error
     finally:
         streams_of(request).leave(context.principal.credential)
 

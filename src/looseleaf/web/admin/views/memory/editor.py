@@ -25,7 +25,7 @@ PREVIEW, MERGE = "preview", "merge"
 
 
 def edit_page(visit: Visit) -> Document | Redirect:
-    """Show the editor, with what was typed where a form came back."""
+    """Show the editor; a form that was refused keeps its text."""
     header = read_header(visit, is_new_allowed=True)
     text = read_form_text(visit, header) if "content" in visit.form else header.text
     version = visit.form.get("version", header.hash or ABSENT)
@@ -47,13 +47,13 @@ def _show_editor(visit: Visit, header: PageHeader, text: str, version: str) -> D
 
 
 def read_form_text(visit: Visit, header: PageHeader) -> str:
-    """Give the typed text with the line ends of the page; browsers send every one as CR LF."""
+    """Give the typed text with the line ends of the page; browsers send every line end as CR LF."""
     text = visit.form.get("content", "").replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\n", "\r\n") if "\r\n" in header.text else text
 
 
 def save_page(visit: Visit) -> Document | Redirect:
-    """Save, show a preview, or save what was merged."""
+    """Save the text, show a preview, or save the merged text."""
     header = read_header(visit, is_new_allowed=True)
     text = read_form_text(visit, header)
     version = visit.form.get("version", "")
@@ -84,7 +84,7 @@ def _write(visit: Visit, header: PageHeader, text: str, version: str) -> Saved:
 
 def _describe(result: Saved) -> str:
     if not result.changed:
-        return f"{result.filename} said so already; nothing was changed."
+        return f"{result.filename} has this text already; nothing was changed."
     return " ".join([f"Saved {result.filename} as revision {result.revision}.", *result.warnings])
 
 
@@ -103,10 +103,10 @@ def show_conflict(visit: Visit, own_text: str) -> Document:
 
 
 def _merge(visit: Visit, header: PageHeader, own_text: str) -> tuple[str, str]:
-    """Put the page together as chosen; `theirs` names the version that the choices were about."""
+    """Merge the page as chosen; `theirs` names the version that the choices refer to."""
     page_version = visit.form.get("theirs", "")
     if page_version != (header.hash or ABSENT):
-        return own_text, page_version  # the page has moved on again: saving will show both anew
+        return own_text, page_version  # the page changed again: saving shows both again
     parts = compare_sections(
         _read_base(visit, header, visit.form.get("base", "")), own_text, header.text
     )

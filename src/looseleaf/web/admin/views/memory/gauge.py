@@ -1,4 +1,4 @@
-"""How large a page is: bytes, words and tokens, and its budget."""
+"""The size of a page in bytes, words and tokens, and its budget."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class HeatMap:
 
     @property
     def blank_days(self) -> str:
-        """The outline of all days without a page, as one path: they are most of a young year."""
+        """The outline of all days without a page, as one path, since a new year has many."""
         return "".join(
             f"M{square.x} {square.y}h11v11h-11z" for square in self.squares if not square.level
         )

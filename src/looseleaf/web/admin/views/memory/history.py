@@ -1,4 +1,4 @@
-"""History: what a page was, word by word, and the way back to any version."""
+"""History: the versions of a page, compared word by word, and restoring one."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _read_text(visit: Visit, header: PageHeader, revision: Revision | None) -> s
 
 
 def restore_page(visit: Visit) -> Document | Redirect:
-    """Make the page say again what it said at a revision; that is a revision, too."""
+    """Restore the text of a revision, as a new revision."""
     header = read_header(visit, is_new_allowed=True)
     result = visit.run(
         "looseleaf/restore-page",
@@ -88,7 +88,7 @@ def restore_page(visit: Visit) -> Document | Redirect:
         if_match=visit.form.get("version") or header.hash or ABSENT,
     )
     notice = (
-        f"{header.file} says again what it said at revision {visit.form.get('revision')}. "
-        f"That is revision {result.revision}; nothing is lost."
+        f"{header.file} has the text of revision {visit.form.get('revision')} again, "
+        f"as revision {result.revision}; nothing is lost."
     )
     return Redirect(header.link("pages"), notice)

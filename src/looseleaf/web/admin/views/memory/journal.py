@@ -1,4 +1,4 @@
-"""The daily journal: a year as a heat map, a day as text, and a search over all of them."""
+"""The daily journal: a year as a heat map, a day as text, and a search over all days."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTEXT_LINES = 2  # before and after a match
 
 @value
 class Match:
-    """A place in the journal that holds the words, with the lines around it."""
+    """A match in the journal, with the lines around it."""
 
     date: str
     title: str
@@ -36,7 +36,7 @@ class Match:
 
 
 def show_journal(visit: Visit) -> Document | Redirect:
-    """Show the journal of an agent: a year, one day of it, and what a search finds."""
+    """Show the journal of an agent: a year, one day of it, and the matches of a search."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     status = visit.run("looseleaf/show-status", agent=agent.slug)
     sizes = _list_sizes(visit, agent.slug)
@@ -70,7 +70,7 @@ def _list_sizes(visit: Visit, agent: str) -> dict[str, int]:
 
 
 def _find_newest_day(sizes: dict[str, int], year: str | None) -> str:
-    """Give the newest day with a page, of a year where one is named."""
+    """Find the newest day with a page, within a year if one is given."""
     days = [date for date in sizes if not year or date.startswith(f"{year}-")]
     if not days and year and parse_date(f"{year}-01-01"):
         return f"{year}-01-01"
@@ -130,7 +130,7 @@ def _search(visit: Visit, agent: str) -> dict[str, object]:
 
 
 def change_journal(visit: Visit) -> Document | Redirect:
-    """Add to a day, or open the journal to agents."""
+    """Add to a day, or switch the journal on."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     address = f"/admin/agents/{agent.slug}/journal"
     if visit.form.get("action") == SWITCH_ON:

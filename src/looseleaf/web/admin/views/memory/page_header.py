@@ -1,4 +1,4 @@
-"""What every view of one page shows: its rules, its size against its budget, its last change."""
+"""The header of every view of one page: its rules, its size against its budget, its changes."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ LAYER_NAMES = {
 
 @value
 class PageHeader:
-    """A page as the head of its views shows it; one that is not there yet has no revisions."""
+    """The header of a page; a page that does not exist yet has no revisions."""
 
     agent: str
     layer: str
     file: str
     label: str
     layer_name: str
-    modes: str  # in which requests it is injected
+    modes: str  # in which modes the page is injected
     text: str
     hash: str  # "" where the page is not there
     gauge: Gauge
     revisions: tuple[Revision, ...]  # oldest first
-    reason: str  # why it cannot be edited; "" where it can
+    reason: str  # why the page cannot be edited; "" if it can
     is_protected: bool
     is_generated: bool
 
@@ -61,7 +61,7 @@ def build_page_link(agent: str, layer: str, file: str, kind: str = "pages") -> s
 
 
 def read_header(visit: Visit, *, is_new_allowed: bool = False) -> PageHeader:
-    """Read the page that an address means, and what is known about it."""
+    """Read the page of an address, with its rules, size and revisions."""
     agent, layer, file = (visit.parameters[name] for name in ("agent", "layer", "file"))
     place = {"file": file, "agent": agent, "layer": layer}
     page: PageText | None = None
@@ -107,7 +107,7 @@ def _describe_modes(entry: RegisteredFile | None) -> str:
 
 
 def _explain_refusal(visit: Visit, entry: RegisteredFile | None, place: dict[str, str]) -> str:
-    """Say why the one who is signed in cannot edit the page."""
+    """Explain why the signed-in person cannot edit the page; "" if they can."""
     if entry is not None and entry.editable is False:
         return (
             "Looseleaf writes this page from others and from the settings. An edit would be "

@@ -1,4 +1,4 @@
-"""Pages: those of an agent by layer, and one of them as people read it."""
+"""Pages: the pages of an agent by layer, and one page as people read it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def list_pages(visit: Visit) -> Document | Redirect:
 
 @value
 class PromptShare:
-    """What becomes of a page in a chat prompt: its share in percent, or why it is left out."""
+    """The share of a page in a chat prompt, in percent, or the reason why it is left out."""
 
     percent: float
     reason: str
@@ -83,7 +83,7 @@ def _explain(visit: Visit) -> Explanation | None:
             "looseleaf/explain-prompt", mode="chat", agent=visit.parameters["agent"]
         )
     except LooseleafError:
-        return None  # the page of the prompt says what is wrong with it
+        return None  # the page about the prompt shows the error
     return explanation
 
 
@@ -120,7 +120,7 @@ def render_page(text: str, agent: str, layer: str) -> str:
 
 @value
 class PromptPlace:
-    """The blocks of a prompt, each with its share in percent; that of `file` is the page's own."""
+    """The blocks of a prompt, each with its share in percent; `file` names the page's own."""
 
     blocks: tuple[tuple[str, float, int], ...]  # name, share, tokens
     file: str
@@ -129,7 +129,7 @@ class PromptPlace:
 
 
 def find_prompt_place(visit: Visit, file: str) -> PromptPlace | None:
-    """Give the share that a page has in the agent's prompt in chat; None where there is none."""
+    """Find the share of a page in the agent's chat prompt; None where the prompt has an error."""
     explanation = _explain(visit)
     if explanation is None:
         return None

@@ -1,4 +1,4 @@
-"""The audit: who did what, by actor, kind, action and time, and whether it is whole."""
+"""The audit: who did what, by actor, kind, action and time, and whether the chain is intact."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILTERS = ("actor", "actor_kind", "action", "since", "until")
 
 
 def list_audit(visit: Visit) -> Document | Redirect:
-    """List entries, newest first, as the filters say; or the reason why they cannot be followed."""
+    """List the entries that match the filters, newest first."""
     filters = {name: visit.query.get(name, "").strip() for name in FILTERS}
     if filters["actor_kind"] not in ACTOR_KINDS:
         filters["actor_kind"] = ""

@@ -1,4 +1,4 @@
-"""Backups: which there are, how old they are, making one now, and verifying one."""
+"""Backups: the list with the age of each, creating one now, and verifying one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def show_backups(visit: Visit) -> Document | Redirect:
 
 
 def create_backup(visit: Visit) -> Document | Redirect:
-    """Make a backup now."""
+    """Create a backup now."""
     backup: NewBackup = visit.run("looseleaf/create-backup")
     count = len(backup.left_out)
     missing = f" {count} could not be copied as they should." if count else ""

@@ -1,4 +1,4 @@
-"""What waits for approval for one agent: each part as a diff, to approve, merge or reject."""
+"""Parts of a bundle that wait for approval, each as a diff: approve, merge or reject them."""
 
 from __future__ import annotations
 

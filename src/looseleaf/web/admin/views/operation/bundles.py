@@ -1,4 +1,4 @@
-"""Bundles: which agents came from one, and the plan of an install or upgrade that one approves."""
+"""Bundles: the agents that came from bundles, and the plan of an install or upgrade."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDRESS = "/admin/bundles"
 MOST = 200
 APPROVE = "approve "  # before the key of the plan, in the name of a field
 MERGE = "merge "
-SHOWN = "shown "  # before the key of a part, whose hash the plan showed
+SHOWN = "shown "  # before the key of a part, for the hash that the plan showed
 SIGNS = {"+": "added", "-": "removed"}
 BUCKET_WORDS = {
     "needs_approval": "Needs your approval",

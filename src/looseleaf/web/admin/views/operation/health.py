@@ -1,4 +1,4 @@
-"""Health: what the doctor finds in the workspace, and what to do about it."""
+"""Health: the findings of the doctor in the workspace, each with advice."""
 
 from __future__ import annotations
 

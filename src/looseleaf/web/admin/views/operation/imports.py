@@ -29,7 +29,7 @@ TAGS = {
 
 @value
 class Source:
-    """A source as the visitor names it: a path of the server, or an upload with its bytes."""
+    """A source that the visitor chose: a path of the server, or an upload with its bytes."""
 
     path: str = ""
     data: str = ""

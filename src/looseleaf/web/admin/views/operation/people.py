@@ -1,4 +1,4 @@
-"""People: everyone who may sign in, what each may do in a sentence, and one of them to change."""
+"""People: everyone who may sign in, their rights as a sentence, and the forms of one person."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_people(visit: Visit) -> Document | Redirect:
 
 
 def create_person(visit: Visit) -> Document | Redirect:
-    """Create a user, and lead to their page."""
+    """Create a user, and redirect to their page."""
     user = visit.run(
         "looseleaf/create-user",
         login=visit.form.get("login", "").strip(),
@@ -47,12 +47,12 @@ def create_person(visit: Visit) -> Document | Redirect:
         email=visit.form.get("email", "").strip(),
         capabilities=_list_capabilities(visit.form),
     )
-    notice = f"{user.login} is there. Make a login link below, and send it to them."
+    notice = f"{user.login} is created. Make a login link below, and send it to them."
     return Redirect(_build_address(user.login), notice)
 
 
 def show_person(visit: Visit) -> Document | Redirect:
-    """Show one user: what they may do, how they sign in, and what they have signed in with."""
+    """Show one user: rights, ways to sign in, and credentials."""
     user: UserInfo = visit.run("looseleaf/show-user", user=visit.parameters["user"])
     grants = _list_grants(visit, user)
     data = {
@@ -70,7 +70,7 @@ def show_person(visit: Visit) -> Document | Redirect:
 
 
 def _list_grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
-    """List the roles of a user on agents; of those whose roles one may not list, none."""
+    """List the roles of a user on agents; none where the list is not allowed."""
     try:
         grants: list[GrantInfo] = visit.run("looseleaf/list-grants", user=user.id)
     except Forbidden:
@@ -79,7 +79,7 @@ def _list_grants(visit: Visit, user: UserInfo) -> list[GrantInfo]:
 
 
 def _list_credentials(visit: Visit, user: UserInfo) -> list[TokenInfo]:
-    """List what a user can sign in or act with now."""
+    """List the valid credentials of a user, newest first."""
     tokens: list[TokenInfo] = visit.run("looseleaf/list-tokens", user=user.id)
     now = visit.context.clock()
     valid = [token for token in tokens if not token.ended and not 0 < token.expires <= now]
@@ -87,14 +87,16 @@ def _list_credentials(visit: Visit, user: UserInfo) -> list[TokenInfo]:
 
 
 def change_person(visit: Visit) -> Document | Redirect:
-    """Take one of the forms of a user, by the button that was pressed."""
+    """Submit one of the forms of a user, by the button that was pressed."""
     login, form = visit.parameters["user"], visit.form
     action = form.get("action", "")
     if action == "link":
         return _create_link(visit, login)
     if action == "revoke":
         visit.run("looseleaf/revoke-token", id=form.get("id", ""))
-        return Redirect(_build_address(login), "Ended. What used it is refused at once.")
+        return Redirect(
+            _build_address(login), "Ended. Programs and browsers that use it are refused at once."
+        )
     changes, notice = _build_changes(action, form)
     user = visit.run("looseleaf/update-user", user=login, **changes)
     return Redirect(_build_address(user.login), notice.format(user=user.name or user.login))
@@ -107,7 +109,7 @@ def _build_changes(action: str, form: Mapping[str, str]) -> tuple[dict[str, obje
             "email": form.get("email", "").strip(),
             "capabilities": _list_capabilities(form),
         }
-        return changes, "Saved. It holds from the next request of {user} on."
+        return changes, "Saved. The change applies from the next request of {user} on."
     if action == "disable":
         return {"status": "disabled"}, "{user} is disabled: all access ended at once."
     if action == "enable":
@@ -123,7 +125,7 @@ def _build_changes(action: str, form: Mapping[str, str]) -> tuple[dict[str, obje
 
 
 def _create_link(visit: Visit, login: str) -> Document:
-    """Make a login link and show it, once."""
+    """Create a login link and show it, once."""
     link = visit.run("looseleaf/create-login-link", user=login)
     user = visit.run("looseleaf/show-user", user=login)
     # The part after # is never sent to a server, and so it stands in no log.

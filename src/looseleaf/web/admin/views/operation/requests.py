@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import Visit
     from looseleaf.web.http.recent_requests import RecentRequests
 
-MOST = 100  # of those that are kept, on the page
+MOST = 100  # requests on the page
 SLOW_SECONDS = 1.0
-STATIC = "/static/"  # scripts and styles, which say nothing about the use of a server
+STATIC = "/static/"  # scripts and styles, which tell nothing about the use of a server
 
 
 def list_requests(recent: RecentRequests, visit: Visit) -> Document | Redirect:

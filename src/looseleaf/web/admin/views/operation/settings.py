@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from looseleaf.plugins.admin_pages import Visit
 
 ADDRESS = "/admin/settings"
-MOST_PLAIN = 100_000  # numbers below are written as they are
+MOST_PLAIN = 100_000  # larger numbers are written with separators
 SOURCES = {
     "default": "as delivered",
     "file": f"from {FILE}",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def encode_upload(visit: Visit, file: UploadedFile) -> str:
     """Read an upload as base64; one that is too large for the next form is refused.
 
-    In a form, the base64 of an archive is about half as long again as its bytes.
+    In a form, the base64 of an archive is about one and a half times as long as its bytes.
     """
     limit = visit.context.settings.max_request_bytes * 2 // 3
     content = file.content.read(limit + 1)

@@ -42,5 +42,5 @@ def apply_fix(visit: Visit) -> Document | Redirect:
     if not fixes:
         return Redirect(address, "Nothing to mend: the page has changed since.")
     targets = ", ".join(dict.fromkeys(target for fix in fixes for target in fix.moved_to))
-    notice = f" What left the page is in {targets}." if targets else ""
+    notice = f" Lines that left the page are in {targets}." if targets else ""
     return Redirect(address, f"{fixes[0].file} is mended.{notice}")

@@ -1,4 +1,4 @@
-"""The prompts of system tasks: the text in force, its placeholders, an editor and a reset."""
+"""The prompts of system tasks: the present text, its placeholders, an editor and a reset."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def change_prompt(visit: Visit) -> Document | Redirect:
     }
     if visit.form.get("action") == "reset":
         visit.run("looseleaf/reset-task-prompt", **place)
-        return Redirect(ADDRESS, "The built-in prompt holds again.")
+        return Redirect(ADDRESS, "The built-in prompt is used again.")
     text = visit.form.get("prompt", "").replace("\r\n", "\n")
     visit.run("looseleaf/set-task-prompt", prompt=text, **place)
     return Redirect(ADDRESS, "The prompt is replaced.")

@@ -16,7 +16,7 @@ MOST_REPORTS = 20
 
 
 def show_retention(visit: Visit) -> Document | Redirect:
-    """Show how long each kind of data is kept; with a preview, what has outlived its time."""
+    """Show how long each kind of data is kept; with a preview, the data that would be removed."""
     rules: list[RetentionInfo] = visit.run("looseleaf/show-retention")
     reports: list[RetentionReport] = []
     if visit.query.get("preview"):
@@ -35,7 +35,7 @@ def show_retention(visit: Visit) -> Document | Redirect:
 
 
 def remove_data(visit: Visit) -> Document | Redirect:
-    """Remove what has outlived its time: one kind of data, or all."""
+    """Remove data that has outlived its time: one kind of data, or all."""
     kind = visit.form.get("kind", "")
     reports: list[RetentionReport] = visit.run("looseleaf/run-retention", kind=kind)
     failures = [report for report in reports if report.is_failure]

@@ -1,4 +1,4 @@
-"""Upkeep: how every agent's memory was kept last, and one run line by line."""
+"""Upkeep: the last run of every agent, and one run line by line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOOD = ("compacted", "overflow_split", "unchanged", "skipped")
 
 
 def show_overview(visit: Visit) -> Document | Redirect:
-    """Show the last run of every agent: what stayed, what went, what was refused and why."""
+    """Show the last run of every agent: lines kept, archived and refused, and the reason."""
     tasks: list[TaskInfo] = visit.run("looseleaf/list-system-tasks")
     runs: list[RunInfo] = visit.run("looseleaf/list-task-runs", task_type=TASK, limit=1)
     last = {run.agent: run for run in runs}
@@ -47,7 +47,7 @@ def show_overview(visit: Visit) -> Document | Redirect:
 
 
 def _is_other(task: TaskInfo) -> bool:
-    """Say whether a task is listed apart; retention has a page of its own, unless it fails."""
+    """Say whether a task is listed below; retention has a page of its own, unless it fails."""
     if task.task_type.startswith(PREFIX):
         return task.needs_attention
     return task.task_type != TASK
@@ -95,7 +95,7 @@ def show_runs(visit: Visit) -> Document | Redirect:
 
 
 def change_runs(visit: Visit) -> Document | Redirect:
-    """Run the task for one agent now, or take a run back."""
+    """Run the task for one agent now, or undo a run."""
     agent = visit.parameters["agent"]
     address = f"/admin/agents/{quote(agent)}/upkeep"
     if visit.form.get("action") == "undo":

@@ -1,4 +1,4 @@
-"""A flow: when it runs, what it remembers besides its pipeline, and the prompts it queues."""
+"""A flow: its schedule, its memory besides that of its pipeline, and its queue of prompts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHOICES = (MANUAL, *INTERVALS, CRON, ONE_TIME)
 
 
 def show_flow(visit: Visit) -> Document | Redirect:
-    """Show a flow with its forms, and the prompt that follows from it."""
+    """Show a flow with its forms and the resulting prompt."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
     pipeline = visit.run("looseleaf/show-pipeline", pipeline=flow.pipeline_id)
@@ -63,7 +63,7 @@ def show_flow(visit: Visit) -> Document | Redirect:
 
 
 def change_flow(visit: Visit) -> Document | Redirect:
-    """Take one of the forms of a flow's page."""
+    """Submit one of the forms of a flow's page."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     flow: FlowDocument = visit.run("looseleaf/show-flow", flow=visit.parameters["flow"])
     form, address = visit.form, f"/admin/agents/{quote(agent.slug)}/flows/{flow.id}"
@@ -78,7 +78,7 @@ def change_flow(visit: Visit) -> Document | Redirect:
         return Redirect(address, "The flow is saved.")
     if action == "memory":
         visit.run("looseleaf/update-flow", **update, memory_files=read_choices(form))
-        return Redirect(address, "The memory is saved. The prompt beside it follows from it.")
+        return Redirect(address, "The memory is saved. The prompt beside it shows the result.")
     if action == "queue":
         prompts = split_prompts(form.get("queue", ""))
         mode = form.get("queue_mode") or None
@@ -116,7 +116,7 @@ def split_prompts(text: str) -> list[str]:
 
 
 def read_schedule(form: Mapping[str, str]) -> dict[str, Any]:
-    """Read a schedule as it is typed."""
+    """Read the schedule of a form."""
     return {
         "interval": form.get("interval", "manual"),
         "cron": form.get("cron", "").strip(),

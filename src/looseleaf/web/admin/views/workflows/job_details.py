@@ -1,4 +1,4 @@
-"""What a job left, in words: its packets, artifacts and transcripts, and the gate it waits at."""
+"""Details of a job for people: packets, artifacts, transcripts, and the gate where it waits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PacketView:
 
 @value
 class ArtifactView:
-    """An artifact: what it is, and where it is read."""
+    """An artifact, and the addresses where it is read."""
 
     label: str
     name: str
@@ -76,12 +76,12 @@ class TranscriptMessage:
 
 
 def read_number(text: str) -> int:
-    """Read a number of an address; 0 for a text that is none."""
+    """Read a number of an address; 0 for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def find_workflow(visit: Visit, job: JobInfo) -> dict[str, Any]:
-    """Find the pipeline and the flow of a job, as far as they are still there."""
+    """Find the pipeline and the flow of a job, as far as they still exist."""
     workflow: dict[str, Any] = {"pipeline": None, "flow": None}
     try:
         if job.pipeline_id:
@@ -100,7 +100,7 @@ def find_gate(visit: Visit, job: JobInfo) -> str:
     try:
         gate = visit.run("looseleaf/show-gate-address", job=job.job_id)
     except InvalidArgument:
-        return ""  # the call came in between
+        return ""  # the call came in the meantime
     return f"{visit.base}{gate.address}"
 
 
@@ -127,7 +127,7 @@ def list_packets(visit: Visit, job: JobInfo) -> list[PacketView]:
 
 
 def list_artifacts(visit: Visit, job: JobInfo) -> list[ArtifactView]:
-    """Describe what a job left for people and other programs."""
+    """Describe the artifacts of a job."""
     artifacts: RunArtifacts = visit.run("datamachine/get-run-artifacts", job=job.job_id)
     address = build_job_address(job)
     views = []
@@ -208,7 +208,7 @@ def _describe_message(entry: dict[str, Any]) -> TranscriptMessage:
 
 
 def _describe_text(text: str) -> str:
-    """Write packets and results of tools, which models are given as JSON, as lines."""
+    """Write packets and results of tools, which models get as JSON, as lines."""
     try:
         document = json.loads(text)
     except ValueError:

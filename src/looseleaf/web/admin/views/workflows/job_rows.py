@@ -33,7 +33,7 @@ STEP_WORDS = {
     "skipped": "skipped",
     "failed": "failed",
 }
-# The look of a status: grey, the accent, or amber for what needs a look.
+# The color of a status: grey, the accent, or amber where a person should look.
 _TONES = {"processing": "today", "waiting": "attention", "failed": "attention"}
 _STEP_MARKS = {"completed": "✓", "no_items": "✓", "processing": "▸", "waiting": "…", "failed": "✗"}
 
@@ -163,7 +163,7 @@ def _describe_status(job: JobInfo) -> str:
 
 
 def _measure_duration(start: str, seconds: float | None, now: float) -> float | None:
-    """Give how long something took, or takes until now; None before its start."""
+    """Measure the seconds from a start to its end, or until now; None before the start."""
     if not start:
         return None
     return max(now - parse_time(start), 0.0) if seconds is None else seconds

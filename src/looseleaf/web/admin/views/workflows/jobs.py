@@ -1,4 +1,4 @@
-"""Jobs: the list of runs, and one run with its progress, packets, artifacts and acts."""
+"""Jobs: the list of runs, and one run with its progress, packets, artifacts and actions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ CHOICES = (
     ("done", "Done", SUCCESSES),
 )
 REQUESTS = {
-    "cancel": ("looseleaf/cancel-job", "The job is cancelled. A step that runs is told."),
-    "pause": ("looseleaf/pause-job", "The job pauses; a step that runs is finished first."),
+    "cancel": ("looseleaf/cancel-job", "The job is cancelled. A running step is notified."),
+    "pause": ("looseleaf/pause-job", "The job pauses; a running step is finished first."),
     "resume": ("looseleaf/resume-job", "The job goes on."),
     "retry": ("looseleaf/retry-job", "The job runs again from the step that did not end well."),
 }
@@ -97,7 +97,7 @@ def _build_events_address(selection: Mapping[str, object]) -> str:
 
 
 def show_job(visit: Visit) -> Document | Redirect:
-    """Show a job; one of an agent is shown below its agent."""
+    """Show a job; the address of an agent's job is below the agent."""
     job = _find(visit)
     if job.agent and not visit.parameters.get("agent"):
         return Redirect(build_job_address(job))
@@ -126,7 +126,7 @@ def show_job(visit: Visit) -> Document | Redirect:
 
 
 def change_job(visit: Visit) -> Document | Redirect:
-    """Ask something of a job, or delete it."""
+    """Run an action on a job, by the button that was pressed."""
     job, action = _find(visit), visit.form.get("action", "")
     if action == "delete":
         visit.run("looseleaf/delete-job", job=job.job_id)
@@ -151,7 +151,7 @@ def change_job(visit: Visit) -> Document | Redirect:
 
 
 def list_acts(job: JobInfo) -> tuple[Act, ...]:
-    """List what can be asked of a job in its present status."""
+    """List the actions that the status of a job allows."""
     acts = []
     if job.status == "paused":
         acts.append(Act("resume", "Resume", is_main=True))

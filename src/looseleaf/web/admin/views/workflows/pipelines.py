@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.documents import PipelineDocument
 
 MOST = 200  # pipelines or flows on one page
-FILE = "file:"  # and the name of a page: a box of the memory picker
+FILE = "file:"  # before the name of a page: a checkbox of the memory picker
 WORKFLOW_DIRECTIVES = (
     "pipeline-memory-files",
     "flow-memory-files",
@@ -46,16 +46,16 @@ def list_pipelines(visit: Visit) -> Document | Redirect:
 
 
 def create_pipeline(visit: Visit) -> Document | Redirect:
-    """Create a pipeline, and lead to its page."""
+    """Create a pipeline, and redirect to its page."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     name = visit.form.get("name", "").strip()
     pipeline = visit.run("looseleaf/create-pipeline", name=name, agent=agent.slug)
-    notice = f"{pipeline.name} is there. Add its first step."
+    notice = f"{pipeline.name} is created. Add its first step."
     return Redirect(build_pipeline_address(agent.slug, pipeline.id), notice)
 
 
 def show_pipeline(visit: Visit) -> Document | Redirect:
-    """Show a pipeline: steps, memory, files and flows, and the prompt that follows from them."""
+    """Show a pipeline: steps, memory, files and flows, and the resulting prompt."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     pipeline: PipelineDocument = visit.run(
         "looseleaf/show-pipeline", pipeline=visit.parameters["pipeline"]
@@ -76,7 +76,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
 
 
 def change_pipeline(visit: Visit) -> Document | Redirect:
-    """Take one of the forms of a pipeline's page."""
+    """Submit one of the forms of a pipeline's page."""
     agent = visit.run("looseleaf/show-agent", agent=visit.parameters["agent"])
     pipeline: PipelineDocument = visit.run(
         "looseleaf/show-pipeline", pipeline=visit.parameters["pipeline"]
@@ -93,7 +93,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
         return Redirect(address, "The steps are saved.")
     if action == "memory":
         visit.run("looseleaf/update-pipeline", **update, memory_files=read_choices(form))
-        return Redirect(address, "The memory is saved. The prompt beside it follows from it.")
+        return Redirect(address, "The memory is saved. The prompt beside it shows the result.")
     if action == "upload":
         return Redirect(f"{address}#files", store_file(visit, "pipeline", pipeline.id))
     if action == "delete-file":
@@ -104,7 +104,7 @@ def change_pipeline(visit: Visit) -> Document | Redirect:
         name = form.get("flow", "").strip()
         flow = visit.run("looseleaf/create-flow", pipeline=pipeline.id, name=name)
         flow_page = f"/admin/agents/{quote(agent.slug)}/flows/{flow.id}"
-        return Redirect(flow_page, f"{flow.name} is there. Say when it runs.")
+        return Redirect(flow_page, f"{flow.name} is created. Choose when it runs.")
     if action == "delete":
         visit.run("looseleaf/delete-pipeline", **update)
         notice = f"{pipeline.name} is deleted with its flows and files."
@@ -118,9 +118,9 @@ def build_pipeline_address(agent: str, pipeline: int) -> str:
 
 
 def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
-    """Say whether the one who is signed in may change workflows; the operations decide.
+    """Say whether the signed-in person may change workflows; the operations decide.
 
-    Without an agent, what belongs to the workspace is meant.
+    Without an agent, workflows of the workspace are meant.
     """
     shelf, owner = (agent.shelf, agent.owner) if agent else (None, 0)
     return find_requirement(visit.context.principal, "flows", shelf, owner=owner) is None
@@ -129,7 +129,7 @@ def may_change(visit: Visit, agent: AgentRecord | None) -> bool:
 def list_memory_choices(
     visit: Visit, agent: str, selection: tuple[str, ...]
 ) -> list[tuple[str, bool]]:
-    """Give the pages that can be selected, each with whether it is; core files are no choice."""
+    """List the pages that can be selected, each with whether it is selected; no core files."""
     pages = visit.run("datamachine/list-agent-files", agent=agent)
     names = [page.file for page in pages if page.layer == "agent" and not page.registered]
     names += [name for name in selection if name not in names]
@@ -164,13 +164,13 @@ def read_steps(pipeline: PipelineDocument, form: Mapping[str, str]) -> list[dict
 
 
 def read_json(text: str, place: str) -> dict[str, Any]:
-    """Read the settings of a step as they are typed."""
+    """Parse the settings of a step, as typed in a form."""
     if not text.strip():
         return {}
     try:
         settings = json.loads(text)
     except ValueError as error:
-        raise Invalid(f"The settings of {place} are no JSON: {error}.") from None
+        raise Invalid(f"The settings of {place} are not JSON: {error}.") from None
     if not isinstance(settings, dict):
         raise Invalid(f'The settings of {place} are a JSON object, such as {{"text": "…"}}.')
     return settings
@@ -182,7 +182,7 @@ def format_json(settings: Mapping[str, Any]) -> str:
 
 
 def describe_slice(visit: Visit, **workflow: int) -> dict[str, Any]:
-    """Describe the prompt of a workflow: the parts it brings, with the rule that decided."""
+    """Describe the prompt of a workflow: the parts that the workflow adds, each with its rule."""
     explanation = visit.run("looseleaf/explain-prompt", mode="pipeline", **workflow)
     parts = [
         {

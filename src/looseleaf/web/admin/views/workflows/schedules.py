@@ -67,7 +67,7 @@ def list_schedules(visit: Visit) -> Document | Redirect:
 
 
 def change_schedule(visit: Visit) -> Document | Redirect:
-    """Run a schedule now, pause it or let it go on."""
+    """Run a schedule now, pause it or resume it."""
     schedule, action = visit.form.get("schedule", ""), visit.form.get("action", "")
     if action == "run":
         jobs = visit.run("looseleaf/run-schedule", schedule=schedule)
