@@ -130,7 +130,7 @@ class BegunTurn:
     turn: Turn
     lease: Lease | None  # None where nothing is left to do
     new: bool
-    first_message: Message | None = None  # as saved, in a session that has no other message
+    first_message: Message | None = None  # of a new session, as saved
 
 
 @value

@@ -54,10 +54,17 @@ class Party:
 class TurnTaker:
     """The state of one turn; `take` is a generator, and to close it cancels the turn."""
 
-    def __init__(self, chats: Chats, begun_turn: BegunTurn, lease: Lease, party: Party) -> None:
+    def __init__(
+        self,
+        chats: Chats,
+        begun_turn: BegunTurn,
+        lease: Lease,
+        party: Party,
+        first_message: Message | None = None,  # the only message of its session, if that is known
+    ) -> None:
         self._chats, self._session, self._turn = chats, begun_turn.session, begun_turn.turn
         self._lease, self._party = lease, party
-        self._first_message = begun_turn.first_message
+        self._first_message = first_message
         self._last_look = time.monotonic()
         self._base, self._summary = begun_turn.session.summarized, begun_turn.session.summary
         self._messages: list[Message] = []  # those after the summary

@@ -122,7 +122,7 @@ def _take_turn(
         request.agent.configuration.chat.compaction,
         lambda: not context.is_current(),
     )
-    for event in TurnTaker(chats, start, start.lease, party).take():
+    for event in TurnTaker(chats, start, start.lease, party, start.first_message).take():
         if isinstance(event, Ended) and event.status == "completed":
             title = _name_session(context, start.session, model)
             if title:

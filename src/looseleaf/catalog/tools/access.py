@@ -303,10 +303,7 @@ def denies_operation(agent: AgentRecord, operation: Operation) -> bool:
     A tool with several actions leaves out the actions that are denied so. An allow list names
     tools, and a tool that it names has all of its actions.
     """
-    policy = agent.configuration.tool_policy
-    if not policy.tools and not policy.categories:
-        return False
-    return policy.mode == "deny" and all(
+    return agent.configuration.tool_policy.mode == "deny" and all(
         not decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
     )
 
