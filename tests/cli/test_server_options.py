@@ -560,7 +560,7 @@ def test_a_wrong_an_expired_and_no_token_are_refused(typed: Typed, served: Serve
         answer = typed("memory", "read", "--remote", served.url, "--token", token)
         assert (answer.code, answer.out) == (4, b"")
         assert token not in answer.err
-        assert "You are not signed in" in answer.err or "is no token" in answer.err
+        assert "You are not signed in" in answer.err or "The token is invalid" in answer.err
     none = typed("memory", "read", "--remote", served.url)
     assert none.code == 4
     assert "LOOSELEAF_TOKEN" in none.err
@@ -671,7 +671,7 @@ def test_a_redirect_is_not_followed(typed: Typed, replies: Replies) -> None:
     url, sent = replies(307, location=f"{other}/elsewhere?x=1")
     answer = typed("memory", "read", "--remote", url, "--token", "secret-word")
     assert (answer.code, answer.out, seen) == (6, b"", [])
-    assert "it sends us on to http://127.0.0.1" in answer.err
+    assert "it redirects us to http://127.0.0.1" in answer.err
     assert "secret-word" not in answer.err
     assert "secret-word" in sent[0]
 

@@ -103,7 +103,7 @@ ERRORS: list[tuple[dict[str, Any], type[LooseleafError], str]] = [
     ({"code": "new_one", "message": "New.", "data": {"status": 503}}, Unavailable, "New"),
     ({"code": "internal_error", "message": "Look at the log."}, LooseleafError, "log"),
     ({"code": "odd", "message": "Odd.", "data": {"status": [1]}}, LooseleafError, "Odd"),
-    ({"words": "?"}, Unavailable, "as no Looseleaf server does"),
+    ({"words": "?"}, Unavailable, "is not from a Looseleaf server"),
 ]
 
 
@@ -137,5 +137,5 @@ def test_a_line_without_an_end_is_given_up(tell: Tell) -> None:
 def test_nonsense_is_no_answer(told: bytes, kind: str, tell: Tell) -> None:
     """It is told which server it came from, or that its version is another."""
     events = tell(told, kind=kind, saying=Saying("Hi"))
-    with pytest.raises(Unavailable, match=r"as no Looseleaf server|another version"):
+    with pytest.raises(Unavailable, match=r"not from a Looseleaf server|another version"):
         next(events)

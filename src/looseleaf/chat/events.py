@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @value
 class Began:
-    """The message is saved, and the model will be asked."""
+    """The message was saved, and the model is asked next."""
 
     session: str
     turn: int
@@ -45,7 +45,7 @@ class Waiting:
 
 @value
 class Called:
-    """The model wants a tool to be used."""
+    """The model calls a tool."""
 
     call: str
     tool: str
@@ -69,7 +69,7 @@ class Returned:
 
 @value
 class Compacted:
-    """The beginning of the conversation was summarized, or why not."""
+    """The beginning of the conversation was summarized, or the summary failed with an error."""
 
     through: int
     error: str
@@ -106,7 +106,7 @@ Event = Began | Said | Waiting | Called | Returned | Compacted | Titled | Ended
 
 
 def build_event_document(event: Event) -> dict[str, Any]:
-    """Give an event as JSON has it."""
+    """Give an event as JSON data."""
     fields = {name: _to_json(field) for name, field in as_dict(event).items()}
     return {"event": event.kind, **fields}
 

@@ -1,4 +1,4 @@
-"""The journal entry of a finished conversation: a few lines by a model, marked as such."""
+"""The journal entry and the title of a conversation, both written by a model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def format_conversation(entries: Sequence[Entry]) -> str:
 
 
 def draft_entry(session: Session, entries: Sequence[Entry], model: Model) -> str:
-    """Let a model write the lines, under a heading that says what they are."""
+    """Let a model write the entry; a note names the session and the model."""
     reply = answer(
         model, Question((JOURNAL_PROMPT,), (Message("user", format_conversation(entries)),))
     )
@@ -49,7 +49,7 @@ def draft_entry(session: Session, entries: Sequence[Entry], model: Model) -> str
 
 
 def describe_range(session: Session, entries: Sequence[Entry]) -> str:
-    """Name the messages that an entry covers; the text is looked for, so that none comes twice."""
+    """Name the messages of an entry; the journal is searched for this text, to add none twice."""
     return f"Session {session.id}, messages {entries[0].number} to {entries[-1].number}."
 
 

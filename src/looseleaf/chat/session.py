@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-CHAT = "chat"  # where a session comes from, when a person began it
+CHAT = "chat"  # the source of a session that a person began
 TITLE_CHARACTERS = 100
 # The source of a session's title.
 BY_FIRST_WORDS, BY_MODEL, BY_PERSON = "first words", "model", "person"
@@ -33,12 +33,12 @@ class Session:
     created: float
     updated: float  # the time of the last message; reading or renaming does not change it
     title: str = ""
-    titled: str = ""  # by first words, model or person
-    messages: int = 0  # the number of the last one
+    titled: str = ""  # the source of the title: first words, model or person
+    messages: int = 0  # the number of the last message
     answers: int = 0
     answers_read: int = 0
     source: str = CHAT
-    finished: float = 0.0  # 0: it goes on
+    finished: float = 0.0  # 0 while the session is not finished
     journaled: int = 0  # the last message that the journal covers
     summary: str = ""  # of the beginning, written by a model
     summarized: int = 0  # the last message that the summary covers
@@ -46,13 +46,13 @@ class Session:
 
     @property
     def unread(self) -> int:
-        """How many answers nobody has looked at."""
+        """The number of unread answers."""
         return self.answers - self.answers_read
 
 
 @value
 class Saying:
-    """A message and the session it goes to; without a text, the last message is answered."""
+    """The input of a turn; without a message, the last message of the session is answered."""
 
     message: str | None
     session: str = ""
@@ -90,9 +90,9 @@ class Turn:
     status: Literal["running", "completed", "failed", "cancelled", "limit", "lost"]
     started: float
     finished: float = 0.0
-    request: str = ""  # an id; sending it again gives the same answer
+    request: str = ""  # an id; a repeated request gets the same answer
     model: str = ""
-    first: int = 0  # the number of the message it answers
+    first: int = 0  # the number of the message that the turn answers
     usage: Usage = Usage()
     error: str = ""
     written: tuple[Written, ...] = ()
@@ -100,9 +100,9 @@ class Turn:
 
 @value
 class Opening:
-    """A turn that someone wants to begin; without a message, the last one is answered."""
+    """A request to begin a turn; without a message, the last message is answered."""
 
-    session: str  # "" begins a new one
+    session: str  # "" begins a new session
     owner: int
     agent: int
     mode: str
@@ -124,11 +124,11 @@ class Lease:
 
 @value
 class BegunTurn:
-    """A turn that has begun, or one that was asked for again and is over."""
+    """A turn that has begun, or a finished turn whose request was repeated."""
 
     session: Session
     turn: Turn
-    lease: Lease | None  # None where nothing is left to do
+    lease: Lease | None  # None for a finished turn
     new: bool
     first_message: Message | None = None  # of a new session, as saved
 
@@ -145,29 +145,29 @@ class Outcome:
 
 @value
 class Hit:
-    """A message that holds the text of a search."""
+    """A message that contains the text of a search."""
 
     session: Session
     entry: Entry
 
 
 class Turns(Protocol):
-    """Turns, of which a session has one at a time, whatever the process."""
+    """The turns of sessions; a session has one running turn at a time, among all processes."""
 
     def begin(self, opening: Opening) -> BegunTurn:
         """Save the message and take the lease in one step, or raise `SessionBusy`."""
 
     def append(self, lease: Lease, messages: Sequence[Message]) -> int:
-        """Save messages, and keep the lease; give the number of the last message."""
+        """Save messages, and renew the lease; give the number of the last message."""
 
     def end(self, lease: Lease, messages: Sequence[Message], outcome: Outcome) -> int:
-        """Save the end of a turn, and give the lease back."""
+        """Save the end of a turn, and release the lease."""
 
     def renew(self, lease: Lease) -> bool:
-        """Keep the lease; say whether someone wants the turn to stop."""
+        """Renew the lease; say whether the turn was cancelled."""
 
     def cancel(self, session: str) -> bool:
-        """Ask a running turn to stop; say whether there was one."""
+        """Ask a running turn to stop; say whether a turn was running."""
 
     def list(self, session: str) -> list[Turn]:
         """List the turns of a session."""
@@ -201,7 +201,7 @@ class Sessions(Protocol):
         """Find a text in messages, newest first."""
 
     def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
-        """Give messages in order: the last so many, those after a number, or all."""
+        """List messages in order: the last so many, the messages after a number, or all."""
 
     def change(self, session: str, **fields: str | float) -> None:
         """Change fields of a session, but not the time of its last use."""
@@ -212,7 +212,7 @@ class Sessions(Protocol):
     def prune(
         self, *, said_before: float = 0.0, empty_before: float = 0.0, dry_run: bool = False
     ) -> int:
-        """Delete sessions without recent messages; give their number."""
+        """Delete sessions without recent messages; give the number of deleted sessions."""
 
 
 class Chats(Protocol):

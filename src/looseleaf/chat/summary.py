@@ -1,4 +1,4 @@
-"""Summing up the beginning of a long conversation; the messages themselves stay where they are."""
+"""The summary of the beginning of a long conversation; the messages themselves stay stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PROMPT = (
 
 
 def sum_up(model: Model, before: str, messages: Sequence[Message]) -> tuple[str, Usage]:
-    """Let a model sum up messages, and the summary of what came before them."""
+    """Let a model sum up messages, and the summary of earlier messages."""
     record = "\n\n".join(part for part in (before, as_text(messages)) if part)
     reply = answer(model, Question((PROMPT,), (Message("user", record),)))
     text = reply.message.text.strip()

@@ -18,9 +18,9 @@ SUMMARY = "SUMMARY OF THE CONVERSATION SO FAR (written by a model):\n\n"
 
 
 def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Give every call its result right after it, as providers insist.
+    """Put the result of every call right after the call, as providers require.
 
-    A killed turn leaves calls without a result; they get one that says so. Results
+    Calls of a killed turn have no result; they get a result that says so. Results
     without a call are left out.
     """
     result: list[Message] = []
@@ -40,7 +40,7 @@ def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
             continue
         settle()
         if message.role == "assistant" and not message.text and not message.calls:
-            continue  # an answer that said nothing; some providers refuse to be given it
+            continue  # an empty answer, which some providers refuse
         result.append(message)
         open_calls = {call.id: call.name for call in message.calls}
     settle()
@@ -48,7 +48,7 @@ def pair_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def count_to_summarize(messages: Sequence[Message], recent: int) -> int:
-    """Say how many messages to sum up so that about `recent` stay and no tool pair is cut."""
+    """Count the messages to sum up: about `recent` stay, and no call is cut from its result."""
     at = max(len(messages) - recent, 0)
     while at > 0 and messages[at].role == "tool":
         at -= 1

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.chat.session import BegunTurn, Chats, Lease, Status, Written
     from looseleaf.models.model import Answer, Model, Offer, ToolCall
 
-_LOOK = 1.0  # seconds between two checks whether another process cancels the turn
+_LOOK = 1.0  # seconds between two checks whether another process cancelled the turn
 REPEATED = (
     "You made this very call just before, and its result stands above. Use that, or do something "
     "else."
@@ -31,7 +31,7 @@ REPEATED = (
 
 @value
 class Result:
-    """The result of a tool: text for the model, and the pages it changed."""
+    """The result of a tool: text for the model, and the pages that the tool changed."""
 
     text: str
     failed: bool = False
@@ -48,11 +48,11 @@ class Party:
     run: Callable[[ToolCall], Result]
     limit: int
     compaction: Compaction = Compaction()
-    should_stop: Callable[[], bool] = never  # by someone in this process
+    should_stop: Callable[[], bool] = never  # whether this process cancels the turn
 
 
 class TurnTaker:
-    """The state of one turn; `take` is a generator, and to close it cancels the turn."""
+    """The state of one turn; `take` is a generator, and closing it cancels the turn."""
 
     def __init__(
         self,
@@ -67,24 +67,24 @@ class TurnTaker:
         self._first_message = first_message
         self._last_look = time.monotonic()
         self._base, self._summary = begun_turn.session.summarized, begun_turn.session.summary
-        self._messages: list[Message] = []  # those after the summary
+        self._messages: list[Message] = []  # the messages after the summary
         self._compaction = party.compaction
         self._usage = Usage()
         self._written_pages: list[Written] = []
         self._text = ""  # of an answer that is not complete
-        self._before: tuple[str, str] | None = None  # the call before
+        self._before: tuple[str, str] | None = None  # the previous call
         self._steps = 0
         self._over = False
 
     def take(self) -> Iterator[Event]:
-        """Take the turn and give its events; its end is saved in every case."""
+        """Run the turn and yield its events; its end is saved in every case."""
         try:
             turn = self._turn
             yield Began(self._session.id, turn.number, turn.first, self._party.model.name)
             self._messages = self._read_messages()
             yield from self._run_steps()
         except TurnLost:
-            raise  # another process has the session now, and ends the turn
+            raise  # another process has taken the session over, and ends the turn
         except (GeneratorExit, KeyboardInterrupt):
             self._give_up("cancelled")
             raise
@@ -92,7 +92,7 @@ class TurnTaker:
             self._give_up("failed", str(error))
             raise
         except BaseException as error:
-            # A fault of ours; the session must not wait for its lease to run out.
+            # A fault of ours; without an end, the session would wait until its lease expires.
             self._give_up("failed", type(error).__name__)
             raise
 
@@ -130,7 +130,7 @@ class TurnTaker:
                 if self._should_stop():
                     yield self._end("cancelled")
                     return
-        warning = f"The model was asked {self._steps} times and has not come to an end."
+        warning = f"The model was asked {self._steps} times without a final answer."
         yield self._end("limit", warning=warning)
 
     def _ask(self) -> Generator[Event, None, Answer | None]:
@@ -152,7 +152,7 @@ class TurnTaker:
         return None
 
     def _use(self, call: ToolCall) -> Returned:
-        """Run a tool, unless it is the very call before; its result is saved at once."""
+        """Run a tool, unless it repeats the previous call; the result is saved at once."""
         signature = (call.name, call.arguments)
         result = (
             Result(REPEATED, failed=True) if signature == self._before else self._party.run(call)
@@ -168,7 +168,7 @@ class TurnTaker:
         self._messages.append(message)
 
     def _should_stop(self) -> bool:
-        """Say whether to stop; now and then also keep the lease and ask other processes."""
+        """Say whether to stop; from time to time, also renew the lease and ask the database."""
         if self._party.should_stop():
             return True
         now = time.monotonic()
@@ -178,7 +178,7 @@ class TurnTaker:
         return self._chats.turns.renew(self._lease)
 
     def _compact(self) -> Iterator[Event]:
-        """Sum up the beginning where the rule says so; a failure changes nothing."""
+        """Sum up the beginning if the rule says so; a failure changes nothing."""
         rule, messages = self._compaction, self._messages
         count = count_to_summarize(messages, rule.recent_messages)
         if not rule.enabled or len(messages) <= rule.max_messages or not count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-# Imports leave nothing to collect; to look for it as often as usual is a tenth of a cold start.
+# Imports leave no garbage; collecting as often as usual would take a tenth of a cold start.
 _COLLECT_EVERY = 50_000
 
 
@@ -30,7 +30,7 @@ def _run_process(argv: list[str]) -> int:
     try:
         return main(argv)
     finally:
-        gc.freeze()  # the process ends, and all its memory with it
+        gc.freeze()  # the process ends now, so no garbage needs to be collected
 
 
 def _run(argv: list[str]) -> int:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Names = Callable[[Context, "SharedOptions"], list[str]]
 
 
-_PATIENCE = 2.0  # a person who presses a key does not wait longer
+_PATIENCE = 2.0  # seconds; a person who completes a word does not wait longer
 
 
 class SharedOptions:
@@ -49,7 +49,7 @@ class SharedOptions:
     token: str | None = None
     token_file: str | None = None
     insecure: bool = False
-    patience: float | None = None  # how many seconds a server may take; else the setting
+    patience: float | None = None  # the time limit of a server, in seconds; else the setting
 
     @property
     def json(self) -> bool:
@@ -84,13 +84,13 @@ class SharedOptions:
             from looseleaf.cli.server_options import ServerOptions, open_remote
 
             if self.actor is not None:
-                advice = "--actor cannot be chosen on a server: the token says who it is."
+                advice = "--actor cannot be chosen on a server: the token names the actor."
                 raise click.UsageError(advice)
             credentials = (self.token, self.token_file)
             options = ServerOptions(self.server, *credentials, self.insecure, self.patience)
             return open_remote(options, reason=self.reason or "", origin=self.origin or "")
         if self.token is not None or self.token_file is not None:
-            raise click.UsageError("A token is for a server: name it by --remote.")
+            raise click.UsageError("A token is for a server: name the server by --remote.")
         context = self.workspace().acting(actor=self.actor or "", reason=self.reason or "")
         return with_origin(context, self.origin)
 
@@ -103,7 +103,7 @@ def _complete(ctx: click.Context, incomplete: str, names: Names) -> list[Complet
     try:
         choices = names(options.open(), options)
     except LooseleafError:
-        return []  # a shell that completes cannot show an error
+        return []  # a shell cannot show an error while it completes a word
     return [CompletionItem(name) for name in choices if name.startswith(incomplete)]
 
 
@@ -156,15 +156,24 @@ _OPTIONS = {
         help=f"Where the text is from, for the history: {', '.join(STATED_BY_PEOPLE)}.",
     ),
     "root": _option(
-        "--root", metavar="FOLDER", type=click.Path(), help="The workspace; else found from here."
+        "--root",
+        metavar="FOLDER",
+        type=click.Path(),
+        help="The workspace; else found from this folder.",
     ),
-    "remote": _option("--remote", metavar="URL", help="A server instead; see looseleaf --help."),
-    "token": _option("--token", metavar="TOKEN", hidden=True, help="What to show the server."),
+    "remote": _option(
+        "--remote", metavar="URL", help="A server instead of a folder; see looseleaf --help."
+    ),
+    "token": _option("--token", metavar="TOKEN", hidden=True, help="The token for the server."),
     "token_file": _option(
-        "--token-file", metavar="FILE", type=click.Path(), hidden=True, help="Where the token is."
+        "--token-file",
+        metavar="FILE",
+        type=click.Path(),
+        hidden=True,
+        help="A file with the token.",
     ),
     "insecure": _option(
-        "--insecure", is_flag=True, hidden=True, help="Plain http to another machine, too."
+        "--insecure", is_flag=True, hidden=True, help="Allow plain http to another machine."
     ),
 }
 _PLACE = ("root", "remote", "token", "token_file", "insecure")
@@ -173,7 +182,7 @@ CHANGE = (*PAGE, "actor", "reason", "origin")
 
 
 def with_shared_options(*names: str) -> Callable[[Function], Function]:
-    """Add shared options to a command, always those of the workspace, and pass their values."""
+    """Add shared options to a command, always with the options that name the workspace."""
 
     def decorate(function: Function) -> Function:
         wrapper: Function = click.make_pass_decorator(SharedOptions, ensure=True)(function)
@@ -271,7 +280,7 @@ def _from_stdin(*, may_be_empty: bool) -> str:
     if not content and not may_be_empty:
         # Most likely the program before the pipe has failed.
         raise Invalid(
-            "Standard input has nothing, so nothing was written. To empty a page on purpose: "
+            "Standard input is empty, so nothing was written. To empty a page on purpose: "
             "looseleaf memory clear, or write with --allow-shrink."
         )
     return _decode("Standard input", content)

@@ -17,7 +17,7 @@ GROUPS = {("memory",), ("memory", "daily"), ("prompt",), ("agents",), ("plugins"
 GROUPS |= {("jobs",), ("schedules",), ("upkeep",), ("system",), ("retention",)}
 GROUPS |= {("pipelines",), ("flows",), ("bundles",)}
 GROUPS |= {("users",), ("grants",), ("tokens",), ("settings",), ("audit",), ("tools",)}
-# The options that many commands take; they may precede the command.
+# The options that many commands share; a shared option may precede the command.
 SHARED_OPTIONS = {
     "--actor",
     "--agent",
@@ -29,7 +29,7 @@ SHARED_OPTIONS = {
     "--user",
 }
 SHARED_OPTIONS |= {"--remote", "--token", "--token-file", "--insecure"}
-FLAGS = {"--insecure"}  # those of them that take no value
+FLAGS = {"--insecure"}  # the shared options that take no value
 
 
 def arrange_options(argv: list[str]) -> list[str]:

@@ -21,15 +21,15 @@ MEMORY = {
         "commands.search", "search", "Find a text in pages, or the pages about some words."
     ),
     "daily": Entry("command_table", "daily", "The journal: one page a day."),
-    "files": Entry("commands.files", "files", "List the pages there are, and which are stale."),
-    "paths": Entry("commands.files", "paths", "Show where the pages of a prompt lie on disk."),
-    "compose": Entry("commands.files", "compose", "Make the generated pages anew."),
-    "history": Entry("commands.history", "history", "List what a page was, newest first."),
+    "files": Entry("commands.files", "files", "List the pages, and say which are stale."),
+    "paths": Entry("commands.files", "paths", "Show the paths of the pages of a prompt."),
+    "compose": Entry("commands.files", "compose", "Compose the generated pages again."),
+    "history": Entry("commands.history", "history", "List the revisions of a page, newest first."),
     "diff": Entry("commands.history", "diff", "Compare two versions of a page."),
-    "restore": Entry("commands.history", "restore", "Make a page say again what it said."),
+    "restore": Entry("commands.history", "restore", "Restore an earlier version of a page."),
     "purge": Entry("commands.history", "purge", "Remove one prior version for good."),
     "lint": Entry("commands.lint", "lint", "Find problems in pages, and mend them."),
-    "prune": Entry("commands.history", "prune", "Drop the versions that need not be kept."),
+    "prune": Entry("commands.history", "prune", "Drop versions that retention does not keep."),
     "export": Entry("commands.page_export", "export", "Write the pages as files to a folder."),
     "publish": Entry("commands.page_export", "publish", "Put memory into AGENTS.md or CLAUDE.md."),
     "pack": Entry("commands.history", "pack", "Put old versions into compressed files."),
@@ -49,46 +49,50 @@ AGENTS = {
     "rename": Entry("commands.agents", "rename", "Give an agent another slug."),
     "configure": Entry("commands.agents", "configure", "Set keys of an agent's configuration."),
     "activate": Entry("commands.agents", "activate", "Make an agent active."),
-    "deactivate": Entry("commands.agents", "deactivate", "Switch an agent off."),
-    "archive": Entry("commands.agents", "archive", "Put an agent away."),
-    "delete": Entry("commands.agents", "delete", "Delete an agent, and its pages if told."),
-    "restore": Entry("commands.agents", "restore", "Bring a deleted agent back."),
+    "deactivate": Entry("commands.agents", "deactivate", "Make an agent inactive."),
+    "archive": Entry("commands.agents", "archive", "Archive an agent."),
+    "delete": Entry("commands.agents", "delete", "Delete an agent, and with --files its pages."),
+    "restore": Entry("commands.agents", "restore", "Restore a deleted agent."),
 }
 BUNDLES = {
     "export": Entry("commands.bundles", "export", "Write an agent as a folder or a zip archive."),
     "inspect": Entry(
-        "commands.bundle_checks", "inspect", "Show what a bundle holds, and whether it fits here."
+        "commands.bundle_checks",
+        "inspect",
+        "Show the content of a bundle, and whether it fits here.",
     ),
-    "plan": Entry(
-        "commands.bundles", "plan", "Show what installing a bundle, or upgrading by it, would do."
-    ),
+    "plan": Entry("commands.bundles", "plan", "Show the changes that a bundle would make."),
     "install": Entry(
-        "commands.bundles", "install", "Create the agent of a bundle, all of it or nothing."
+        "commands.bundles", "install", "Create the agent of a bundle, whole or not at all."
     ),
     "upgrade": Entry(
         "commands.bundles", "upgrade", "Bring an agent to a newer version of its bundle."
     ),
-    "validate": Entry("commands.bundle_checks", "validate", "Say whether a bundle could run here."),
+    "validate": Entry("commands.bundle_checks", "validate", "Say whether a bundle can run here."),
     "rebase": Entry(
         "commands.bundle_checks", "rebase", "Preview how a bundle and local changes would merge."
     ),
-    "status": Entry("commands.bundle_checks", "status", "Say whether an agent is at this version."),
-    "pending": Entry("commands.bundle_approvals", "pending", "Show what waits for approval."),
+    "status": Entry(
+        "commands.bundle_checks", "status", "Say whether an agent has a bundle's version."
+    ),
+    "pending": Entry(
+        "commands.bundle_approvals", "pending", "Show the parts that wait for approval."
+    ),
     "approve": Entry("commands.bundle_approvals", "approve", "Apply parts that wait for approval."),
     "reject": Entry("commands.bundle_approvals", "reject", "Reject parts that wait for approval."),
     "list": Entry("commands.bundles", "list_bundles", "List the agents that came from bundles."),
     "show": Entry(
-        "commands.bundles", "show_bundle", "Show an agent's bundle, and what was changed here."
+        "commands.bundles",
+        "show_bundle",
+        "Show the bundle of an agent, and its parts that were changed here.",
     ),
 }
 PROMPT = {
-    "show": Entry(
-        "commands.prompt", "show_prompt", "Print what an agent is given before the conversation."
-    ),
+    "show": Entry("commands.prompt", "show_prompt", "Print the prompt of an agent."),
     "explain": Entry(
         "commands.prompt",
         "explain",
-        "List what was considered for a prompt, and which rule decided.",
+        "List the parts of a prompt, and the rule that decided each.",
     ),
     "diff": Entry(
         "commands.prompt", "diff", "Compare two prompts and name the first byte that differs."
@@ -106,17 +110,17 @@ USERS = {
     "list": Entry("commands.users", "list_users", "List every user."),
     "show": Entry("commands.users", "show", "Show one user."),
     "create": Entry("commands.users", "create", "Create a user."),
-    "update": Entry("commands.users", "update", "Change what is known of a user."),
+    "update": Entry("commands.users", "update", "Change the fields of a user."),
 }
 GRANTS = {
     "list": Entry("commands.users", "list_grants", "List who has which role on an agent."),
     "give": Entry("commands.users", "give", "Give a user a role on an agent."),
-    "take": Entry("commands.users", "take", "Take a user's role on an agent away."),
+    "take": Entry("commands.users", "take", "Remove a user's role on an agent."),
 }
 TOKENS = {
-    "create": Entry("commands.tokens", "create", "Make a token for an agent or a user."),
-    "password": Entry("commands.tokens", "password", "Make a password for a program."),
-    "login": Entry("commands.tokens", "login", "Make a code to sign in with once."),
+    "create": Entry("commands.tokens", "create", "Create a token for an agent or a user."),
+    "password": Entry("commands.tokens", "password", "Create a password for a program."),
+    "login": Entry("commands.tokens", "login", "Create a code to sign in with once."),
     "list": Entry(
         "commands.tokens", "list_tokens", "List tokens, application passwords and sessions."
     ),
@@ -126,15 +130,15 @@ SETTINGS = {
     "list": Entry(
         "commands.settings", "list_settings", "List every setting and where it comes from."
     ),
-    "set": Entry("commands.settings", "set_setting", "Make a setting while the server is running."),
-    "unset": Entry("commands.settings", "unset", "Go back to what the settings file says."),
+    "set": Entry("commands.settings", "set_setting", "Change a setting while the server runs."),
+    "unset": Entry("commands.settings", "unset", "Return to the value of the settings file."),
 }
 AUDIT = {
-    "list": Entry("commands.audit", "list_audit", "List what was done, newest first."),
+    "list": Entry("commands.audit", "list_audit", "List the entries of the audit, newest first."),
     "verify": Entry("commands.audit", "verify", "Check that nothing in the audit was changed."),
 }
 SYSTEM = {
-    "status": Entry("commands.system", "status", "Say whether the system tasks are well."),
+    "status": Entry("commands.system", "status", "Show the condition of the system tasks."),
     "tasks": Entry("commands.system", "tasks", "List the system tasks and the condition of each."),
     "run": Entry("commands.system", "run", "Run a system task now, for one agent or for all."),
     "runs": Entry("commands.system", "runs", "List the newest runs of system tasks."),
@@ -142,22 +146,24 @@ SYSTEM = {
     "prompt-get": Entry("commands.system_prompts", "prompt_get", "Print a prompt of a task."),
     "prompt-set": Entry("commands.system_prompts", "prompt_set", "Replace a prompt of a task."),
     "prompt-reset": Entry(
-        "commands.system_prompts", "prompt_reset", "Go back to the built-in text of a prompt."
+        "commands.system_prompts", "prompt_reset", "Return to the built-in text of a prompt."
     ),
 }
 UPKEEP = {
     "preview": Entry("commands.upkeep", "preview", "Show what a run would do, and write nothing."),
     "run": Entry("commands.upkeep", "run", "Keep MEMORY.md within its budget, now."),
     "log": Entry("commands.upkeep", "log", "List the runs of an agent, newest first."),
-    "show": Entry("commands.upkeep", "show_run", "Show a run: why, and where each line went."),
-    "undo": Entry("commands.upkeep", "undo", "Take a run back, page and journal together."),
+    "show": Entry(
+        "commands.upkeep", "show_run", "Show a run: its reason, and where each line went."
+    ),
+    "undo": Entry("commands.upkeep", "undo", "Undo a run, page and journal together."),
 }
 RETENTION = {
     "show": Entry("commands.retention", "show", "Say how long each kind of data is kept."),
     "preview": Entry(
-        "commands.retention", "preview", "Count what has outlived its time, and remove nothing."
+        "commands.retention", "preview", "Count the data past its retention; remove nothing."
     ),
-    "run": Entry("commands.retention", "run", "Remove what has outlived its time."),
+    "run": Entry("commands.retention", "run", "Remove the data that is past its retention."),
 }
 TOOLS = {
     "export": Entry("commands.tools", "export", "Print every tool as JSON."),
@@ -165,18 +171,18 @@ TOOLS = {
 CHAT = {
     "talk": Entry("commands.chat", "talk", "Talk to an agent, line by line or one message."),
     "list": Entry("commands.sessions", "list_sessions", "List the sessions, newest first."),
-    "show": Entry("commands.sessions", "show_session", "Print what was said in a session."),
-    "search": Entry("commands.sessions", "search", "Find a text in what was said."),
+    "show": Entry("commands.sessions", "show_session", "Print the messages of a session."),
+    "search": Entry("commands.sessions", "search", "Find a text in messages."),
     "rename": Entry("commands.sessions", "rename", "Give a session another title."),
-    "title": Entry("commands.sessions", "title", "Have the model give a session a title."),
-    "finish": Entry("commands.sessions", "finish", "End a session; the journal may tell of it."),
-    "cancel": Entry("commands.sessions", "cancel", "Stop the answer that is being given."),
+    "title": Entry("commands.sessions", "title", "Let the model give a session a title."),
+    "finish": Entry("commands.sessions", "finish", "End a session, and sum it up if configured."),
+    "cancel": Entry("commands.sessions", "cancel", "Stop the running answer of a session."),
     "export": Entry("commands.sessions", "export", "Print a session as a page or as JSON."),
     "delete": Entry("commands.sessions", "delete", "Delete a session for good."),
-    "prune": Entry("commands.sessions", "prune", "Delete the sessions that need not be kept."),
+    "prune": Entry("commands.sessions", "prune", "Delete the sessions past their retention."),
 }
 BACKUP = {
-    "create": Entry("commands.backup", "create", "Write a backup; others may write meanwhile."),
+    "create": Entry("commands.backup", "create", "Write a backup; others may write at the time."),
     "list": Entry("commands.backup", "list_backups", "List the backups, newest first."),
     "verify": Entry("commands.backup", "verify", "Read a whole backup, and compare every hash."),
     "commit": Entry("commands.backup", "commit", "Commit the pages that changed to git."),
@@ -184,27 +190,27 @@ BACKUP = {
 TOP = {
     "init": Entry("commands.setup", "init", "Make a folder a workspace."),
     "status": Entry(
-        "commands.status", "status", "Say which workspace, agent, server and version you are on."
+        "commands.status", "status", "Show the workspace, agent, server and version in use."
     ),
     "memory": Entry("command_table", "memory", "Read, change and search an agent's memory."),
-    "prompt": Entry("command_table", "prompt", "What an agent is given, and why."),
-    "chat": Entry("command_table", "chat", "Talk to an agent, and find what was said."),
+    "prompt": Entry("command_table", "prompt", "The prompt of an agent, and the rules behind it."),
+    "chat": Entry("command_table", "chat", "Talk to an agent, and find its sessions."),
     "pipelines": Entry("command_table", "pipelines", "Reusable workflows of an agent."),
     "flows": Entry("command_table", "flows", "Configured and scheduled uses of a pipeline."),
     "jobs": Entry("command_table", "jobs", "Durable runs of flows and tasks."),
-    "schedules": Entry("command_table", "schedules", "What runs when."),
+    "schedules": Entry("command_table", "schedules", "The schedules of flows and tasks."),
     "agents": Entry("command_table", "agents", "The agents of the workspace."),
     "import": Entry("commands.imports", "import_memory", "Import the memory of another system."),
     "bundles": Entry("command_table", "bundles", "An agent as files: export, install, upgrade."),
-    "plugins": Entry("command_table", "plugins", "Who extends this workspace, and by what."),
+    "plugins": Entry("command_table", "plugins", "The plugins of the workspace."),
     "users": Entry("command_table", "users", "The people who may act here."),
-    "grants": Entry("command_table", "grants", "Who has which role on which agent."),
-    "tokens": Entry("command_table", "tokens", "What agents and programs show to act here."),
-    "settings": Entry("command_table", "settings", "What is set, and from where."),
-    "audit": Entry("command_table", "audit", "Who did what."),
+    "grants": Entry("command_table", "grants", "The roles of users on agents."),
+    "tokens": Entry("command_table", "tokens", "The credentials of agents and programs."),
+    "settings": Entry("command_table", "settings", "The settings and their sources."),
+    "audit": Entry("command_table", "audit", "The record of who did what."),
     "upkeep": Entry("command_table", "upkeep", "Keep MEMORY.md lean, without losing a line."),
-    "retention": Entry("command_table", "retention", "How long data is kept, and removing it."),
-    "system": Entry("command_table", "system", "The tasks that run by themselves."),
+    "retention": Entry("command_table", "retention", "How long data is kept; removing older data."),
+    "system": Entry("command_table", "system", "The system tasks, which run by themselves."),
     "serve": Entry(
         "commands.serve",
         "serve",
@@ -212,7 +218,7 @@ TOP = {
     ),
     "work": Entry("commands.work", "work", "Run jobs and schedules without a server."),
     "mcp": Entry("commands.mcp", "mcp", "Memory for programs that speak MCP."),
-    "tools": Entry("command_table", "tools", "What models may do, as tools."),
+    "tools": Entry("command_table", "tools", "The tools that models may use."),
     "backup": Entry("command_table", "backup", "Back up the workspace, and see the backups."),
     "restore": Entry("commands.backup", "restore", "Restore a backup to a new folder."),
     "doctor": Entry("commands.doctor", "doctor", "Check the workspace, and say what to do."),
@@ -221,22 +227,23 @@ TOP = {
     ),
 }
 NOTES = """\
-Before or after any command that takes them:
+Options before or after any command that takes them:
 --root FOLDER    the workspace; else LOOSELEAF_ROOT, the nearest above, your own
 --agent ID|SLUG  the agent; else LOOSELEAF_AGENT, the default or the only one
 --format json    one JSON document instead of text for people
 --help           what a command does, with examples
 
-On a server instead of in a folder of this machine:
---remote URL       where it is; else LOOSELEAF_REMOTE
---token-file FILE  what to show it, - is standard input; else LOOSELEAF_TOKEN
---token TOKEN      the same, seen by all who can list this machine's processes
+On a server instead of a folder of this machine:
+--remote URL       its address; else LOOSELEAF_REMOTE
+--token-file FILE  a file with the token, or - for standard input;
+                   else LOOSELEAF_TOKEN
+--token TOKEN      the token itself, which every user of this machine can see
 --insecure         allow plain http to another machine
 
 Exit codes:
 0    done
-1    failed for another reason than these
-2    wrong usage, or a value that cannot be
+1    failed for another reason
+2    wrong usage, or an invalid value
 3    not found, or ambiguous
 4    refused
 5    conflict: the page has changed
@@ -246,25 +253,31 @@ Exit codes:
 
 daily = Group("daily", DAILY, "The daily journal of an agent: one page a day, in UTC.")
 memory = Group("memory", MEMORY, "Read, change and search an agent's memory.")
-prompt = Group("prompt", PROMPT, "How memory reaches a model: what an agent is given, and why.")
-chat = DefaultGroup("chat", CHAT, "Talk to an agent, and find what was said.")
+prompt = Group(
+    "prompt", PROMPT, "The prompt of an agent: how memory reaches a model, and by which rules."
+)
+chat = DefaultGroup("chat", CHAT, "Talk to an agent, and find its sessions.")
 pipelines = Group("pipelines", PIPELINES, "Reusable workflows of an agent, and their memory.")
 flows = Group("flows", FLOWS, "Configured and scheduled uses of a pipeline.")
 jobs = Group("jobs", JOBS, "Durable runs of flows and tasks.")
-schedules = Group("schedules", SCHEDULES, "What runs when, with the next times.")
-agents = Group("agents", AGENTS, "The agents of the workspace: who remembers.")
+schedules = Group(
+    "schedules", SCHEDULES, "The schedules of flows and tasks, with their next times."
+)
+agents = Group("agents", AGENTS, "The agents of the workspace.")
 bundles = Group("bundles", BUNDLES, "An agent as files: export, inspect, install, upgrade.")
-plugins = Group("plugins", PLUGINS, "Who extends this workspace, and by what.")
+plugins = Group("plugins", PLUGINS, "The plugins of the workspace.")
 users = Group("users", USERS, "The people who may act here, and what they may do.")
-grants = Group("grants", GRANTS, "Who has which role on which agent.")
-tokens = Group("tokens", TOKENS, "What agents, programs and people show to act here.")
-settings = Group("settings", SETTINGS, "What is set, from where, and what can be set now.")
-audit = Group("audit", AUDIT, "Who did what, and whether nothing of it was changed.")
+grants = Group("grants", GRANTS, "The roles of users on agents.")
+tokens = Group("tokens", TOKENS, "The credentials of agents, programs and people.")
+settings = Group(
+    "settings", SETTINGS, "The settings, their sources, and changes while the server runs."
+)
+audit = Group("audit", AUDIT, "The record of who did what, and a check that it is unchanged.")
 upkeep = Group("upkeep", UPKEEP, "Keep MEMORY.md within its budget, without losing a line.")
-retention = Group("retention", RETENTION, "How long data is kept, and removing what is older.")
-system = Group("system", SYSTEM, "The tasks that run by themselves, and their prompts.")
+retention = Group("retention", RETENTION, "How long data is kept; removing older data.")
+system = Group("system", SYSTEM, "The system tasks, which run by themselves, and their prompts.")
 backup = DefaultGroup("backup", BACKUP, "Back up the workspace, and see the backups.")
-tools = Group("tools", TOOLS, "What models may do, as tools.")
+tools = Group("tools", TOOLS, "The tools that models may use.")
 
 
 class Top(Group):

@@ -1,7 +1,7 @@
-"""The fast path of `looseleaf mcp`: a plain command line, without any import it does not need.
+"""The fast path of `looseleaf mcp`: a plain command line, with as few imports as possible.
 
 A coding agent starts the server with each session; if the tools come too late, the first request to
-the model goes without them.
+the model goes out without them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def serve_plain(argv: list[str]) -> int | None:
     if names not in ([], ["serve"]) or argv[:1] == ["--"] or not _is_plain(options, values):
         return None
     if settings.read_variable(settings.REMOTE) and "--root" not in values:
-        return None  # the command is for a server
+        return None  # the workspace is on a server
 
     def work() -> None:
         serve(

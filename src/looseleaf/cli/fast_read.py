@@ -1,4 +1,4 @@
-"""The fast path of a plain `memory read`, without any import it does not need."""
+"""The fast path of a plain `memory read`, with as few imports as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(argv: list[str]) -> int | None:
     if not _is_plain(options, values) or len(names) > 2 or argv == ["-h"]:
         return None
     if settings.read_variable(settings.REMOTE) and "--root" not in values:
-        return None  # the command is for a server
+        return None  # the workspace is on a server
     position, user = (int(values[name]) if name in values else None for name in _NUMBERS)
     page_owner = Where(values.get("--agent"), user, values.get("--layer"))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _GAP = "  "
-_MIN_COLUMNS = 12  # the least columns of a shortened cell
+_MIN_COLUMNS = 12  # a shortened cell has at least so many
 
 
 def print_document(document: Mapping[str, object], *, indent: int | None = 2) -> None:
@@ -80,7 +80,7 @@ def _cut(cell: str, width: int) -> str:
 
 
 def format_actor(name: str, kind: str) -> str:
-    """Write who acted, with the kind of an actor that is no person: ada (agent)."""
+    """Write the name of an actor, with the kind if it is not a person: ada (agent)."""
     return name if kind in ("", PERSON) else f"{name} ({kind})".lstrip()
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-# It may appear anywhere; only the top-level help lists it.
+# Every command accepts --version; only the top-level help lists the option.
 version_option = partial(
     click.version_option, __version__, prog_name="looseleaf", message="%(prog)s %(version)s"
 )
@@ -124,7 +124,7 @@ class Group(click.Group):
 class DefaultGroup(Group):
     """A group that runs the first command of its table where no command is named.
 
-    Its help shows the arguments and options of that command, too.
+    The help of the group shows the arguments and options of that command, too.
     """
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 host_option = click.option(
     "--host",
     type=click.Choice(host_limit.HOSTS),
-    help="Which program reads the hook; it counts in its own way.",
+    help="The program that reads the hook; each counts characters in its own way.",
 )
 max_characters_option = click.option(
     "--max-characters",
     type=int,
     default=0,
     metavar="N",
-    help="What the host takes; else hook_characters of the settings.",
+    help="The limit of the host; else hook_characters of the settings.",
 )
 
 
 def with_hook_options(function: Function) -> Function:
     """Add the options that select the output of a hook."""
-    flag = click.option("--hook", is_flag=True, help="Of what a hook gives to a coding agent.")
+    flag = click.option("--hook", is_flag=True, help="The output of a hook for a coding agent.")
     return flag(host_option(max_characters_option(function)))
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from looseleaf.errors import LooseleafError
 
-_KEYS = {"filename": "file"}  # the name in every other document
+_KEYS = {"filename": "file"}  # every other document has the key "file"
 
 
 def encode_error(message: str, error: LooseleafError | None) -> str:

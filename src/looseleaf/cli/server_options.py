@@ -44,7 +44,7 @@ def open_remote(options: ServerOptions, *, reason: str, origin: str) -> Context:
     connection = Connection(
         address, _read_token(options), seconds=options.patience or _read_timeout()
     )
-    # Operations accept it in place of a Context; it refuses access to parts of a workspace.
+    # Operations accept a Remote in place of a Context; it has no parts of a workspace.
     return cast("Context", Remote(connection, reason=reason, origin=origin))
 
 
@@ -77,7 +77,7 @@ def _from_file(path: str) -> str:
     except OSError as error:
         raise Invalid(f"{path!r} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError:
-        raise Invalid(f"There is no token in {path!r}: it is not plain text.") from None
+        raise Invalid(f"There is no token in {path!r}: the file is not plain text.") from None
 
 
 def _read_timeout() -> float:

@@ -1,4 +1,4 @@
-"""Standard input, which only one argument of a command can be read from."""
+"""Standard input: a command can read only one of its arguments from it."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ INTERVALS = "hourly, daily, 6h …, five fields of cron, a UTC time, or manual"
 
 
 def with_workflow_options(function: Function) -> Function:
-    """Add the options that name the workflow whose prompt is meant."""
+    """Add the options that select the workflow of a prompt."""
     options = (
         click.option("--pipeline", metavar="PIPELINE", help="The prompt of a pipeline."),
         click.option("--flow", metavar="FLOW", help="The prompt of a flow."),
-        click.option("--step", default="", metavar="ID", help="Of this step; else the first ai."),
+        click.option("--step", default="", metavar="ID", help="The step; else the first ai step."),
     )
     for option in reversed(options):
         function = option(function)
@@ -36,7 +36,7 @@ def with_workflow_options(function: Function) -> Function:
 
 
 def select_mode(mode: str | None, workflow: dict[str, Any]) -> str:
-    """Give the mode of a prompt: as named, pipeline for a workflow, else chat."""
+    """Give the mode of a prompt: the named one, else pipeline for a workflow, else chat."""
     is_workflow = workflow["pipeline"] is not None or workflow["flow"] is not None
     default = "pipeline" if is_workflow else "chat"
     return default if mode is None else mode
@@ -88,7 +88,7 @@ def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def read_schedule(schedule: str, at: str, *, is_paused: bool) -> ScheduleFields:
-    """Read a schedule: a short text as every surface takes it, or a time with --at."""
+    """Read a schedule: a short text such as `daily`, or the time of --at."""
     fields = ScheduleFields(ONE_TIME, at=at) if at else parse_schedule(schedule)
     return replace(fields, enabled=not is_paused)
 
@@ -101,5 +101,5 @@ def format_schedule(schedule: ScheduleFields) -> str:
 
 
 def format_steps(steps: Iterable[Step]) -> str:
-    """Write the steps of a pipeline as one line that can be read aloud."""
+    """Write the steps of a pipeline in one line."""
     return " → ".join(f"{step.title} ({step.id})" for step in steps) or "no steps yet"

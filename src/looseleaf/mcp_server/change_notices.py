@@ -35,7 +35,7 @@ class ChangeNotices:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Check again and again, while the server runs."""
+        """Check the pages repeatedly during the block, while the server runs."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._check_forever)
             yield
@@ -62,7 +62,9 @@ class ChangeNotices:
         if key not in self._sessions:
             await self.watch(uri, state)
         self._sessions[key] = session
-        if len(self._sessions) > MOST_SUBSCRIPTIONS:  # of sessions that ended without a request
+        if (
+            len(self._sessions) > MOST_SUBSCRIPTIONS
+        ):  # of sessions that ended without a DELETE request
             self.unsubscribe(*next(iter(self._sessions)))
 
     def unsubscribe(self, identity: str, uri: str | None = None) -> None:

@@ -1,7 +1,7 @@
 """One client over stdio: its generation of the protocol, its requests and cancellations.
 
 The first request decides the generation: with the envelope of 2026-07-28 in `_meta`, every request
-names its client; else the handshake `initialize` of the older versions comes first.
+names its client; in older versions the handshake `initialize` is the first request.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Connection:
         self._by_envelope: bool | None = None  # the generation; None before the first request
         self._client = ""  # the name of the client, after the handshake
         self._open: set[Identity] = set()  # requests that are neither answered nor cancelled
-        # Both are made by the thread that reads the requests, when it first needs them.
+        # The thread that reads the requests creates both, when it first needs them.
         self._opened_workers: Workers | None = None
         self._opened_subscriptions: Subscriptions | None = None
         self._quick_tools = {
@@ -100,7 +100,7 @@ class Connection:
             return
         method, params = message.get("method"), message.get("params")
         if method is None and ("result" in message or "error" in message):
-            return  # a response, though the server sends no requests
+            return  # a response is ignored: the server sends no requests
         identity = message.get("id")
         is_request = "id" in message
         if not isinstance(method, str) or not isinstance(params, dict | None):
@@ -122,7 +122,7 @@ class Connection:
         if method == "notifications/cancelled":
             identity = params.get("requestId")
             if _is_identity(identity):
-                self._open.discard(identity)  # it may still run, but is not answered
+                self._open.discard(identity)  # the request may still run, but is not answered
                 self._subscriptions.end(identity)
 
     def _handle_request(self, identity: Identity, method: str, params: Parameters) -> None:
@@ -235,7 +235,7 @@ class Connection:
         return features.METHODS[method](self._features, self._context_of(client), params)
 
     def _listen(self, identity: Identity, client: str, params: Parameters) -> None:
-        """Open a stream of changes of the requested pages, as far as the client may read them."""
+        """Open a stream of changes of pages; the client must have the right to read them."""
         filters = features.object_of(params, "notifications")
         uris = filters.get("resourceSubscriptions") or []
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):

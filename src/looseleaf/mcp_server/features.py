@@ -73,7 +73,7 @@ class Features:
 
 
 def build_instructions(settings: Settings) -> str:
-    """Tell a model how to use its memory; name only calls that will be accepted."""
+    """Build the instructions for a model; they name only tools that the settings allow."""
     journal = _JOURNAL_ON if settings.daily_memory_enabled else _JOURNAL_OFF
     return _INSTRUCTIONS.replace("{journal}", journal)
 
@@ -189,7 +189,7 @@ def run_request(work: Callable[..., Outcome], *arguments: object) -> Outcome:
 
 
 def build_capabilities(*, lists_change: bool) -> dict[str, Any]:
-    """Describe the abilities of the server; `lists_change`: it can notify of new pages."""
+    """Build the capabilities of the server; with `lists_change` it notifies of new pages."""
     return {
         "prompts": {"listChanged": lists_change},
         "resources": {"listChanged": lists_change, "subscribe": True},

@@ -52,13 +52,13 @@ _CONDITIONS = (b"if-match", b"if-none-match")
 
 
 class HttpServer:
-    """An ASGI application; the server that mounts it runs `running` for as long as it serves.
+    """An ASGI application; the server that mounts it enters `running` for as long as it serves.
 
-    `principal_of` gives the principal of a request's scope, or None without one. Checks of Host and
-    Origin belong to the server that mounts it. `stateless` is for several worker processes: any of
-    them can answer, but clients of the older protocol get no notices. `is_current` says whether a
-    credential is still valid: a stream whose credential was revoked is ended. `activity_of`
-    gives a request as an activity, for the history of what is changed outside a session.
+    `principal_of` gives the principal of a request's scope, or None. The server that mounts the
+    application checks Host and Origin. `stateless` is for several worker processes: any of them can
+    answer, but clients of the older protocol get no notices. `is_current` says whether a credential
+    is still valid: a stream whose credential was revoked is ended. `activity_of` gives a request as
+    an activity, for the history of changes outside a session.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class HttpServer:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve during the block; once for each instance."""
+        """Serve during the block; an instance can serve only once."""
         async with self._sessions.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request as its principal."""
         if any(name in _CONDITIONS for name, _ in scope["headers"]):
-            message = "MCP keeps no If-Match: name the version in the argument if_match of a tool."
+            message = "MCP takes no If-Match: name the version in the argument if_match of a tool."
             await _refuse(send, 400, "precondition_unsupported", message)
             return
         principal = self._principal_of(scope)
@@ -177,7 +177,7 @@ class HttpServer:
             await self._end(scope, session)
 
     async def _end(self, scope: Scope, session: str) -> None:
-        """End a session as its client would."""
+        """End a session as its client does, by a DELETE request."""
         headers_without_session = [header for header in scope["headers"] if header[0] != _SESSION]
         headers = [*headers_without_session, (_SESSION, session.encode("latin-1"))]
         end_scope = {**scope, "method": "DELETE", "headers": headers}
@@ -209,7 +209,7 @@ class HttpServer:
         )
 
     def _find_activity(self, request: RequestContext) -> Activity | None:
-        """Give the session that asks, or the request where there are no sessions."""
+        """Give the session of a request as an activity; without sessions, the request itself."""
         session = session_of(request) if self._has_sessions else ""
         if is_activity_id(session):
             return Activity(SESSION, session)

@@ -1,4 +1,4 @@
-"""Lines of JSON-RPC over standard input and output, which no other code of the process can use."""
+"""Lines of JSON-RPC over standard input and output, reserved for the protocol."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def parse_line(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line.decode(), parse_constant=_refuse_constant)
         if b"\\ud" in line or b"\\uD" in line:
-            json.dumps(message, ensure_ascii=False).encode()  # a lone surrogate is no text
+            json.dumps(message, ensure_ascii=False).encode()  # fails for a lone surrogate
     except (ValueError, RecursionError) as error:
         raise ProtocolError(PARSE_ERROR, f"This line is not JSON ({error}).") from None
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":

@@ -1,6 +1,6 @@
 """The pages that clients watch, and which of them have changed since the last check.
 
-A check costs one `lstat` for each page. It sees every change, also by other programs, on every
+A check costs one `lstat` for each page. It detects every change, also by other programs, on every
 store.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SECONDS = 0.5  # between two checks
 MOST_SUBSCRIPTIONS = 1000
 MOST_URIS = 100  # in one request
-LIST = ""  # in the place of an address: the list of pages
+LIST = ""  # stands for the list of pages, in place of an address
 
 
 class WatchedPages:
@@ -35,7 +35,7 @@ class WatchedPages:
         self._count: dict[str, int] = {}
 
     def watch(self, uri: str, state: State) -> None:
-        """Watch an address until it is released as often as it was watched."""
+        """Watch an address; it must be released as often as it was watched."""
         with self._lock:
             self._count[uri] = self._count.get(uri, 0) + 1
             is_watched = uri in self._states
@@ -45,7 +45,7 @@ class WatchedPages:
                 self._states.setdefault(uri, (state, current))
 
     def release(self, uri: str) -> None:
-        """Stop watching an address that was watched once."""
+        """Release an address once; after the last release it is no longer watched."""
         with self._lock:
             self._count[uri] = self._count.get(uri, 0) - 1
             if self._count[uri] <= 0:
@@ -74,7 +74,7 @@ def _read_state(state: State) -> object:
 
 
 def state_of_page(context: Context, uri: str) -> State:
-    """Return a function that identifies the version of a page, if the client may read it."""
+    """Return a function that reads the hash of a page; the client must have the right to read."""
     scope = resources.resolve_scope(context, uri)
 
     def read_hash() -> object:

@@ -8,7 +8,7 @@ from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import Where
 
 SCHEME = "looseleaf://"
-# Like urllib.parse, whose import takes as long as reading a hundred pages.
+# Not urllib.parse: its import takes as long as reading a hundred pages.
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~/-")
 _ESCAPE = "%([0-9A-Fa-f]{2})"
 _SHAPE = "an address is looseleaf://agents/SLUG/FILE, users/ID/FILE, shared/FILE or network/FILE"
@@ -42,7 +42,7 @@ def _parse_file(uri: str, quoted_name: str) -> str:
 
 
 def _quote(file: str) -> str:
-    """Quote a path for an address: each byte that is not plain as % and its number."""
+    """Quote a path for an address: other bytes than plain ones become % and their number."""
     return "".join(
         chr(byte) if byte in _PLAIN else f"%{byte:02X}"
         for byte in file.encode("utf-8", "surrogateescape")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.operations.files import PageInfo
 
 PAGE = 200  # the number of resources in one answer, or a few more
-RECENT_DAYS = 31  # of a journal; a template reaches the others
+RECENT_DAYS = 31  # of a journal; earlier days are read by the template
 _TEMPLATES = (
     (
         "agents/{agent}/{+file}",
@@ -37,7 +37,7 @@ _TEMPLATES = (
 
 
 def list_templates(context: Context) -> list[dict[str, Any]]:
-    """List the URI templates; a client that is bound to an agent gets that agent's name in them."""
+    """List the URI templates; for a client that is bound to an agent, they name that agent."""
     bound_agent = context.principal.agent_id
     agent = context.parts.agents.resolve(bound_agent).slug if bound_agent else "{agent}"
     user = str(context.principal.user_id) if bound_agent else "{user}"
@@ -126,6 +126,6 @@ def read_resource(context: Context, uri: str) -> dict[str, Any]:
 
 
 def resolve_scope(context: Context, uri: str) -> Scope:
-    """Find the page at an address, if the principal may read it."""
+    """Resolve the page at an address; raise if the principal may not read it."""
     file, page_owner = parse_address(uri)
     return scope_of(context.during("read"), file, page_owner)

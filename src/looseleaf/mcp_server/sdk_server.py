@@ -81,7 +81,7 @@ class MemoryServer:
             yield {}
 
     def _build_handler(self, method: str) -> Handler:
-        """Return the function that answers a method, with the fields of the newer protocol."""
+        """Build the function that answers a method, with the fields of the newer protocol."""
         fresh = {"ttlMs": 0, "cacheScope": "private"} if method in CACHEABLE else {}
 
         async def handle(request: RequestContext, _params: object) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class MemoryServer:
     async def _run(
         self, request: RequestContext, params: dict[str, Any], work: Callable[[], Outcome]
     ) -> Outcome:
-        """Run the work of a request in a thread, if needed one that the web server assigns."""
+        """Run the work of a request in a thread; the web server may choose the thread."""
         if self._run_operation is None:
             return await _in_thread(work)
         arguments_object = params.get("arguments")
@@ -121,7 +121,7 @@ class MemoryServer:
         try:
             return pick_tool(self._features.tools, str(params.get("name", ""))).operation
         except ToolMissing:
-            return None  # the request calls no tool, or is refused later
+            return None  # the request calls no tool, or an unknown one, which is refused later
 
     async def _subscribe(
         self, request: RequestContext, params: types.SubscribeRequestParams
@@ -139,7 +139,7 @@ class MemoryServer:
     async def _listen(
         self, request: RequestContext, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Serve a stream of changes of the requested pages, as far as the client may read them."""
+        """Serve a stream of changes of pages; the client must have the right to read them."""
         filters = params.notifications
         uris = filters.resource_subscriptions or []
         if len(uris) > MOST_URIS:

@@ -20,7 +20,7 @@ class SessionLimit:
         self._sessions: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def use(self, owner: str, session: str) -> list[str]:
-        """Register the use of a session; return the owner's sessions that must end for it."""
+        """Register the use of a session; return the owner's oldest sessions, which must end."""
         sessions = self._sessions.setdefault(owner, OrderedDict())
         sessions[session] = None
         sessions.move_to_end(session)

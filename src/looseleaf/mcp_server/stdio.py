@@ -1,4 +1,4 @@
-"""One client over standard input and output, acting for the operator who started it."""
+"""The server of one client over standard input and output, which acts for the operator."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def serve(
 def compute_message_limit(max_page_bytes: int) -> int:
     """Return the largest number of bytes of a message.
 
-    A page of prose takes at most twice its bytes in JSON.
+    In JSON, a page of prose takes at most twice its bytes.
     """
     return 2 * max_page_bytes + ENVELOPE_BYTES
 
@@ -56,9 +56,9 @@ def compute_message_limit(max_page_bytes: int) -> int:
 def local_context_of(
     workspace: Workspace, agent_id: int, user: int, *, full: bool = False
 ) -> Callable[[str], Context]:
-    """Let a client act for the operator, under its own name, in a session of this process.
+    """Build the contexts of a client: it acts for the operator, under its own name, in one session.
 
-    Only with `full` may it change the identity of an agent and the rules for all agents.
+    Only with `full` may a client change the identity of an agent and the rules for all agents.
     """
 
     session = Activity(SESSION, os.urandom(8).hex())

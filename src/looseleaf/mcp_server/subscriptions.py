@@ -57,7 +57,7 @@ class Subscriptions:
             self._pages.release(uri)
 
     def listen(self, identity: str | int, states: dict[str, State]) -> None:
-        """Notify of changes of several pages in one stream, until it is ended."""
+        """Notify of changes of several pages in one stream, until the stream ends."""
         pages = [uri for uri in states if uri != LIST]
         with self._lock:
             if len(self._streams) >= MOST_SUBSCRIPTIONS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
 
 MOST_ITEMS = 10_000
-# The next step, where the message of the error is written for people at a command line.
+# The next step for a model, for errors whose message is meant for people at a command line.
 _HINTS = {
     "agent_ambiguous": "Give the argument agent.",
     "agent_missing": "list_agents lists those you may use.",
@@ -32,7 +32,7 @@ _HINTS = {
 
 
 def answer(operation: Operation, work: Callable[[], Any]) -> dict[str, Any]:
-    """Give what the work of an operation comes to, or its error, as the result of a tool."""
+    """Give the result of an operation, or its error, as the result of a tool."""
     try:
         result = check_size(work())
         return build_success(result, wrap_result(operation, result))
@@ -55,14 +55,14 @@ def check_size(result: Any) -> Any:  # noqa: ANN401 - any JSON
 
 
 def report_fault() -> None:
-    """Write the current error to the operator only: it may name files of this machine."""
+    """Write the current error to standard error only: it may name files of this machine."""
     import traceback
 
     sys.stderr.write(traceback.format_exc())
 
 
 def build_success(result: Any, data: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """Give a result twice: as data in the form of its schema, and as a model reads it best."""
+    """Give a result twice: as data by its schema, and as text for the model."""
     return {"content": _build_text_parts(result), "isError": False, "structuredContent": data}
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     Work = Callable[[], None]
 
 MOST_THREADS = 8
-MOST_WAITING = 256  # requests; further requests are not read until one is done
+MOST_WAITING = 256  # requests; a further request is read only after one of them is done
 
 
 class Workers:
-    """A few threads, each started when all others are busy."""
+    """A few threads; a thread is started when all others are busy."""
 
     def __init__(self) -> None:
         self._queue: SimpleQueue[Work | None] = SimpleQueue()

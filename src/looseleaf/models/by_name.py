@@ -1,4 +1,4 @@
-"""Opening models by name: `provider:model`, with the settings of the provider."""
+"""Models opened by name: `provider:model`, with the settings of the provider."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 ECHO = "echo"
 OLLAMA = "ollama"
 _OLLAMA_ADDRESS = "http://127.0.0.1:11434/v1"
-# Providers that are not OpenAI-compatible, or take more than a key: asked through the provider
-# library at another address too. Any other name with an address is OpenAI-compatible.
+# Providers that are not OpenAI-compatible, or need more than a key: the provider library asks them,
+# at another address too. Any other name with an address is an OpenAI-compatible server.
 OWN_PROTOCOL = frozenset(
     {
         "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cohere",
@@ -56,11 +56,11 @@ class Models:
         self._lock = threading.Lock()
 
     def register(self, provider: str, make: Callable[[str], Model]) -> None:
-        """Add a provider of one's own: a function that makes its models by their whole name."""
+        """Add a provider: a function that creates a model by its whole name."""
         self._makers[provider] = make
 
     def open(self, name: str) -> Model:
-        """Give the model of that name, or raise `InvalidModel`."""
+        """Give the model of a name, or raise `InvalidModel`."""
         with self._lock:
             if name not in self._open:
                 self._open[name] = self._open_model(name)
@@ -116,7 +116,7 @@ class Models:
 
 
 def open_models(settings: Settings) -> Models:
-    """Open the models that the settings know how to reach."""
+    """Build the models with the providers of the settings."""
     return Models(
         {provider.name: provider for provider in settings.providers},
         timeout=settings.model_timeout,

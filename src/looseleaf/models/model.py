@@ -18,7 +18,7 @@ else:
 
 @value
 class ToolCall:
-    """A model's wish to use a tool; `arguments` is JSON as the model wrote it."""
+    """A call of a tool by a model; `arguments` is JSON as the model wrote it."""
 
     id: str
     name: str
@@ -27,7 +27,7 @@ class ToolCall:
 
 @value
 class Attachment:
-    """Something that came with a message, named but not contained.
+    """A file that belongs to a message; the message names it and does not contain it.
 
     Fields:
         name: The name of the file, for people and the model.
@@ -43,33 +43,33 @@ class Attachment:
 
     @property
     def line(self) -> str:
-        """The line by which a model is told of it."""
+        """The line that names the attachment for a model."""
         size = f", {self.bytes} bytes" if self.bytes else ""
         return f"Attached: {self.name} ({self.media_type}{size}): {self.reference}"
 
 
 @value
 class Message:
-    """One thing that was said: by a person, by the model, or by a tool that was called."""
+    """One message: of a person, of the model, or of a tool that was called."""
 
     role: Role
     text: str = ""
     calls: tuple[ToolCall, ...] = ()  # of an assistant
-    call: str = ""  # of a tool: the id of the call it answers
-    name: str = ""  # of a tool: which it was
+    call: str = ""  # of a tool: the id of the call that it answers
+    name: str = ""  # of a tool: its name
     failed: bool = False  # of a tool
     attachments: tuple[Attachment, ...] = ()  # of a user
-    native: str = ""  # of an assistant: JSON of further data from its provider
+    native: str = ""  # of an assistant: further data of the provider, as JSON
 
     @property
     def with_attachments(self) -> str:
-        """Its text, and what is attached to it, named."""
+        """The text, and the names of the attachments."""
         return "\n\n".join((self.text, *(attachment.line for attachment in self.attachments)))
 
 
 @value
 class Offer:
-    """A tool as a model is told of it; `parameters` is the text of a JSON schema."""
+    """A tool that is offered to a model; `parameters` is the text of a JSON schema."""
 
     name: str
     description: str
@@ -93,7 +93,7 @@ class Question:
 
 @value
 class Usage:
-    """What answers cost, in tokens as the provider counts them."""
+    """The cost of answers, in tokens as the provider counts them."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -101,7 +101,7 @@ class Usage:
     cached_tokens: int = 0
 
     def plus(self, usage: Usage) -> Usage:
-        """Add two together."""
+        """Return the sum of both."""
         return Usage(
             self.requests + usage.requests,
             self.input_tokens + usage.input_tokens,
@@ -112,14 +112,14 @@ class Usage:
 
 @value
 class Delta:
-    """A bit of an answer's text."""
+    """A part of an answer's text."""
 
     text: str
 
 
 @value
 class Retry:
-    """The provider could not answer yet, and is asked again after a while."""
+    """The provider could not answer, and is asked again after some seconds."""
 
     attempt: int
     seconds: float
@@ -144,24 +144,24 @@ class Model(Protocol):
     def ask(
         self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
-        """Answer bit by bit, the whole last; raise `ModelFailed` where that cannot be.
+        """Yield parts of the answer, then the whole answer; raise `ModelFailed` on failure.
 
-        `should_stop` is asked now and then, also while nothing comes; once it says yes, the
-        iteration ends without an answer, and so does the request when the iterator is closed.
+        `should_stop` is called from time to time, also while no part comes. If it returns True, the
+        iteration ends without an answer. Closing the iterator ends the request, too.
         """
 
 
 def describe_cut(finish: str | None) -> str:
-    """Say why an answer is not complete, by the provider's finish reason; "" where it is."""
+    """Say why an answer is not complete, by the provider's finish reason; "" if complete."""
     if finish == "length":
-        return "The answer ends where the provider's limit of length is."
+        return "The answer was cut at the provider's limit of length."
     if finish == "content_filter":
-        return "The answer was ended, or withheld, by a filter of the provider's."
+        return "The answer was cut or withheld by a filter of the provider."
     return ""
 
 
 def never() -> bool:
-    """Stop nothing."""
+    """Never stop: the condition of a caller that waits for the whole answer."""
     return False
 
 

@@ -25,11 +25,13 @@ NO_ANSWER = "the provider cannot be reached, or does not answer in time"
 _LONGEST_WAIT = 60.0
 _FIRST_WAIT = 0.5
 _MOST_CHARACTERS = 300
-_SECRET = re.compile(r"[A-Za-z0-9_\-*.]{20,}")  # keys are long words; so is little else
+_SECRET = re.compile(
+    r"[A-Za-z0-9_\-*.]{20,}"
+)  # keys are long words, and few other words are so long
 
 
 class Refusal(Exception):
-    """A provider gave no answer; a temporary failure may pass by itself after `seconds`."""
+    """A provider gave no answer; after a temporary failure it can be asked again in `seconds`."""
 
     def __init__(
         self, reason: str, *, is_temporary: bool = False, seconds: float | None = None
@@ -39,14 +41,14 @@ class Refusal(Exception):
 
 
 class Line(Protocol):
-    """A way to one model of a provider."""
+    """The connection to one model of a provider."""
 
     def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once: give the answer bit by bit and whole at its end, or raise `Refusal`."""
+        """Ask once: yield the parts of the answer, then the whole answer, or raise `Refusal`."""
 
 
 class PatientModel:
-    """A model that is asked again where its provider is busy."""
+    """A model that is asked again if its provider is busy."""
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class PatientModel:
     def ask(
         self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
-        """Ask the provider, again where it is only busy, and give its answer as it comes."""
+        """Ask the provider, again if it is busy, and yield its answer as it comes."""
         return self._bridge.stream(self._ask_with_retries(question), should_stop)
 
     async def _ask_with_retries(self, question: Question) -> AsyncIterator[Delta | Retry | Answer]:
@@ -75,9 +77,9 @@ class PatientModel:
                     yield part
             except Refusal as refusal:
                 reason = self._without_key(refusal.reason)
-                # An answer of which a part was shown is not begun anew.
+                # If a part of the answer was shown, the provider is not asked again.
                 if not refusal.is_temporary or has_begun or attempt == self._retries:
-                    # Without its cause, which may hold the request, and so the key.
+                    # Without the cause, which may contain the request and with it the key.
                     raise ModelFailed(self.name, reason) from None
                 retry = Retry(attempt + 1, _choose_wait(refusal, attempt), reason)
             else:
@@ -90,7 +92,7 @@ class PatientModel:
 
 
 def _choose_wait(refusal: Refusal, attempt: int) -> float:
-    """Choose how long to wait: as the provider asks, within reason, else longer each time."""
+    """Choose the time to wait: as the provider says, up to a limit, else longer each time."""
     if refusal.seconds is not None:
         return min(max(refusal.seconds, 0.0), _LONGEST_WAIT)
     return _FIRST_WAIT * float(2**attempt) * (1 + random.random() / 4)  # noqa: S311 - no secret

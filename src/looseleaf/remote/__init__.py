@@ -1,1 +1,1 @@
-"""A workspace on a server: the same operations, asked for over HTTP."""
+"""A workspace on a server: the same operations, run over HTTP."""

@@ -1,4 +1,4 @@
-"""The address of a server: its form, and whether a token may be sent there."""
+"""The address of a server: its form, and whether a token may be sent to it."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ class Address:
     """The address of a server: the start of its URLs, and whether the connection is encrypted."""
 
     base: str
-    site: str  # without what comes after the host, as it is shown
+    site: str  # scheme, host and port, for messages
     is_encrypted: bool
 
 
 def parse_address(text: str, *, insecure: bool = False) -> Address:
-    """Read an address such as https://memory.example.com, or say what is wrong with it.
+    """Parse an address such as https://memory.example.com, or raise an error that says the fault.
 
-    It is never said again in an error: someone may have put a password into it.
+    The error never repeats the address: someone may have put a password into it.
     """
     try:
         parts = urlsplit(text.strip())
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _build_error("it is no address") from error
+        raise _build_error("it is not an address") from error
     if parts.scheme not in _SCHEMES or not host:
-        raise _build_error("it begins with https:// (or http:// on this machine) and has a host")
+        raise _build_error(
+            "it must begin with https:// (or http:// on this machine) and have a host"
+        )
     if parts.username is not None or parts.password is not None:
         raise _build_error(
-            "it names a user or a password; show a token instead, by LOOSELEAF_TOKEN"
+            "it names a user or a password; give a token instead, by LOOSELEAF_TOKEN"
         )
     if parts.query or parts.fragment:
-        raise _build_error("it ends before ? and #")
+        raise _build_error("it must not have ? or #")
     is_encrypted = parts.scheme == "https"
     if not (is_encrypted or insecure or is_loopback(host)):
         raise _build_error(
-            "over plain http everyone on the way can read the token and the pages; use https, or "
-            "add --insecure if you trust the whole way"
+            "over plain http everyone on the network path can read the token and the pages; use "
+            "https, or add --insecure if you trust the whole path"
         )
     host_text = f"[{host}]" if ":" in host else host
     site = f"{parts.scheme}://{host_text}" + (f":{port}" if port else "")
@@ -50,7 +52,7 @@ def parse_address(text: str, *, insecure: bool = False) -> Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether an address is this machine."""
+    """Say whether a host is this machine."""
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""The connection to a server: one request at a time, with a time limit, to no other server."""
+"""The connection to one server: one request at a time, with a time limit, without redirects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OPERATIONS = "/looseleaf/v1/operations"
 PAGES = "/datamachine/v1/files/agent"
 JSON, EVENTS = "application/json", "text/event-stream"
-SECONDS = 90.0  # the server itself gives up reading after 60
+SECONDS = 90.0  # longer than the 60 seconds after which the server itself stops reading
 _CONNECT_SECONDS = 10.0
 _MOST_BYTES = 256_000_000
 _MOST_BYTES_OF_A_LINE = 8_000_000
@@ -40,7 +40,7 @@ class Connection:
 
     def __init__(self, address: Address, token: Secret, *, seconds: float = SECONDS) -> None:
         if not token.is_plain:
-            raise Unauthenticated("What was given as the token is no token: it is one plain word")
+            raise Unauthenticated("The token is invalid: a token is one plain word")
         self.address = address
         self.seconds = seconds
         self._token = token
@@ -48,7 +48,7 @@ class Connection:
     def run(
         self, name: str, json_arguments: Mapping[str, object], *, reason: str = "", origin: str = ""
     ) -> Any:  # noqa: ANN401
-        """Run an operation there with JSON arguments; give its result as JSON has it."""
+        """Run an operation on the server with JSON arguments; give its result as JSON data."""
         headers = {"accept": JSON, "content-type": JSON}
         if reason:
             headers["x-looseleaf-reason"] = quote(reason, errors="replace")
@@ -68,7 +68,7 @@ class Connection:
         return document["data"]
 
     def listen(self, path: str, json_arguments: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        """Ask for a stream of events; give each event as it comes."""
+        """Request a stream of events; yield each event as it comes."""
         headers = {"accept": EVENTS, "content-type": JSON}
         with self._open_answer(
             "POST", path, headers=headers, content=_encode_body(json_arguments)
@@ -95,7 +95,7 @@ class Connection:
         )
 
     def page(self, file: str, place: Mapping[str, str]) -> tuple[bytes, str]:
-        """Give the bytes of a page, which need not be text, and their hash."""
+        """Read the bytes of a page, which need not be text, and their hash."""
         path = f"{PAGES}/{quote(file)}"
         answer = self._ask("GET", path, headers={"accept": "text/plain"}, params=place)
         if answer.status != 200:
@@ -151,7 +151,7 @@ class Connection:
             *lines, partial_line = (partial_line + part).split(b"\n")
             if len(partial_line) > _MOST_BYTES_OF_A_LINE:
                 raise self._build_unavailable(
-                    f"it tells more than {_MOST_BYTES_OF_A_LINE} bytes at once"
+                    f"a line of its answer has more than {_MOST_BYTES_OF_A_LINE} bytes"
                 )
             yield from lines
 
@@ -170,8 +170,8 @@ class Connection:
             parts = urlsplit(answer.headers.get("location", ""))
             where = f" to {parts.scheme}://{parts.hostname}" if parts.hostname else ""
             raise self._build_unavailable(
-                f"it sends us on{where}, and a token goes nowhere but where it was meant to; if "
-                "that is the right place, give its address"
+                f"it redirects us{where}, and a token is sent only to the address that was given; "
+                "if that is the right server, give its address"
             )
         self._fail(answer, self._parse_document(answer))
 
@@ -195,7 +195,7 @@ class Connection:
 
     def _build_strange_error(self, answer: _Answer) -> Unavailable:
         return self._build_unavailable(
-            f"it answers (status {answer.status}) as no Looseleaf server does; check the address"
+            f"its answer (status {answer.status}) is not from a Looseleaf server; check the address"
         )
 
     def _build_unavailable(self, reason: str) -> Unavailable:
@@ -203,7 +203,7 @@ class Connection:
 
 
 def _encode_body(json_arguments: Mapping[str, object]) -> bytes:
-    # A lone surrogate, which UTF-8 cannot say, leaves as an escape that JSON can.
+    # UTF-8 cannot encode a lone surrogate, so JSON escapes it.
     text = json.dumps(json_arguments, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-8", "backslashreplace")
 
@@ -219,4 +219,4 @@ def _describe_error(error: Exception) -> str:
             "the connection broke; if this was a change, look whether it was made before you "
             "repeat it"
         )
-    return f"it cannot be asked ({type(error).__name__}); check the address"
+    return f"the request failed ({type(error).__name__}); check the address"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Where
     from looseleaf.remote.connection import Connection
 
-_PLACE = ("agent", "as_of", "layer", "user")  # what says which page of that name, and when
+_PLACE = ("agent", "as_of", "layer", "user")  # select the owner and the time of a page
 
 
 class Remote:
@@ -41,7 +41,7 @@ class Remote:
         run: Callable[..., Any],
         positional: tuple[Any, ...],
         options: dict[str, Any],
-    ) -> Any:  # noqa: ANN401 - whatever the operation gives
+    ) -> Any:  # noqa: ANN401 - the result of any operation
         """Run an operation on the server; give its result, or raise its error."""
         json_arguments = encode_arguments(run, positional, options)
         try:
@@ -55,7 +55,7 @@ class Remote:
         return build_result(run, document)
 
     def converse(self, chat_input: Saying, where: Where) -> Iterator[Event]:
-        """Say something to an agent there, and give every event of its answer."""
+        """Send a message to an agent on the server, and yield every event of its answer."""
         return conversation.converse(self._connection, chat_input, where)
 
     def _read_page(self, json_arguments: Mapping[str, Any]) -> PageRead:
@@ -68,13 +68,13 @@ class Remote:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise Invalid("This works only where the workspace lies, not through a server.")
+        raise Invalid("This works only on the machine of the workspace, not through a server.")
 
 
 def encode_arguments(
     run: Callable[..., Any], positional: tuple[Any, ...], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Give the arguments of a call as JSON has them, without those that keep their default."""
+    """Give the arguments of a call as JSON data, without arguments that have their default."""
     signature = inspect.signature(run)
     call_arguments = signature.bind(None, *positional, **options).arguments
     json_arguments: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Talking to an agent through a server: every event of its answer, as it comes."""
+"""A conversation with an agent through a server: every event of its answer, as it comes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Ev
 
 
 def converse(connection: Connection, chat_input: Saying, where: Where) -> Iterator[Event]:
-    """Say something to an agent there, and give the events; closing the iterator cancels.
+    """Send a message to an agent on the server, and yield the events; closing the iterator cancels.
 
-    A connection that breaks does not: the answer is still given, and found in the session.
+    A broken connection does not cancel: the answer is completed and stored in the session.
     """
     session = chat_input.session
     try:
         for document in connection.listen(*_build_request(chat_input, where)):
             kind = _KINDS.get(document.get("event", ""))
             if kind is None:
-                continue  # of a later version, which tells more
+                continue  # an event of a later version
             event = build_value(kind, document)
             if isinstance(event, events.Began):
                 session = event.session

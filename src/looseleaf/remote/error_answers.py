@@ -1,4 +1,4 @@
-"""Errors in the answers of a server, as the errors that were raised there."""
+"""Errors in the answers of a server, as the errors that were raised on the server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from looseleaf.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# What a code that this version does not know comes to, by the status it came with.
+# The error for a code that this version does not know, by the status of the answer.
 _BY_STATUS: dict[int, type[LooseleafError]] = {
     **dict.fromkeys((400, 405, 406, 413, 415), Invalid),
     **dict.fromkeys((401, 403, 428), Refused),
@@ -50,9 +50,9 @@ _KINDS = dict(_list_kinds())
 
 
 def build_error(status: int, code: str, message: str, data: Mapping[str, object]) -> LooseleafError:
-    """Make the error that a server answers with: its class by its code, its own message."""
+    """Build the error of an answer: its class by the code, with the message of the server."""
     kind = _KINDS.get(code) or _BY_STATUS.get(status, LooseleafError)
-    # Its message is made already, so it must not be made again from what it was made of.
+    # Without `__init__`, which would format the message again.
     error = kind.__new__(kind, message)
     if error.code != code:
         error.code = code

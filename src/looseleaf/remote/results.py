@@ -1,4 +1,4 @@
-"""Answers of a server as the values that operations give: the reverse of `to_json_value`."""
+"""Answers of a server as the values that operations return: the reverse of `to_json_value`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FORMS: dict[type, type] = {Items: list, Row: list, Table: dict}
 
 @value
 class PageRead:
-    """A page, or one section of it, as a server gave it; has all that `PageText` tells."""
+    """A page, or one section of it, from a server; it has the same properties as `PageText`."""
 
     file: str
     layer: str
@@ -44,12 +44,12 @@ class PageRead:
 
     @property
     def content(self) -> str:
-        """The text that was asked for, exactly."""
+        """The exact text of the page or section."""
         return decode_text(self.file, self.raw)
 
 
 def build_result(run: Callable[..., Any], document: Any) -> Any:  # noqa: ANN401 - as declared
-    """Build what an operation declares as its result from the JSON of an answer."""
+    """Build the result that an operation declares from the JSON of an answer."""
     with _VersionMismatch():
         return _build(result_type(run), document)
 
@@ -63,20 +63,20 @@ def build_value(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
 
 
 def gives_page(run: Callable[..., Any]) -> bool:
-    """Say whether an operation gives a page, which need not be text that JSON can hold."""
+    """Say whether an operation returns a page, whose bytes JSON may not be able to hold."""
     declared_type = result_type(run)
     return isinstance(declared_type, Record) and declared_type.kind is PageText
 
 
 class _VersionMismatch:
-    """Report an answer that cannot be read as the answer of another version."""
+    """Report an answer that cannot be parsed as that of a server of another version."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, (KeyError, TypeError, AttributeError, ValueError)):
-            reason = "it answers as another version does; use the same version here and there"
+            reason = "it is of another version; use the same version here and on the server"
             raise Unavailable("The server's answer", reason) from error
 
 
@@ -101,16 +101,16 @@ def _build_record(record: Record, document: Mapping[str, Any]) -> object:
     fields = {
         field.name: _build(field.type, document[field.name])
         for field in record.fields
-        if field.name in document  # else what it is when nobody says
+        if field.name in document  # a missing field has its default
     }
-    if record.kind is PageText:  # which leaves without the whole page of which it may be a part
+    if record.kind is PageText:  # JSON has the requested text only, not the whole page
         raw = fields.pop("content").encode()
         return PageRead(raw=raw, size=fields.pop("bytes"), **fields)
     return fields if record.is_dictionary else record.kind(**fields)
 
 
 def _choose_type(options: tuple[Type, ...], document: object) -> Type:
-    """Choose the type of several that a document is of, by its form."""
+    """Choose the one of several types that fits the form of a document."""
     for option in options:
         if isinstance(option, Record) and isinstance(document, dict):
             if all(field.name in document for field in option.fields if field.required):

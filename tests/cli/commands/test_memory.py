@@ -278,7 +278,7 @@ def test_an_empty_pipe_replaces_nothing(run: Run, page: Path) -> None:
     for words in (["MEMORY.md", "--page", "-"], ["State", "-"], ["new.md", "--page", "-"]):
         answer = run("memory", "write", *words, stdin=b"")
         assert answer.code == 2
-        assert "Standard input has nothing" in answer.err
+        assert "Standard input is empty" in answer.err
     assert page.read_bytes() == before
     assert run("memory", "write", "MEMORY.md", "--page", "").code == 2
     assert run("memory", "write", "MEMORY.md", "--page", "-", "--allow-shrink", stdin=b"").code == 0

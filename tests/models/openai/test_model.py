@@ -213,7 +213,7 @@ def test_an_answer_that_is_not_whole_says_so(finish: str, told: str) -> None:
         ("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\n\r\n<p>Welcome",
          "not OpenAI-compatible"),
         ("HTTP/1.1 307 Go\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
-         "status 307: the server sends us elsewhere"),
+         "status 307: the server redirects us"),
         ("HTTP/1.1 404 No\r\nconnection: close\r\n\r\nno\r\nsuch page", "status 404: no such page"),
         ("no HTTP at all", "cannot be reached"),
         (STREAM + "data: " + "x" * 8_100_000, "does not end"),
@@ -293,7 +293,7 @@ def test_no_chunk_does_more_than_be_refused(chunks: list[Any]) -> None:
 def test_addresses_and_keys_are_looked_at_before_anything_is_sent() -> None:
     """What is wrong is said when the model is opened, and the key is not in it."""
     for url in ("127.0.0.1:1/v1", "ftp://a/v1", "http://", "http://[::1/v1"):
-        with pytest.raises(InvalidModel, match="its base_url is no address"):
+        with pytest.raises(InvalidModel, match="its base_url is not an address"):
             Models({"local": Provider("local", url)}).open("local:m")
     for key in (f"{KEY}\nx: y", "ключ", "two words"):
         with pytest.raises(InvalidModel, match="its key is invalid") as error:

@@ -1,4 +1,4 @@
-"""`looseleaf agents …`: who remembers."""
+"""`looseleaf agents …`: the agents of a workspace."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ CHANGE_OPTIONS = ("format", "actor", "reason")  # recorded in the history of pag
     "looseleaf agents list --sizes",
     "looseleaf agents list --format json",
 )
-@click.option("--deleted", is_flag=True, help="Those that were deleted and can be restored.")
+@click.option("--deleted", is_flag=True, help="Deleted agents, which can be restored.")
 @click.option("--sizes", is_flag=True, help="With sizes against budgets, and the last changes.")
 @with_shared_options("format")
 def list_agents(options: SharedOptions, *, deleted: bool, sizes: bool) -> None:
     """List every agent."""
     context = options.open()
     if sizes and deleted:
-        raise click.UsageError("--deleted and --sizes say different things.")
+        raise click.UsageError("--deleted and --sizes exclude each other.")
     if sizes:
         _print_sizes(options, summarize_agents(context))
         return
@@ -88,16 +88,16 @@ def _print_sizes(options: SharedOptions, summaries: list[AgentSummary]) -> None:
     """looseleaf agents create wiki --name "Wiki" --config '{"models": {"default": "a:b"}}'""",
 )
 @click.argument("slug")
-@click.option("--name", default="", help="What people call it; else made from the slug.")
-@click.option("--owner", type=int, metavar="ID", help="The user it belongs to.")
-@click.option("--config", metavar="JSON|@FILE", help="Its configuration.")
+@click.option("--name", default="", help="The name for people; else made from the slug.")
+@click.option("--owner", type=int, metavar="ID", help="The user who owns the agent.")
+@click.option("--config", metavar="JSON|@FILE", help="The configuration.")
 @with_shared_options(*CHANGE_OPTIONS)
 def create(
     options: SharedOptions, slug: str, name: str, owner: int | None, config: str | None
 ) -> None:
     """Create an agent and start its pages.
 
-    A slug has lower-case letters, digits, - and _. Pages that are there already stay.
+    A slug has lower-case letters, digits, - and _. Existing pages stay.
     """
     settings = _parse_json("--config", _read_text(config)) if config else None
     if settings is not None and not isinstance(settings, dict):
@@ -114,7 +114,7 @@ def create(
 def show(options: SharedOptions, agent: str | None) -> None:
     """Show one agent and its configuration.
 
-    By id or slug; without either, the default agent.
+    AGENT is an id or a slug; without it, the default agent is shown.
     """
     record = operations.show_agent(options.open(), agent)
     if options.json:
@@ -132,7 +132,7 @@ def show(options: SharedOptions, agent: str | None) -> None:
 @command("rename", "looseleaf agents rename ada eve", 'looseleaf agents rename 1 eve --name "Eve"')
 @agent_argument
 @click.argument("slug", metavar="NEW")
-@click.option("--name", default="", help="What people call it from now on.")
+@click.option("--name", default="", help="The new name for people.")
 @with_shared_options("format")
 def rename(options: SharedOptions, agent: str, slug: str, name: str) -> None:
     """Give an agent another slug.
@@ -157,7 +157,7 @@ def configure(
 ) -> None:
     """Set keys of an agent's configuration.
 
-    Values are JSON; null takes a key out. Keys that are not named stay as they are.
+    Values are JSON; null removes a key. Keys that are not named stay.
     """
     config = {}
     for setting in settings:
@@ -227,26 +227,31 @@ def _build_status_command(name: str, status: str, summary: str, details: str) ->
 
 
 activate = _build_status_command(
-    "activate", "active", "Make an agent active.", "It can be the default again."
+    "activate", "active", "Make an agent active.", "An active agent can be the default agent."
 )
 deactivate = _build_status_command(
-    "deactivate", "inactive", "Switch an agent off.", "Its pages stay and can be read and changed."
+    "deactivate",
+    "inactive",
+    "Make an agent inactive.",
+    "Its pages stay and can be read and changed.",
 )
 archive = _build_status_command(
-    "archive", "archived", "Put an agent away.", "Its pages stay and can be read and changed."
+    "archive", "archived", "Archive an agent.", "Its pages stay and can be read and changed."
 )
 
 
 @command("delete", "looseleaf agents delete ada", "looseleaf agents delete ada --files --yes")
 @agent_argument
-@click.option("--files", is_flag=True, help="Its pages too, until the agent is restored.")
+@click.option(
+    "--files", is_flag=True, help="Delete its pages too; restoring the agent restores them."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_shared_options(*CHANGE_OPTIONS)
 def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> None:
-    """Delete an agent, and its pages if told.
+    """Delete an agent, and with --files its pages.
 
-    Without --files its folder stays, and creating an agent of that slug takes it over again. Its
-    tokens end. looseleaf agents restore brings it back.
+    Without --files the folder stays, and a new agent of the same slug takes the folder over. The
+    agent's tokens end. looseleaf agents restore restores a deleted agent.
     """
     context = options.open()
     record = operations.show_agent(context, agent)
@@ -265,13 +270,13 @@ def delete(options: SharedOptions, agent: str, *, files: bool, yes: bool) -> Non
 
 @command("restore", "looseleaf agents restore ada", "looseleaf agents restore 2 --slug ada-again")
 @click.argument("agent")
-@click.option("--slug", default="", help="Another slug, where the old one is taken.")
+@click.option("--slug", default="", help="Another slug, if the old slug is taken.")
 @with_shared_options("format")
 def restore(options: SharedOptions, agent: str, slug: str) -> None:
-    """Bring a deleted agent back.
+    """Restore a deleted agent.
 
-    By id or slug; looseleaf agents list --deleted shows both. Its id, pages and history come back,
-    its tokens and the roles on it do not.
+    AGENT is an id or a slug; looseleaf agents list --deleted shows both. The id, pages and history
+    are restored; tokens of the agent and roles on it are not.
     """
     record = operations.restore_agent(options.open(), agent, slug=slug)
     _print_agent(options, record, f"Restored agent {record.slug} (id {record.id}).")

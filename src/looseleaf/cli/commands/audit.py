@@ -1,4 +1,4 @@
-"""`looseleaf audit …`: who did what."""
+"""`looseleaf audit …`: the record of who did what."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from looseleaf.times import format_microseconds, format_minute
 
 
 @command("list", "looseleaf audit list", "looseleaf audit list --limit 200 --format json")
-@click.option("--limit", type=int, default=50, metavar="N", help="At most so many; 50.")
+@click.option("--limit", type=int, default=50, metavar="N", help="At most so many entries; 50.")
 @click.option("--before", type=int, default=0, metavar="N", help="Entries of lower numbers.")
-@click.option("--actor-kind", type=click.Choice(ACTOR_KINDS), help="Only what such actors did.")
-@click.option("--by", "actor", default="", metavar="NAME", help="Only what this actor did.")
+@click.option("--actor-kind", type=click.Choice(ACTOR_KINDS), help="Only actors of this kind.")
+@click.option("--by", "actor", default="", metavar="NAME", help="Only this actor.")
 @click.option("--action", default="", metavar="TEXT", help="Only actions with this in the name.")
 @click.option("--since", default="", metavar="TIME", help="From this day or time on.")
 @click.option("--until", default="", metavar="TIME", help="Up to this time, or the day's end.")
 @with_shared_options("format")
 def list_audit(options: SharedOptions, limit: int, before: int, **only: str | None) -> None:
-    """List what was done, newest first.
+    """List the entries of the audit, newest first.
 
-    By people and agents on the network, and every change of accounts. Times are UTC.
+    The audit records the acts of people and agents on the network, and every change of accounts.
+    Times are UTC.
     """
     entries = operations.list_audit(
         options.open(),
@@ -68,7 +69,7 @@ def list_audit(options: SharedOptions, limit: int, before: int, **only: str | No
 def verify(options: SharedOptions) -> None:
     """Check that nothing in the audit was changed.
 
-    Each entry holds the hash of the one before; a change, a gap or a lost end is found.
+    Each entry holds the hash of the entry before; the check finds a change, a gap or a lost end.
     """
     result = operations.verify_audit(options.open())
     if result.fault:

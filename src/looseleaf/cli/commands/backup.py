@@ -26,9 +26,9 @@ _MOST_NAMED = 5
 @click.argument("folder", required=False, default="", type=click.Path())
 @with_shared_options("format")
 def create(options: SharedOptions, folder: str) -> None:
-    """Write a backup; others may write meanwhile.
+    """Write a backup; others may write at the time.
 
-    Into FOLDER, or the setting backup_folder: one tar archive with the pages, their history, the
+    One tar archive in FOLDER, or in the setting backup_folder, with the pages, their history, the
     agents, the database and the settings. It holds password and token hashes: keep it private.
     """
     result = operations.create_backup(options.open(), folder=folder)
@@ -48,7 +48,8 @@ def create(options: SharedOptions, folder: str) -> None:
 def list_backups(options: SharedOptions, folder: str) -> None:
     """List the backups, newest first.
 
-    In FOLDER, or the setting backup_folder. A backup that is not whole was cut off on its way.
+    In FOLDER, or in the setting backup_folder. A backup that is not whole was cut off while it was
+    written or copied.
     """
     backups = operations.list_backups(options.open(), folder=folder)
     if options.json:
@@ -81,8 +82,8 @@ def list_backups(options: SharedOptions, folder: str) -> None:
 def verify(options: SharedOptions, archive: str) -> None:
     """Read a whole backup, and compare every hash.
 
-    ARCHIVE is a path, or a name in the setting backup_folder. Exits with 1 where something is not
-    in order.
+    ARCHIVE is a path, or a name in the setting backup_folder. Exits with 1 if the backup is not in
+    order.
     """
     folder, name = os.path.split(os.path.expanduser(archive))
     if not folder and os.path.isfile(name):
@@ -104,8 +105,8 @@ def verify(options: SharedOptions, archive: str) -> None:
 def commit(options: SharedOptions) -> None:
     """Commit the pages that changed to git.
 
-    To the repository that the workspace lies in, with who changed what and why. Other files, and
-    what you have staged, stay as they are.
+    To the repository that contains the workspace; the message says who changed what and why. Other
+    files and staged changes stay as they are.
     """
     result = page_commits.commit_pages(options.open())
     if options.json:
@@ -134,8 +135,8 @@ def commit(options: SharedOptions) -> None:
 def restore(options: SharedOptions, archive: str, folder: str, database: str) -> None:
     """Restore a backup to a new folder.
 
-    FOLDER is new or empty; it appears when every hash was compared, whole or not at all. Tokens and
-    passwords of the backup are valid again.
+    FOLDER must be new or empty; it is created whole, after every hash was compared, or not at all.
+    Tokens and passwords of the backup are valid again.
     """
     require_local(options, "it makes a folder", by_option=True)
     result = restore_workspace(

@@ -1,4 +1,4 @@
-"""`looseleaf bundles …`: what waits for approval, approved or rejected."""
+"""`looseleaf bundles …`: parts that wait for approval, approved or rejected."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ keys_argument = click.argument("keys", nargs=-1, metavar="KEY…")
 @diff_option
 @with_shared_options("format")
 def pending(options: SharedOptions, agent: str | None, *, diff: bool) -> None:
-    """Show what waits for approval.
+    """Show the parts that wait for approval.
 
-    Without an agent, the agents for which anything waits.
+    Without an agent, list the agents that have such parts.
     """
     context = options.open()
     if agent is None:
@@ -75,7 +75,7 @@ def _print_list(options: SharedOptions, upgrades: list[WaitingUpgrade]) -> None:
 @click.argument("agent", shell_complete=complete_agents)
 @keys_argument
 @click.option(
-    "--merge", multiple=True, metavar="KEY", help="Merge it: what was changed here stays; repeat."
+    "--merge", multiple=True, metavar="KEY", help="Merge this part: local changes stay; repeat."
 )
 @with_shared_options("format")
 def approve(
@@ -83,7 +83,7 @@ def approve(
 ) -> None:
     """Apply parts that wait for approval.
 
-    All of the named ones, or nothing. Refused where one of them was changed here meanwhile.
+    All named parts are applied, or none. Refused if one of them was changed here meanwhile.
     """
     decision = pending_upgrades.approve(options.open(), agent, keys=keys, merge=merge)
     _print_decision(options, decision, "Applied")

@@ -1,4 +1,4 @@
-"""`looseleaf bundles …`: what a bundle holds, whether it fits, drift, and a preview of a merge."""
+"""`looseleaf bundles …`: the content of a bundle, whether it fits, drift, a preview of a merge."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ COMPATIBILITY = (
 @source_argument
 @with_shared_options("format")
 def inspect(options: SharedOptions, source: str) -> None:
-    """Show what a bundle holds, and whether it fits here.
+    """Show the content of a bundle, and whether it fits here.
 
-    Ends with code 1 where it could not be installed.
+    Exits with 1 if the bundle cannot be installed.
     """
     report = bundles.inspect_bundle(options.open(), read_source(source))
     if options.json:
@@ -44,9 +44,9 @@ def inspect(options: SharedOptions, source: str) -> None:
 @source_argument
 @with_shared_options("format")
 def validate(options: SharedOptions, source: str) -> None:
-    """Say whether a bundle could run here.
+    """Say whether a bundle can run here.
 
-    Ends with code 1 where it could not.
+    Exits with 1 if it cannot.
     """
     report = bundles.inspect_bundle(options.open(), read_source(source))
     if options.json:
@@ -68,7 +68,8 @@ def validate(options: SharedOptions, source: str) -> None:
 def rebase(options: SharedOptions, source: str, *, diff: bool) -> None:
     """Preview how a bundle and local changes would merge.
 
-    Pages by section, JSON by key. Where both sides changed the same, the local side stays.
+    Pages merge by section, JSON by key. Where both sides changed the same part, the local side
+    stays.
     """
     result = bundle_comparisons.rebase_bundle(
         options.open(), read_source(source), agent=options.agent
@@ -91,9 +92,9 @@ def rebase(options: SharedOptions, source: str, *, diff: bool) -> None:
 @slug_option
 @with_shared_options("format")
 def status(options: SharedOptions, source: str, *, slug: str) -> None:
-    """Say whether an agent is at this version.
+    """Say whether an agent has a bundle's version.
 
-    Ends with code 1 where it is not.
+    Exits with 1 if it does not.
     """
     result = bundle_comparisons.show_bundle_status(options.open(), read_source(source), slug=slug)
     if options.json:

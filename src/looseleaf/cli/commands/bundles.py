@@ -38,7 +38,9 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Print the plan an
 slug_option = click.option("--slug", default="", metavar="SLUG", help="The agent's slug here.")
 diff_option = click.option("--diff", is_flag=True, help="Show each change as lines.")
 runtime_option = click.option(
-    "--reconcile-runtime", is_flag=True, help="Schedules and queues follow the bundle, too."
+    "--reconcile-runtime",
+    is_flag=True,
+    help="Set schedules and queues to those of the bundle, too.",
 )
 
 
@@ -53,13 +55,13 @@ runtime_option = click.option(
     "--profile",
     type=click.Choice(["share", "backup", "fork"]),
     default="share",
-    help="What leaves; share.",
+    help="Which parts are exported; share.",
 )
 @click.option("--name", "slug", default="", metavar="SLUG", help="The name of the bundle.")
-@click.option("--bundle-version", default="", metavar="TEXT", help="Its version.")
-@click.option("--preview", is_flag=True, help="List what would leave, and write nothing.")
+@click.option("--bundle-version", default="", metavar="TEXT", help="The version of the bundle.")
+@click.option("--preview", is_flag=True, help="List the files of the bundle, and write nothing.")
 @click.option("--allow-secrets", is_flag=True, help="Export lines that look like secrets.")
-@click.option("--force", is_flag=True, help="Replace a bundle that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing bundle.")
 @with_shared_options("agent", "format")
 def export(
     options: SharedOptions,
@@ -74,8 +76,8 @@ def export(
 ) -> None:
     """Write an agent as a folder or a zip archive.
 
-    A target that ends in .zip becomes an archive. Nothing is written where a line looks like a
-    secret, unless --allow-secrets is given.
+    A target that ends in .zip becomes an archive. If a line looks like a secret, nothing is
+    written, unless --allow-secrets is given.
     """
     context = options.open()
     title = {"slug": slug, "version": bundle_version}
@@ -135,7 +137,7 @@ def _print_preview(options: SharedOptions, preview: BundlePreview) -> None:
 def plan(
     options: SharedOptions, source: str, *, slug: str, diff: bool, reconcile_runtime: bool
 ) -> None:
-    """Show what installing a bundle, or upgrading by it, would do."""
+    """Show the changes that a bundle would make."""
     result = bundle_installs.plan_bundle(
         options.open(), read_source(source), slug=slug, reconcile_runtime=reconcile_runtime
     )
@@ -154,9 +156,9 @@ def plan(
     "--on-conflict",
     type=click.Choice(["error", "skip", "upgrade"]),
     default="error",
-    help="Where there is such an agent; error.",
+    help="If the agent exists; error.",
 )
-@click.option("--owner", type=int, metavar="ID", help="The user whom the agent belongs to.")
+@click.option("--owner", type=int, metavar="ID", help="The user who owns the agent.")
 @approve_option
 @dry_run_option
 @with_shared_options("format")
@@ -170,7 +172,7 @@ def install(
     approve: tuple[str, ...],
     dry_run: bool,
 ) -> None:
-    """Create the agent of a bundle, all of it or nothing.
+    """Create the agent of a bundle, whole or not at all.
 
     Schedules arrive paused, unless they are approved.
     """
@@ -213,8 +215,8 @@ def upgrade(
 ) -> None:
     """Bring an agent to a newer version of its bundle.
 
-    Parts that nobody changed here follow the bundle. The others wait for --approve, and memory
-    that the agent learned is never overwritten.
+    Parts that nobody changed here are upgraded. Changed parts wait for --approve, and memory that
+    the agent learned is never overwritten.
     """
     result = bundle_installs.upgrade_bundle(
         options.open(),
@@ -249,7 +251,7 @@ def list_bundles(options: SharedOptions) -> None:
 @click.argument("agent", required=False, shell_complete=complete_agents)
 @with_shared_options("format")
 def show_bundle(options: SharedOptions, agent: str | None) -> None:
-    """Show an agent's bundle, and what was changed here."""
+    """Show the bundle of an agent, and its parts that were changed here."""
     bundle = installed_bundles.show_bundle(options.open(), agent)
     if options.json:
         print_document(to_json_value(bundle))

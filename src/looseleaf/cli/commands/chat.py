@@ -46,12 +46,16 @@ _ARGUMENT_CHARACTERS = 120  # characters of a tool's arguments
 @click.argument("words", nargs=-1, metavar="[MESSAGE]")
 @click.option("--message", metavar="TEXT", help="The message as an option; - is standard input.")
 @click.option(
-    "--session", default="", metavar="ID", help="Go on with this session; an id may be cut."
+    "--session", default="", metavar="ID", help="Continue this session; an id may be shortened."
 )
-@click.option("--last", is_flag=True, help="Go on with the last session.")
-@click.option("--retry", is_flag=True, help="Have the last message answered that was not.")
-@click.option("--mode", default="chat", metavar="MODE", help="Of a new session; else chat.")
-@click.option("--model", default="", metavar="NAME", help="provider:model, instead of the set one.")
+@click.option("--last", is_flag=True, help="Continue the last session.")
+@click.option("--retry", is_flag=True, help="Answer the last message, if it has no answer.")
+@click.option(
+    "--mode", default="chat", metavar="MODE", help="The mode of a new session; else chat."
+)
+@click.option(
+    "--model", default="", metavar="NAME", help="provider:model, instead of the configured one."
+)
 @with_shared_options("agent", "user", "format")
 def talk(
     options: SharedOptions,
@@ -66,9 +70,9 @@ def talk(
 ) -> None:
     """Talk to an agent, line by line or one message.
 
-    With a message, its answer is printed as it comes, and that is all; without one, a conversation
-    begins, line by line. The tools that the agent used and the pages that it wrote are listed on
-    standard error.
+    With a message, the command prints its answer as it comes, and ends; without a message, a
+    conversation begins, line by line. The tools that the agent used and the pages that it wrote
+    are listed on standard error.
     """
     message = _select_message(words, message)
     context = options.open()
@@ -137,7 +141,7 @@ def _talk(context: Context, options: SharedOptions, chat_input: Saying, *, retry
 def _resolve_newest_session(context: Context, where: Where) -> str:
     newest_sessions = sessions.list_sessions(context, where=where, limit=1).sessions
     if not newest_sessions:
-        raise Invalid("There is no session yet to go on with.")
+        raise Invalid("There is no session yet to continue.")
     return newest_sessions[0].session_id
 
 
@@ -202,7 +206,7 @@ def _finish(context: Context, session: str) -> str:
 
 
 def _send_line(context: Context, chat_input: Saying, where: Where) -> str:
-    """Send one line; a failure is reported, and the conversation goes on."""
+    """Send one line and return the session; a failure is reported and does not end the chat."""
     try:
         return _print_answer(context, converse(context, chat_input, where))
     except LooseleafError as error:
@@ -214,7 +218,7 @@ def _send_line(context: Context, chat_input: Saying, where: Where) -> str:
 
 
 def _print_answer(context: Context, events: Iterator[Event]) -> str:
-    """Print an answer as it comes; on a terminal it counts as read. Return the session."""
+    """Print an answer as it comes, mark it as read on a terminal, and return the session."""
     session = _print_events(events)
     if session and on_terminal():
         sessions.mark_read(context, session)
@@ -242,7 +246,7 @@ def _print_events(events: Iterator[Event]) -> str:
 
 def _print_end(event: Ended, *, has_text: bool) -> None:
     if not has_text and event.text:
-        print_text(escape(event.text))  # a repeated request
+        print_text(escape(event.text))  # the request was repeated, so its answer comes whole
     if has_text or event.text:
         print_text("\n")
     if event.warning:

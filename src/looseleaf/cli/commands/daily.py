@@ -62,7 +62,7 @@ def list_days(options: SharedOptions) -> None:
 
 @command("read", "looseleaf memory daily read", "looseleaf memory daily read 2026-04-17")
 @click.argument("date", default="", metavar="[DATE]")
-@click.option("--as-of", metavar="TIME|REVISION", default="", help="What it said then.")
+@click.option("--as-of", metavar="TIME|REVISION", default="", help="The page as it was then.")
 @raw_option
 @with_shared_options(*READ_OPTIONS)
 def read(options: SharedOptions, date: str, as_of: str, *, raw: bool) -> None:
@@ -110,7 +110,8 @@ def write(
 ) -> None:
     """Replace one day; without a date, today.
 
-    One argument is the content, even if it looks like a date; of two the first is the date.
+    One argument is the content, even if it looks like a date; of two arguments the first is the
+    date.
     """
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     context, page_owner = _open_journal(options)
@@ -133,7 +134,7 @@ def append(options: SharedOptions, words: tuple[str, ...], from_file: str | None
     """Add to one day; without a date, today.
 
     A new day begins with its date as title. One argument is the content, even if it looks like a
-    date; of two the first is the date.
+    date; of two arguments the first is the date.
     """
     names, content = split_content(words, from_file)
     context, page_owner = _open_journal(options)
@@ -183,7 +184,7 @@ def search(
 ) -> None:
     """Find a text in the journal, newest day first.
 
-    Line by line, whatever the case; the first and the last day are included.
+    Line by line, ignoring case; the first and the last day are included.
     """
     context, page_owner = _open_journal(options)
     results = operations.search_days(

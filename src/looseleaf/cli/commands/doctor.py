@@ -30,10 +30,10 @@ _COLORS = {"ok": "green", "warning": "yellow", "fault": "red"}
 def doctor(options: SharedOptions, *, verify: bool) -> None:
     """Check the workspace, and say what to do.
 
-    The folder, its disk and permissions, locks, index, database, agents. Exits with 1 where there
-    is a fault; warnings alone are no failure.
+    Checks the folder, its disk and permissions, locks, the index, the database and the agents.
+    Exits with 1 if there is a fault, and with 0 if there are only warnings.
     """
-    require_local(options, "it looks at the disk; run it where the workspace lies")
+    require_local(options, "it looks at the disk; run it on the machine of the workspace")
     try:
         findings = check_workspace(options.open(), verify=verify)
     except WorkspaceMissing:

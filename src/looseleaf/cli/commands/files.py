@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 @click.argument(
     "action", type=click.Choice(["list", "check"]), default="list", metavar="[list|check]"
 )
-@click.option("--days", type=float, default=7, metavar="N", help="Older than this is stale; 7.")
-@click.option("--daily", is_flag=True, help="The journal too.")
+@click.option("--days", type=float, default=7, metavar="N", help="An older page is stale; 7.")
+@click.option("--daily", is_flag=True, help="Include the journal.")
 @with_shared_options(*PAGE)
 def files(options: SharedOptions, action: str, days: float, *, daily: bool) -> None:
-    """List the pages there are, and which are stale.
+    """List the pages, and say which are stale.
 
     `check` adds whether a page is OK or STALE: not changed for some days.
     """
@@ -94,12 +94,12 @@ def _format_status(page: PageInfo, days: float) -> str:
 
 
 @command("paths", "looseleaf memory paths", "looseleaf memory paths --relative --format json")
-@click.option("--relative", is_flag=True, help="Paths as seen from the workspace.")
+@click.option("--relative", is_flag=True, help="Paths relative to the workspace.")
 @with_shared_options("agent", "user", "format")
 def paths(options: SharedOptions, *, relative: bool) -> None:
-    """Show where the pages of a prompt lie on disk.
+    """Show the paths of the pages of a prompt.
 
-    In the order they are injected, whether or not they are there yet.
+    In the order of the prompt, whether or not the files exist yet.
     """
     require_local(options, "paths mean something only on the machine where the pages lie")
     context = options.open()
@@ -148,12 +148,14 @@ def _build_paths_document(
 
 @command("compose", "looseleaf memory compose", "looseleaf memory compose SITE.md")
 @click.argument("file", default="", shell_complete=complete_pages)
-@click.option("--list", "listing", is_flag=True, help="Only list them, with their sections.")
+@click.option(
+    "--list", "listing", is_flag=True, help="Only list the generated pages, with their sections."
+)
 @with_shared_options("agent", "user", "format", "actor", "reason")
 def compose(options: SharedOptions, file: str, *, listing: bool) -> None:
-    """Make the generated pages anew.
+    """Compose the generated pages again.
 
-    All of them, or the one that is named, with the copies that other tools read.
+    All of them, or only FILE, with the copies that other tools read.
     """
     require_local(
         options, "generated pages have copies in a project's folder; run it where that lies"

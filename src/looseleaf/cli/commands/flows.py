@@ -40,17 +40,23 @@ flow_argument = click.argument("flow", metavar="FLOW")
 
 
 def with_definition_options(function: Function) -> Function:
-    """Add the options that say what a flow is."""
+    """Add the options that define a flow."""
     options = (
         click.option("--slug", metavar="SLUG", help="The short name that never changes."),
         click.option("--schedule", metavar="WHEN", help=f"{INTERVALS}."),
         click.option("--at", metavar="TIME", help="Once, at this UTC time."),
-        click.option("--paused/--running", default=None, help="Whether the schedule waits."),
+        click.option("--paused/--running", default=None, help="Whether the schedule is paused."),
         click.option(
             "--set", "settings", multiple=True, metavar="STEP=JSON", help="Settings of a step."
         ),
-        click.option("--prompt", "prompts", multiple=True, metavar="TEXT", help="Queue; repeat."),
-        click.option("--queue-mode", type=click.Choice(QUEUE_MODES), help="Use of the queue."),
+        click.option(
+            "--prompt",
+            "prompts",
+            multiple=True,
+            metavar="TEXT",
+            help="A prompt of the queue; repeat.",
+        ),
+        click.option("--queue-mode", type=click.Choice(QUEUE_MODES), help="How the queue is used."),
         click.option("--run-artifacts", metavar="JSON|@FILE", help="Egress policy of artifacts."),
     )
     for option in reversed(options):
@@ -108,7 +114,7 @@ def list_flows(options: SharedOptions, pipeline: str | None) -> None:
 def show(options: SharedOptions, flow: str) -> None:
     """Show one flow: its schedule, its memory files, its queue and its version.
 
-    By id, slug, or pipeline/slug.
+    FLOW is an id, a slug, or pipeline/slug.
     """
     document = operations.show_flow(options.open(), flow)
     if options.json:
@@ -204,7 +210,7 @@ def queue(options: SharedOptions, flow: str, prompt: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_shared_options("format")
 def delete(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool) -> None:
-    """Delete a flow with its files, for good; jobs that ran keep what they recorded."""
+    """Delete a flow with its files, for good; records of its jobs stay."""
     context = options.open()
     document = operations.show_flow(context, flow)
     confirm(f"Delete flow {document.slug} of pipeline {document.pipeline}?", yes=yes)
@@ -218,7 +224,9 @@ def delete(options: SharedOptions, flow: str, *, if_match: str | None, yes: bool
 
 @command("copy", 'looseleaf flows copy morning --name "Evening edition"')
 @flow_argument
-@click.option("--name", default="", metavar="NAME", help='Of the copy; else with "(copy)".')
+@click.option(
+    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+)
 @with_shared_options("format")
 def copy(options: SharedOptions, flow: str, *, name: str) -> None:
     """Copy a flow inside its pipeline; the schedule of the copy is paused."""
@@ -232,7 +240,7 @@ def copy(options: SharedOptions, flow: str, *, name: str) -> None:
 )
 @flow_argument
 @click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
-@click.option("--remove", multiple=True, metavar="PAGE", help="Select a page no longer; repeat.")
+@click.option("--remove", multiple=True, metavar="PAGE", help="Deselect a page; repeat.")
 @with_shared_options("format")
 def memory_files(
     options: SharedOptions, flow: str, *, add: tuple[str, ...], remove: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`looseleaf memory history | diff | restore | purge | prune | pack`: former versions of pages."""
+"""`looseleaf memory history | diff | restore | purge | prune | pack`: prior versions of pages."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ file_argument = click.argument("file", shell_complete=complete_pages)
 @file_argument
 @with_shared_options(*PAGE)
 def history(options: SharedOptions, file: str) -> None:
-    """List what a page was, newest first.
+    """List the revisions of a page, newest first.
 
-    When, by whom, through what, from where, and why. Times are UTC. With --format json also the
-    session, job or request of each change.
+    Each with its time, actor, surface, origin and reason. Times are UTC. With --format json also
+    the session, job or request of each change.
     """
     revisions = operations.list_revisions(options.open(), file, where=options.where)[::-1]
     if options.json:
@@ -83,7 +83,8 @@ def _format_reason(revision: Revision) -> str:
 def diff(options: SharedOptions, file: str, before: str, after: str, *, raw: bool) -> None:
     """Compare two versions of a page.
 
-    A and B are revisions or times; without B, the present; without both, the last change.
+    A and B are revisions or times. Without B, A is compared with the present page; without both,
+    the last change is shown.
     """
     comparison = operations.diff(options.open(), file, before, after, where=options.where)
     if options.json:
@@ -110,9 +111,9 @@ def diff(options: SharedOptions, file: str, before: str, after: str, *, raw: boo
 @if_match_option
 @with_shared_options(*CHANGE)
 def restore(options: SharedOptions, file: str, revision: str, if_match: str | None) -> None:
-    """Make a page say again what it said.
+    """Restore an earlier version of a page.
 
-    At a revision or time; that is itself a new revision, so nothing is lost.
+    The version of a revision or time becomes a new revision, so nothing is lost.
     """
     version = f"revision {revision}" if revision.isdigit() else revision
     result = operations.restore(
@@ -129,7 +130,7 @@ def restore(options: SharedOptions, file: str, revision: str, if_match: str | No
 def purge(options: SharedOptions, file: str, revision: int, *, yes: bool) -> None:
     """Remove one prior version for good.
 
-    The history keeps that it was there, and who had it removed, when and why. Needs --reason.
+    The history still lists the revision, and who removed its text, when and why. Needs --reason.
     """
     if not options.reason:
         raise Invalid("Say why, for the history: --reason TEXT.")
@@ -143,14 +144,16 @@ def purge(options: SharedOptions, file: str, revision: int, *, yes: bool) -> Non
 
 
 @command("prune", "looseleaf memory prune", "looseleaf memory prune --days 30 --versions 50")
-@click.option("--days", type=float, metavar="N", help="Keep versions so long; else as set.")
-@click.option("--versions", type=int, metavar="N", help="Keep at most so many; else as set.")
+@click.option("--days", type=float, metavar="N", help="Keep versions so many days; else as set.")
+@click.option(
+    "--versions", type=int, metavar="N", help="Keep at most so many versions; else as set."
+)
 @with_shared_options("format")
 def prune(options: SharedOptions, days: float | None, versions: int | None) -> None:
-    """Drop the versions that need not be kept.
+    """Drop versions that retention does not keep.
 
-    On every shelf; the present text of a page always stays. The settings say how long versions
-    are kept.
+    Of all pages; the present text of a page always stays. The settings say how long versions are
+    kept.
     """
     dropped_count = operations.prune(options.open(), days=days, versions=versions)
     if options.json:
@@ -164,7 +167,7 @@ def prune(options: SharedOptions, days: float | None, versions: int | None) -> N
 
 
 @command("pack", "looseleaf memory pack", "looseleaf memory pack --dry-run")
-@click.option("--dry-run", is_flag=True, help="Only say how much room it would save.")
+@click.option("--dry-run", is_flag=True, help="Only say how much space it would save.")
 @with_shared_options("format")
 def pack(options: SharedOptions, *, dry_run: bool) -> None:
     """Put old versions into compressed files.

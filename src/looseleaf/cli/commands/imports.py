@@ -43,7 +43,7 @@ _SOURCES_IN_LINE = 2
     help=f"The system: {', '.join(importer.kind for importer in IMPORTERS)}; else detected.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and write nothing.")
-@click.option("--detect", is_flag=True, help="Only say which system's memory it is.")
+@click.option("--detect", is_flag=True, help="Only detect the system.")
 @click.option("--source-agent", default="", metavar="SLUG", help="Only this agent of the source.")
 @click.option("--source-user", type=int, default=0, metavar="ID", help="This user of the source.")
 @with_shared_options("agent", "user", "format", "actor", "reason")
@@ -60,8 +60,8 @@ def import_memory(
     """Import the memory of another system.
 
     PATH is a folder, a file, a zip archive or the address of a site; with --remote, a file or zip
-    archive is uploaded. Without a path, lists the systems. Never changes the source. A second
-    import brings only what is new; a page that was changed here is merged and loses no line.
+    archive is uploaded. Without a path, the command lists the systems. The source is never changed.
+    A second import adds only new text; a page that was changed here is merged and loses no line.
     """
     context = options.open()
     if not path:
@@ -91,7 +91,7 @@ def import_memory(
 
 
 def _read_upload(path: str) -> tuple[str, str]:
-    """Read a file of this machine for a server elsewhere: its name, and its bytes in base64."""
+    """Read a file to upload it to a server: give its name, and its bytes in base64."""
     try:
         with open(path, "rb") as file:
             content = file.read(LIMITS.archive_bytes + 1)
@@ -119,7 +119,7 @@ def _print_systems(options: SharedOptions, path: str, systems: list[DetectedSyst
     for system in systems:
         say(f"{system.kind}: {system.title}, by {system.sign}")
     if not systems:
-        say(f"{path} has the layout of no system that is known.")
+        say(f"{path} has the layout of no known system.")
         raise click.exceptions.Exit(FAILED)
 
 
@@ -144,7 +144,7 @@ def _print_report(report: ImportReport) -> None:
 
 
 def _format_rows(page: PageReport) -> Iterator[tuple[str, str, str, str]]:
-    """Give the row of a page; further files of the source stand below the first ones."""
+    """Give the rows of a page; rows after the first name further files of the source."""
     place = f"{page.owner}: {page.file}" if page.layer == "agent" else f"{page.layer}: {page.file}"
     note = page.note if page.action in CHANGES else ""
     remark = "; ".join(text for text in (page.reason, note) if text)

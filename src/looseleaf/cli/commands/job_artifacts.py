@@ -1,4 +1,4 @@
-"""`looseleaf jobs artifacts | transcript | gate | open-gate | prune | …`: what jobs leave."""
+"""`looseleaf jobs artifacts | transcript | gate | open-gate | prune | …`: results of jobs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ job_argument = click.argument("job", type=click.IntRange(1), metavar="JOB")
 @job_argument
 @with_shared_options("format")
 def list_artifacts(options: SharedOptions, job: int) -> None:
-    """List what a job left.
+    """List the artifacts of a job.
 
-    Pages that it wrote, transcripts and tool traces.
+    Artifacts are pages that the job wrote, transcripts and tool traces.
     """
     artifacts = operations.get_run_artifacts(options.open(), job)
     if options.json:
@@ -56,7 +56,7 @@ def _describe_rows(artifacts: RunArtifacts) -> list[tuple[object, ...]]:
 def show_content(options: SharedOptions, ref: str) -> None:
     """Print the content of an artifact, verified.
 
-    Its size and hash are those that were recorded.
+    The size and the hash of the content are compared with the record.
     """
     artifact = operations.hydrate_artifact(options.open(), ref)
     if options.json:
@@ -67,22 +67,22 @@ def show_content(options: SharedOptions, ref: str) -> None:
 
 @command("transcript", "looseleaf jobs transcript 7", "looseleaf jobs transcript 7 --step draft")
 @job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the last one.")
+@click.option("--step", default="", metavar="STEP", help="The step; else the last step.")
 @with_shared_options()
 def show_transcript(options: SharedOptions, job: int, step: str) -> None:
     """Print the transcript of a job.
 
-    Transcripts are kept where the flow, its pipeline or the settings say so.
+    Transcripts are kept if the flow, its pipeline or the settings say so.
     """
     print_text(operations.show_transcript(options.open(), job, step=step).content)
 
 
 @command("gate", "looseleaf jobs gate 7")
 @job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
+@click.option("--step", default="", metavar="STEP", help="The step; else the waiting step.")
 @with_shared_options()
 def show_gate(options: SharedOptions, job: int, step: str) -> None:
-    """Print the address that a waiting job is called at.
+    """Print the address that a waiting job listens at.
 
     The address takes one POST.
     """
@@ -95,13 +95,13 @@ def show_gate(options: SharedOptions, job: int, step: str) -> None:
     """looseleaf jobs open-gate 7 --body '{"ok": true}'""",
 )
 @job_argument
-@click.option("--step", default="", metavar="STEP", help="The step; else the one that waits.")
-@click.option("--body", default="{}", metavar="JSON|@FILE", help="What the call would bring.")
+@click.option("--step", default="", metavar="STEP", help="The step; else the waiting step.")
+@click.option("--body", default="{}", metavar="JSON|@FILE", help="The body of the call.")
 @with_shared_options("format")
 def open_gate(options: SharedOptions, job: int, step: str, body: str) -> None:
-    """Let a job that waits for a call go on.
+    """Continue a job that waits for a call.
 
-    As the call to its address would, and once.
+    As a call to its address does; a job can be continued so only once.
     """
     document = read_object("--body", body)
     job_info = operations.open_gate(options.open(), job, step=step, body=document)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.workflows.job_documents import JobInfo, StepInfo
 
 FINAL = ("completed", "completed_no_items", "agent_skipped", "failed", "cancelled")
-STILL = (*FINAL, "waiting", "paused")  # a person must act before anything happens
+STILL = (*FINAL, "waiting", "paused")  # ended, or a person must act first
 _MARKS = {
     "completed": ("✓", "green"),
     "processing": ("▸", "yellow"),
@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.2
 
 
 def watch_job(context: Context, job_id: int) -> JobInfo:
-    """Show a job until nothing more happens by itself; return it as it is then."""
+    """Show a job until it ends or needs a person, and return its last state."""
     view = JobView()
     while True:
         job = show_job(context, job_id)
@@ -71,7 +71,7 @@ def format_job(job: JobInfo) -> list[str]:
 
 
 def describe_end(job: JobInfo) -> str:
-    """Say in one line how far a job is."""
+    """Describe the state of a job in one line."""
     tokens = job.input_tokens + job.output_tokens
     figures = f"{job.seconds:.1f} s" if job.completed_at else _format_elapsed(job.started_at)
     figures += f", {tokens} tokens" if tokens else ""

@@ -37,7 +37,13 @@ ENDS_OF_VIEW = (*FINAL, "waiting", "paused")
     """looseleaf jobs run --step 'input={"text": "…"}' --step ai --detach""",
 )
 @click.argument("flow", required=False, metavar="[FLOW]")
-@click.option("--step", "steps", multiple=True, metavar="TYPE[=JSON]", help="Without a flow.")
+@click.option(
+    "--step",
+    "steps",
+    multiple=True,
+    metavar="TYPE[=JSON]",
+    help="A step of a job without a flow; repeat.",
+)
 @click.option("--packets", metavar="JSON|@FILE", help="Packets for the first step.")
 @click.option("--at", "timestamp", default="", metavar="TIME", help="Not before this UTC time.")
 @click.option("--label", default="", metavar="TEXT", help="The name of the job.")
@@ -55,8 +61,8 @@ def run_job(
 ) -> None:
     """Start a job and show its progress.
 
-    A worker runs it: that of a server, that of looseleaf work, or, where none is there, one
-    inside this command. Ctrl-C leaves the job to the next worker.
+    A worker runs the job: the worker of a server or of looseleaf work; if no worker runs, this
+    command is the worker. Ctrl-C leaves the job to the next worker.
     """
 
     def start(context: Context) -> JobInfo:
@@ -131,12 +137,14 @@ def _check_success(job: JobInfo) -> None:
 
 
 @command("list", "looseleaf jobs list", "looseleaf jobs list --status failed --flow morning")
-@click.option("--status", default="", metavar="STATUS", help="Only these, separated by commas.")
+@click.option(
+    "--status", default="", metavar="STATUS", help="Only these statuses, separated by commas."
+)
 @click.option("--flow", metavar="FLOW", help="Only of this flow.")
 @click.option("--pipeline", metavar="PIPELINE", help="Only of this pipeline.")
 @click.option("--task", "task_type", default="", metavar="TASK", help="Only of this task.")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many; else 20.")
-@click.option("--offset", type=int, default=0, metavar="N", help="After so many.")
+@click.option("--limit", type=int, default=20, metavar="N", help="At most so many jobs; 20.")
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip so many jobs.")
 @with_shared_options("agent", "format")
 def list_jobs(
     options: SharedOptions,
@@ -205,7 +213,7 @@ def show_packets(options: SharedOptions, job: int, step: str) -> None:
 def watch(options: SharedOptions, job: int) -> None:
     """Show the progress of a job until it ends.
 
-    A job that waits or is paused ends the view, too. Where no worker runs, this command runs the
+    The command also ends when the job waits or is paused. If no worker runs, this command runs the
     job.
     """
     if options.server:
@@ -218,7 +226,7 @@ def watch(options: SharedOptions, job: int) -> None:
 def _build_request_command(
     name: str, run: Callable[[Context, int], JobInfo], text: str
 ) -> click.Command:
-    """Make a command that asks one thing of a job."""
+    """Build a command that sends one request to a job."""
 
     @job_argument
     @with_shared_options("format")
@@ -237,9 +245,9 @@ cancel = _build_request_command(
     "cancel", operations.cancel_job, "Cancel a job.\n\nA running step ends as soon as it can."
 )
 pause = _build_request_command("pause", operations.pause_job, "Pause a job after its present step.")
-resume = _build_request_command("resume", operations.resume_job, "Let a paused job go on.")
+resume = _build_request_command("resume", operations.resume_job, "Resume a paused job.")
 retry = _build_request_command(
-    "retry", operations.retry_job, "Run a job again from where it failed."
+    "retry", operations.retry_job, "Run a job again from the step that failed."
 )
 
 

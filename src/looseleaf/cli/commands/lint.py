@@ -1,4 +1,4 @@
-"""`looseleaf memory lint`: problems in pages, found without a model and mended by --fix."""
+"""`looseleaf memory lint`: problems in pages, found without a model and fixed by --fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from looseleaf.upkeep.lint.problem import RULES
 )
 @click.option("--diff", "with_diff", is_flag=True, help="Show the proposed edit of each finding.")
 @click.option("--fix", is_flag=True, help="Apply the proposed edits.")
-@click.option("--finding", "ids", multiple=True, metavar="ID", help="With --fix: only this one.")
+@click.option(
+    "--finding", "ids", multiple=True, metavar="ID", help="With --fix: only this finding."
+)
 @with_shared_options(*CHANGE)
 def lint(
     options: SharedOptions,
@@ -37,8 +39,8 @@ def lint(
 ) -> None:
     """Find problems in pages, and mend them.
 
-    No model is asked. Ends with code 1 where something is left to do. With --fix the proposed
-    edits are applied; text that leaves a page goes to the journal or to the page where it belongs.
+    No model is asked. Exits with 1 if problems are left. With --fix the proposed edits are applied;
+    text that leaves a page goes to the journal or to the page where it belongs.
     """
     context = options.open()
     fixes = []

@@ -29,10 +29,10 @@ tools_option = click.option(
     "--tools",
     type=click.Choice(["small", "full"]),
     default="small",
-    help="What is needed every day, or everything a model may do.",
+    help="The tools of every day, or all tools that a model may use.",
 )
 all_agents_option = click.option(
-    "--all-agents", is_flag=True, help="For all agents; the model says which."
+    "--all-agents", is_flag=True, help="For all agents; the model names the agent."
 )
 NOT_REMOTE = "a server speaks MCP itself, at /mcp"
 
@@ -44,8 +44,8 @@ NOT_REMOTE = "a server speaks MCP itself, at /mcp"
 def serve(options: SharedOptions, tools: str, *, all_agents: bool) -> None:
     """Serve one client over standard input and output.
 
-    Programs start this by themselves, once `looseleaf mcp install` has told them. The server
-    acts for one agent, under the program's name.
+    Programs start this command by themselves after `looseleaf mcp install`. The server acts for one
+    agent, under the program's name.
     """
     require_local(options, NOT_REMOTE)
     from looseleaf.mcp_server.stdio import serve as serve_stdio

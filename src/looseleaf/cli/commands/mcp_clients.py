@@ -25,13 +25,13 @@ from looseleaf.values import as_dict, replace
 from looseleaf.workspace import Workspace
 
 client_option = click.option(
-    "--client", type=click.Choice(list(CLIENTS)), required=True, help="Which program."
+    "--client", type=click.Choice(list(CLIENTS)), required=True, help="The program."
 )
 project_option = click.option(
-    "--project", is_flag=True, help="For the project in this folder only, not for all."
+    "--project", is_flag=True, help="Only for the project in this folder."
 )
 name_option = click.option(
-    "--name", default=NAME, metavar="WORD", help="What the program calls the server."
+    "--name", default=NAME, metavar="WORD", help="The name of the server in the program."
 )
 print_option = click.option(
     "--print", "action", flag_value="print", help="Print the entries and change nothing."
@@ -53,7 +53,7 @@ yes_option = click.option("--yes", "action", flag_value="yes", help="Do not ask.
 @all_agents_option
 @project_option
 @name_option
-@click.option("--no-hook", is_flag=True, help="The server only; sessions start without memory.")
+@click.option("--no-hook", is_flag=True, help="Only the server; sessions start without memory.")
 @print_option
 @dry_option
 @yes_option
@@ -64,8 +64,8 @@ def install(
 ) -> None:  # fmt: skip
     """Connect a program: its server and its hook.
 
-    Shows the change to the program's configuration first, and asks. The hook gives a session its
-    memory when it starts, where the program has hooks; the server gives it the tools.
+    Shows the change to the program's configuration first, and asks. The hook, if the program has
+    hooks, gives a session its memory at the start; the server gives the session the tools.
     """
     require_local(options, NOT_REMOTE)
     plan = Plan(CLIENTS[client], name, project)
@@ -86,7 +86,7 @@ def install(
         say(f"{plan.client.title} has it already: {plan.server_file}")
         return
     if _write_edits(edits, action):
-        # The database is created here: a server would need three times its memory for it.
+        # The database is created here, since creating it takes three times the memory of a server.
         options.workspace().accounts()
         say(f"{plan.client.title} starts it from now on; restart it if it is running.")
     for line in _list_approvals(plan):
@@ -105,7 +105,7 @@ def uninstall(
 ) -> None:
     """Take our entries out of a program's files.
 
-    The server and its hook. Shows the change first, and asks. Nothing else in the files is touched.
+    Removes the server and its hook. Shows the change first, and asks. All other entries stay.
     """
     require_local(options, NOT_REMOTE)
     plan = Plan(CLIENTS[client], name, project)
@@ -123,8 +123,8 @@ def uninstall(
 def status(options: SharedOptions) -> None:
     """Show which programs are connected to which workspace.
 
-    For this user and for the project in this folder: workspace, agent, whether the session-start
-    hook is there, and what is missing.
+    For this user and for the project in this folder: the workspace, the agent, whether there is a
+    session-start hook, and problems.
     """
     require_local(options, NOT_REMOTE, by_option=True)
     rows = read_status()

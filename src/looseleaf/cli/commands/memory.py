@@ -33,10 +33,10 @@ position_option = click.option(
 )
 page_option = click.option("--page", is_flag=True, help="The whole page, not a section of it.")
 if_match_option = click.option(
-    "--if-match", metavar="HASH", help="Only this version of the page (or absent)."
+    "--if-match", metavar="HASH", help="Only if the page has this version (or is absent)."
 )
 allow_shrink_option = click.option(
-    "--allow-shrink", is_flag=True, help="Even if a core page loses most of its text."
+    "--allow-shrink", is_flag=True, help="Allow that a core page loses most of its text."
 )
 from_file_option = click.option(
     "--from-file", type=click.Path(), metavar="PATH", help="Take the content from a file."
@@ -55,7 +55,7 @@ raw_option = click.option("--raw", is_flag=True, help="Exactly the bytes, on a t
     "names", nargs=-1, metavar="[FILE|SECTION] [SECTION]", shell_complete=complete_pages
 )
 @position_option
-@click.option("--as-of", metavar="TIME|REVISION", default="", help="What it said then.")
+@click.option("--as-of", metavar="TIME|REVISION", default="", help="The page as it was then.")
 @raw_option
 @with_shared_options(*PAGE)
 def read(
@@ -64,7 +64,7 @@ def read(
     """Print a page, or one section of it.
 
     Without a name, MEMORY.md. A single name that ends in .md, .markdown or .txt is a page; any
-    other is a section of MEMORY.md.
+    other name is a section of MEMORY.md.
     """
     if len(names) > 2:
         raise click.UsageError(
@@ -99,7 +99,7 @@ def read(
 def sections(options: SharedOptions, file: str | None, file_option: str | None) -> None:
     """List the sections of a page.
 
-    Without a name, those of MEMORY.md.
+    Without a name, the sections of MEMORY.md.
     """
     if file and file_option and file != file_option:
         raise click.UsageError(f"Which page: {file!r} or {file_option!r}?")
@@ -157,17 +157,15 @@ def write(
 ) -> None:
     """Set one section of a page, or a whole page.
 
-    A section that is not there is added. Without FILE, MEMORY.md. CONTENT - is standard input, and
-    content may begin with a dash. No other section changes. A core page does not shrink to less
-    than a tenth, and standard input that has nothing replaces nothing, without --allow-shrink.
+    A missing section is added. Without FILE, MEMORY.md. CONTENT - is standard input, and content
+    may begin with a dash. No other section changes. Without --allow-shrink, a core page does not
+    shrink to less than a tenth, and empty standard input replaces nothing.
     """
     names, content = split_content(words, from_file, may_be_empty=allow_shrink)
     change_target = parse_target(names, page=page, position=position)
     if mode == "append":
         if if_match is not None:
-            raise click.UsageError(
-                "--if-match guards what is replaced; appending replaces nothing."
-            )
+            raise click.UsageError("--if-match is for replacing text; appending replaces nothing.")
         _append(options, change_target, content())
     elif change_target.whole:
         result = operations.write_page(
@@ -207,8 +205,8 @@ def append(
 ) -> None:
     """Add to the end of a section or of a page.
 
-    A section or page that is not there is made. FILE with CONTENT alone adds to the end of the
-    page; SECTION with CONTENT adds to a section of MEMORY.md. CONTENT - is standard input.
+    A missing section or page is created. FILE CONTENT adds to the end of the page; SECTION CONTENT
+    adds to a section of MEMORY.md. CONTENT - is standard input.
     """
     names, content = split_content(words, from_file)
     is_whole_page = len(names) == 1 and is_page(names[0]) and position is None

@@ -25,8 +25,8 @@ secrets_option = click.option(
 def export(options: SharedOptions, folder: str, *, replace: bool, allow_secrets: bool) -> None:
     """Write the pages as files to a folder.
 
-    One way: files there are not read back. A file that has another text stays, and the command ends
-    with code 1; --replace replaces it.
+    In one direction: Looseleaf does not read the files back. A file that has another text stays,
+    and the command exits with 1; --replace replaces such files.
     """
     result = operations.export_pages(
         options.open(), folder, agent=options.agent, replace=replace, allow_secrets=allow_secrets

@@ -33,15 +33,17 @@ if TYPE_CHECKING:
     Function = Callable[..., object]
 
 pipeline_argument = click.argument("pipeline", metavar="PIPELINE")
-if_match_option = click.option("--if-match", metavar="HASH", help="Only this version of it.")
+if_match_option = click.option("--if-match", metavar="HASH", help="Only if it has this version.")
 
 
 def with_definition_options(function: Function) -> Function:
-    """Add the options that say what a pipeline is."""
+    """Add the options that define a pipeline."""
     options = (
         click.option("--slug", metavar="SLUG", help="The short name that never changes."),
-        click.option("--prompt", metavar="TEXT|@FILE", help="The task that AI steps are given."),
-        click.option("--tool-policy", metavar="JSON|@FILE", help="Tools of its AI steps."),
+        click.option("--prompt", metavar="TEXT|@FILE", help="The task of the AI steps."),
+        click.option(
+            "--tool-policy", metavar="JSON|@FILE", help="The tool policy of the AI steps."
+        ),
         click.option(
             "--step",
             "steps",
@@ -97,7 +99,7 @@ def list_pipelines(options: SharedOptions) -> None:
 def show(options: SharedOptions, pipeline: str) -> None:
     """Show one pipeline: its steps, its memory files and its version.
 
-    By id, slug, or agent/slug.
+    PIPELINE is an id, a slug, or agent/slug.
     """
     document = operations.show_pipeline(options.open(), pipeline)
     if options.json:
@@ -142,7 +144,7 @@ def create(
 ) -> None:
     """Create a pipeline of an agent.
 
-    A step is its type, and where wanted a label and its settings: input:Feed={"url": "…"}.
+    A step has a type and, optionally, a label and settings: input:Feed={"url": "…"}.
     """
     document = operations.create_pipeline(
         options.open(),
@@ -163,7 +165,7 @@ def create(
 @pipeline_argument
 @click.option("--name", metavar="NAME", help="The new name; the slug stays.")
 @with_definition_options
-@click.option("--steps", "row", metavar="JSON|@FILE", help='The row as {"steps": […]}, with ids.')
+@click.option("--steps", "row", metavar="JSON|@FILE", help='All steps as {"steps": […]}, with ids.')
 @if_match_option
 @with_shared_options("format")
 def update(  # noqa: PLR0913 - one for each option
@@ -180,14 +182,14 @@ def update(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Change a pipeline; fields without an option stay.
 
-    --step replaces the whole row of steps by new ones. --steps takes the steps as `show --format
-    json` prints them, so that a step keeps its id.
+    --step replaces all steps by new ones. --steps takes the steps as `show --format json` prints
+    them, so that a step keeps its id.
     """
     fields = _parse_fields(slug, prompt, tool_policy)
     if name is not None:
         fields["name"] = name
     if row is not None and steps:
-        raise click.UsageError("--step and --steps say the same thing twice. Leave one out.")
+        raise click.UsageError("--step and --steps exclude each other. Leave one out.")
     if row is not None:
         step_rows = read_object("--steps", row).get("steps", [])
         fields["steps"] = tuple(read_record(StepFields, step, "step") for step in step_rows)
@@ -207,7 +209,7 @@ def update(  # noqa: PLR0913 - one for each option
 def delete(options: SharedOptions, pipeline: str, *, if_match: str | None, yes: bool) -> None:
     """Delete a pipeline with its flows and files, for good.
 
-    Jobs that ran keep what they recorded.
+    Records of its jobs stay.
     """
     context = options.open()
     document = operations.show_pipeline(context, pipeline)
@@ -225,9 +227,11 @@ def delete(options: SharedOptions, pipeline: str, *, if_match: str | None, yes: 
 
 @command("copy", 'looseleaf pipelines copy daily-music-news --name "Weekly Music News"')
 @pipeline_argument
-@click.option("--name", default="", metavar="NAME", help='Of the copy; else with "(copy)".')
 @click.option(
-    "--to-agent", metavar="ID|SLUG", help="For this agent.", shell_complete=complete_agents
+    "--name", default="", metavar="NAME", help='The name of the copy; else with "(copy)".'
+)
+@click.option(
+    "--to-agent", metavar="ID|SLUG", help="The agent of the copy.", shell_complete=complete_agents
 )
 @with_shared_options("format")
 def copy(options: SharedOptions, pipeline: str, *, name: str, to_agent: str | None) -> None:
@@ -248,7 +252,7 @@ def export(options: SharedOptions, pipeline: str, *, without_flows: bool) -> Non
 
 @command("import", "looseleaf pipelines import news.json --agent ada")
 @click.argument("file", type=click.Path())
-@click.option("--name", default="", metavar="NAME", help="Another name than in the file.")
+@click.option("--name", default="", metavar="NAME", help="A name instead of that in the file.")
 @with_shared_options("agent", "format")
 def import_file(options: SharedOptions, file: str, *, name: str) -> None:
     """Create a pipeline and its flows from an exported file; - is standard input.
@@ -277,7 +281,7 @@ def import_file(options: SharedOptions, file: str, *, name: str) -> None:
 )
 @pipeline_argument
 @click.option("--add", multiple=True, metavar="PAGE", help="Select a page; repeat.")
-@click.option("--remove", multiple=True, metavar="PAGE", help="Select a page no longer; repeat.")
+@click.option("--remove", multiple=True, metavar="PAGE", help="Deselect a page; repeat.")
 @with_shared_options("format")
 def memory_files(
     options: SharedOptions, pipeline: str, *, add: tuple[str, ...], remove: tuple[str, ...]

@@ -36,16 +36,16 @@ mode_option = click.option(
     "--mode", metavar="MODE", help="chat, pipeline, system or your own; else chat."
 )
 as_of_option = click.option(
-    "--as-of", default="", metavar="TIME", help="Of the pages as they were, in UTC."
+    "--as-of", default="", metavar="TIME", help="The pages as they were then, in UTC."
 )
 OWNER_OPTIONS = ("agent", "user")
 
 
 def with_narrowing_options(function: Function) -> Function:
-    """Add the options that narrow one request."""
+    """Add the options that limit the pages of one request."""
     deny = click.option("--deny", multiple=True, metavar="FILE", help="Leave a page out; repeat.")
     allow = click.option(
-        "--allow-only", multiple=True, metavar="FILE", help="Give no page but this; repeat."
+        "--allow-only", multiple=True, metavar="FILE", help="Give only this page; repeat."
     )
     return deny(allow(function))
 
@@ -64,7 +64,7 @@ def with_narrowing_options(function: Function) -> Function:
     "--format", "shape", type=click.Choice(formats.FORMATS), default="text", help="Else text."
 )
 @click.option(
-    "--hook", type=click.Choice(formats.HOOKS), help="As a hook of a coding agent prints it."
+    "--hook", type=click.Choice(formats.HOOKS), help="The output of a hook for a coding agent."
 )
 @host_option
 @max_characters_option
@@ -84,10 +84,10 @@ def show_prompt(  # noqa: PLR0913 - one for each option
     raw: bool,
     **workflow: Any,  # noqa: ANN401 - the options of a workflow
 ) -> None:
-    """Print what an agent is given before the conversation.
+    """Print the prompt of an agent.
 
-    With --hook, the JSON that Claude Code and Codex read when a session starts. It fits into what
-    they take; pages that do not fit are named in it. A failure is told in that JSON, too, and the
+    With --hook, prints the JSON that Claude Code and Codex read when a session starts, within their
+    limit; it names the pages that do not fit. A failure is reported in that JSON, too, and the
     session starts without memory.
     """
 
@@ -108,7 +108,7 @@ def show_prompt(  # noqa: PLR0913 - one for each option
 
     if hook:
         try:
-            # On one line: the limit of a host is short, and an indent is no memory.
+            # On one line: the limit of a host counts the indentation, too.
             print_document(compose("hook"), indent=None)
         except LooseleafError as error:
             print_document({"systemMessage": f"looseleaf: {error}"})
@@ -142,9 +142,9 @@ def explain(
     max_characters: int,
     **workflow: Any,  # noqa: ANN401 - the options of a workflow
 ) -> None:
-    """List what was considered for a prompt, and which rule decided.
+    """List the parts of a prompt, and the rule that decided each.
 
-    Every page and directive in order: given or left out, its size, and who changed it last.
+    Every page and directive in order: given or left out, its size, and its last change.
     """
     explanation = operations.explain_prompt(
         options.open(),
@@ -243,12 +243,12 @@ def _format_prefix(prefix: Prefix) -> str:
 @with_workflow_options
 @click.option("--to-mode", default="", metavar="MODE", help="Compare with this mode.")
 @click.option(
-    "--to-agent", metavar="ID|SLUG", help="With this agent.", shell_complete=complete_agents
+    "--to-agent", metavar="ID|SLUG", help="Compare with this agent.", shell_complete=complete_agents
 )
-@click.option("--to-as-of", default="", metavar="TIME", help="With the pages at this time.")
-@click.option("--to-pipeline", metavar="PIPELINE", help='With this pipeline; "" for none.')
-@click.option("--to-flow", metavar="FLOW", help="With this flow.")
-@click.option("--to-step", default="", metavar="ID", help="With this step; else the first ai.")
+@click.option("--to-as-of", default="", metavar="TIME", help="Compare with the pages at this time.")
+@click.option("--to-pipeline", metavar="PIPELINE", help='Compare with this pipeline; "" for none.')
+@click.option("--to-flow", metavar="FLOW", help="Compare with this flow.")
+@click.option("--to-step", default="", metavar="ID", help="Compare with this step; else the first.")
 @with_shared_options(*OWNER_OPTIONS, "format")
 def diff(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
@@ -265,8 +265,8 @@ def diff(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Compare two prompts and name the first byte that differs.
 
-    Of two times, agents, modes, pipelines or flows. Up to that byte a provider's cache can be used
-    again.
+    The prompts are of two times, agents, modes, pipelines or flows. A provider's cache can be used
+    up to that byte.
     """
     comparison = operations.diff_prompts(
         options.open(),

@@ -43,9 +43,10 @@ def check(
 ) -> None:
     """Check a prompt against its budgets, and its pages.
 
-    The budgets of its pages, of the agent, of the settings, and those given here; with --hook, the
-    room in a hook's output. Pages must be readable, and not half merged or there twice. Exits with
-    1 where something is wrong, so a build can stop.
+    The budgets are those of its pages, of the agent, of the settings and of this command; with
+    --hook, also the limit of a hook's output. Pages must be readable, without conflict markers,
+    and without conflicting copies beside them. Exits with 1 if something is wrong, so that a build
+    can stop.
     """
     result = operations.check_prompt(
         options.open(),

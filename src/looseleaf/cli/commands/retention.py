@@ -1,4 +1,4 @@
-"""`looseleaf retention …`: how long data is kept, what has outlived its time, and removing it."""
+"""`looseleaf retention …`: how long data is kept, and removing older data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show(options: SharedOptions) -> None:
 @kind_argument
 @with_shared_options("format")
 def preview(options: SharedOptions, kind: str) -> None:
-    """Count what has outlived its time, and remove nothing.
+    """Count the data past its retention; remove nothing.
 
     For one kind of data, or for all.
     """
@@ -61,15 +61,15 @@ def preview(options: SharedOptions, kind: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_shared_options("format")
 def run(options: SharedOptions, kind: str, *, dry_run: bool, yes: bool) -> None:
-    """Remove what has outlived its time.
+    """Remove the data that is past its retention.
 
-    Agents' files and the journal are never removed. Ends with code 1 where a task failed.
+    Pages and the journal are never removed. Exits with 1 if a task failed.
     """
     context = options.open()
     if dry_run:
         _print_reports(options, operations.preview_retention(context, kind=kind), "Would remove")
         return
-    confirm(f"Remove {kind or 'all data'} that has outlived its time?", yes=yes)
+    confirm(f"Remove {kind or 'all data'} that is past its retention?", yes=yes)
     reports = operations.run_retention(context, kind=kind)
     _print_reports(options, reports, "Removed")
     if any(report.is_failure for report in reports):

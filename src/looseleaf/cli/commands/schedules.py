@@ -41,7 +41,7 @@ def list_schedules(options: SharedOptions) -> None:
 def run(options: SharedOptions, schedule: str) -> None:
     """Start the jobs of a schedule now.
 
-    Its next time stays.
+    The next time of the schedule stays.
     """
     jobs = operations.run_schedule(options.open(), schedule)
     if options.json:
@@ -57,7 +57,7 @@ def run(options: SharedOptions, schedule: str) -> None:
 def pause(options: SharedOptions, schedule: str) -> None:
     """Pause a schedule.
 
-    Its times pass without a run.
+    A paused schedule starts no jobs.
     """
     _show(options, operations.pause_schedule(options.open(), schedule))
 
@@ -66,7 +66,7 @@ def pause(options: SharedOptions, schedule: str) -> None:
 @schedule_argument
 @with_shared_options("format")
 def resume(options: SharedOptions, schedule: str) -> None:
-    """Let a paused schedule go on."""
+    """Resume a paused schedule."""
     _show(options, operations.resume_schedule(options.open(), schedule))
 
 

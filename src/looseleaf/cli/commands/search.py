@@ -1,4 +1,4 @@
-"""`looseleaf memory search`: a text in pages, or the pages about some words."""
+"""`looseleaf memory search`: finds a text in pages, or the pages about some words."""
 
 from __future__ import annotations
 
@@ -35,10 +35,14 @@ context_option = click.option(
 @click.option("--file", default="", help="Only this page.", shell_complete=complete_pages)
 @click.option("--section", default="", help="Only sections of this name.")
 @context_option
-@click.option("--limit", type=int, metavar="N", help="Show at most so many; 50, with --words 10.")
-@click.option("--as-of", metavar="TIME", default="", help="Search what pages said then.")
-@click.option("--words", is_flag=True, help="Rank pages by how much they are about the words.")
-@click.option("--copies", is_flag=True, help="Also generated copies of pages, as AGENTS.md is.")
+@click.option(
+    "--limit", type=int, metavar="N", help="At most so many matches; 50, with --words 10."
+)
+@click.option("--as-of", metavar="TIME", default="", help="Search the pages as they were then.")
+@click.option("--words", is_flag=True, help="Rank pages by how well they match the words.")
+@click.option(
+    "--copies", is_flag=True, help="Also search generated copies of pages, such as AGENTS.md."
+)
 @with_shared_options(*PAGE)
 def search(  # noqa: PLR0913 - one for each option
     options: SharedOptions,
@@ -54,7 +58,7 @@ def search(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Find a text in pages, or the pages about some words.
 
-    Looks through all pages of the agent, its journal too, line by line, whatever the case.
+    Searches all pages of the agent and its journal, line by line, ignoring case.
     """
     if words:
         if file or section:

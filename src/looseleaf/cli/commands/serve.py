@@ -31,7 +31,7 @@ def _show_link(link: str, own_name: Callable[[str], str]) -> None:
 @click.option("--host", help="The address to listen at; else the setting, else 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Else the setting, else 8765.")
 @click.option("--workers", type=click.IntRange(1, 64), help="Processes; else the setting, else 1.")
-@click.option("--login-link", is_flag=True, help="Print a login link, also into a log.")
+@click.option("--login-link", is_flag=True, help="Print a login link, even if the output is a log.")
 @click.option("--log", is_flag=True, help="Print a line for each request and job; JSON in a pipe.")
 @with_shared_options()
 def serve(
@@ -45,11 +45,11 @@ def serve(
 ) -> None:
     """Run the server: the admin site for people, REST and MCP for programs.
 
-    The first start makes an administrator. On a terminal it prints a link to sign in with. Only
-    this machine can reach the server, unless --host and allowed_hosts say otherwise. Ctrl-C stops
-    it: requests under way are finished first.
+    The first start creates an administrator. On a terminal the command prints a link to sign in
+    with. Only this machine can reach the server, unless --host and allowed_hosts say otherwise.
+    Ctrl-C stops the server, after running requests are finished.
     """
-    require_local(options, "it is what makes a server", by_option=True)
+    require_local(options, "this command starts a server", by_option=True)
     with require_extra(SERVER, "looseleaf serve"):
         from looseleaf.web import server
     from looseleaf.workspace import Workspace
@@ -69,7 +69,7 @@ def serve(
         if login_link or sys.stdout.isatty():
             _show_link(server.create_login_url(workspace.context, base), server.with_own_name)
         elif is_new:
-            # A reader of the service's log could use the link before its operator does.
+            # A reader of the log of a service could use the link before the operator does.
             say("Nobody can sign in yet. A link is printed on a terminal alone, or with")
             say("--login-link; or run this on this machine, for a code to sign in with:")
             say(f"  looseleaf tokens login --root {shlex.quote(workspace.root)}")

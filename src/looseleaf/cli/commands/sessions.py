@@ -24,14 +24,14 @@ OWNER_OPTIONS = ("agent", "user", "format")
 
 
 @command("list", "looseleaf chat list", "looseleaf chat list --agent ada --format json")
-@click.option("--mode", default="", metavar="MODE", help="Only of this mode.")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many; else 20.")
-@click.option("--offset", type=int, default=0, metavar="N", help="After so many.")
+@click.option("--mode", default="", metavar="MODE", help="Only sessions of this mode.")
+@click.option("--limit", type=int, default=20, metavar="N", help="At most so many sessions; 20.")
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip so many sessions.")
 @with_shared_options(*OWNER_OPTIONS)
 def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) -> None:
     """List the sessions, newest first.
 
-    The one in which something was said last comes first.
+    The session with the newest message comes first.
     """
     page = operations.list_sessions(
         options.open(), where=options.where, mode=mode, limit=limit, offset=offset
@@ -60,12 +60,12 @@ def list_sessions(options: SharedOptions, mode: str, limit: int, offset: int) ->
 
 @command("show", "looseleaf chat show 3f0c…", "looseleaf chat show 3f0c… --last 10")
 @session_argument
-@click.option("--last", type=int, default=0, metavar="N", help="Only the last messages.")
+@click.option("--last", type=int, default=0, metavar="N", help="Only the last so many messages.")
 @with_shared_options("format")
 def show_session(options: SharedOptions, session: str, last: int) -> None:
-    """Print what was said in a session.
+    """Print the messages of a session.
 
-    With how each turn ended, and what the agent wrote to its memory. Printing a session
+    Also prints the pages that the agent wrote, and the error of a failed turn. Printing a session
     marks it as read.
     """
     context = options.open()
@@ -103,12 +103,12 @@ def _format_minute(time: str) -> str:
 
 @command("search", "looseleaf chat search deployment")
 @click.argument("query")
-@click.option("--limit", type=int, default=50, metavar="N", help="At most so many; else 50.")
+@click.option("--limit", type=int, default=50, metavar="N", help="At most so many matches; 50.")
 @with_shared_options(*OWNER_OPTIONS)
 def search(options: SharedOptions, query: str, limit: int) -> None:
-    """Find a text in what was said.
+    """Find a text in messages.
 
-    Newest first, whatever its case.
+    Newest first, ignoring case.
     """
     matches = operations.search_sessions(options.open(), query, where=options.where, limit=limit)
     if options.json:
@@ -136,12 +136,12 @@ def rename(options: SharedOptions, session: str, title: str) -> None:
 
 @command("title", "looseleaf chat title 3f0c…", "looseleaf chat title 3f0c… --force")
 @session_argument
-@click.option("--force", is_flag=True, help="Even if it has one that is not its first words.")
+@click.option("--force", is_flag=True, help="Even if a person or a model has given a title.")
 @with_shared_options("format")
 def title(options: SharedOptions, session: str, *, force: bool) -> None:
-    """Have the model give a session a title.
+    """Let the model give a session a title.
 
-    Where none answers, its first words are the title.
+    If no model answers, the title is the first words.
     """
     session_info = session_ends.generate_title(options.open(), session, force=force)
     if options.json:
@@ -153,9 +153,9 @@ def title(options: SharedOptions, session: str, *, force: bool) -> None:
 @command("prune", "looseleaf chat prune")
 @with_shared_options("format")
 def prune(options: SharedOptions) -> None:
-    """Delete the sessions that need not be kept.
+    """Delete the sessions past their retention.
 
-    Those in which nothing was said for chat_retention_days, and empty ones.
+    Sessions without a new message for chat_retention_days, and empty sessions.
     """
     result = operations.prune_sessions(options.open())
     if options.json:
@@ -168,9 +168,9 @@ def prune(options: SharedOptions) -> None:
 @session_argument
 @with_shared_options("format")
 def finish(options: SharedOptions, session: str) -> None:
-    """End a session; the journal may tell of it.
+    """End a session, and sum it up if configured.
 
-    Where the agent's configuration says chat.journal, it is summed up in the journal of today.
+    With chat.journal in the agent's configuration, today's journal gets a summary of the session.
     """
     result = session_ends.finish_session(options.open(), session)
     if options.json:
@@ -185,9 +185,9 @@ def finish(options: SharedOptions, session: str) -> None:
 @session_argument
 @with_shared_options("format")
 def cancel(options: SharedOptions, session: str) -> None:
-    """Stop the answer that is being given.
+    """Stop the running answer of a session.
 
-    Whatever process gives it, within a second or two.
+    In any process, within a second or two.
     """
     result = chat_operations.cancel_chat(options.open(), session)
     if options.json:
@@ -203,13 +203,13 @@ def cancel(options: SharedOptions, session: str) -> None:
     "shape",
     type=click.Choice(["markdown", "json"]),
     default="markdown",
-    help="Else markdown.",
+    help="The format; else markdown.",
 )
 @with_shared_options()
 def export(options: SharedOptions, session: str, shape: Literal["markdown", "json"]) -> None:
     """Print a session as a page or as JSON.
 
-    JSON has all that is stored.
+    JSON holds all that is stored.
     """
     document = transcripts.export_session(options.open(), session, format=shape)
     if isinstance(document, transcripts.SessionMarkdown):
@@ -225,7 +225,7 @@ def export(options: SharedOptions, session: str, shape: Literal["markdown", "jso
 def delete(options: SharedOptions, session: str, *, yes: bool) -> None:
     """Delete a session for good.
 
-    With all that was said.
+    With all its messages.
     """
     context = options.open()
     session_info = transcripts.show_session(context, session, limit=1).session

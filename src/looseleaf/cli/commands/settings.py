@@ -1,4 +1,4 @@
-"""`looseleaf settings …`: what is set, from where, and what can be set while running."""
+"""`looseleaf settings …`: settings, their sources, and changes while the server runs."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def list_settings(options: SharedOptions) -> None:
 @click.argument("setting", metavar="VALUE")
 @with_shared_options("format", "reason")
 def set_setting(options: SharedOptions, name: str, setting: str) -> None:
-    """Make a setting while the server is running.
+    """Change a setting while the server runs.
 
-    For agents and people on the network, and at once; the rest is set in looseleaf.toml.
+    It applies at once, to agents and people on the network. Other settings are set in
+    looseleaf.toml.
     """
     _set_and_print(options, name, _parse_argument(setting))
 
@@ -59,7 +60,7 @@ def set_setting(options: SharedOptions, name: str, setting: str) -> None:
 @click.argument("name")
 @with_shared_options("format", "reason")
 def unset(options: SharedOptions, name: str) -> None:
-    """Go back to what the settings file says."""
+    """Return to the value of the settings file."""
     _set_and_print(options, name, None)
 
 

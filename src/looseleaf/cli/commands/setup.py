@@ -1,4 +1,4 @@
-"""`looseleaf init` and `looseleaf completion`: before the first page."""
+"""`looseleaf init` and `looseleaf completion`: a new workspace, and completion in a shell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LAYER_FOLDERS = ("agents", "network", "shared", "users")
 
 @command("init", "looseleaf init", 'looseleaf init ~/memory --name "The shop" --agent ada')
 @click.argument("folder", required=False, type=click.Path(), envvar="LOOSELEAF_ROOT")
-@click.option("--name", default="", help="What people call the workspace.")
+@click.option("--name", default="", help="The name of the workspace for people.")
 @click.option("--agent", default="", metavar="SLUG", help="The first agent; else main.")
 @click.option(
     "--journal/--no-journal",
@@ -50,7 +50,7 @@ def init(
     """Make a folder a workspace.
 
     Without a folder: --root, LOOSELEAF_ROOT or the current folder. Existing files stay as they
-    are, so it can be run again, and on a folder of pages from elsewhere.
+    are, so the command can be run again, and on a folder that already has pages.
     """
     require_local(options, "it makes a folder", by_option=True)
     root = os.path.abspath(os.path.expanduser(options.root or folder or os.getcwd()))
@@ -79,7 +79,7 @@ def init(
 
 
 def _give_journal_to(workspace: Workspace, paths: list[str]) -> None:
-    """Put the last days into the prompts of the agents that were created just now."""
+    """Put the last days of the journal into the prompts of agents that were just created."""
     for path in paths:
         folder, _, file = path.rpartition("/")
         if file == "agent.json":
@@ -96,7 +96,7 @@ def _ask_for_journal() -> bool | None:
 
 
 def _differs(workspace: Workspace, journal: bool) -> bool:  # noqa: FBT001 - its only argument
-    """Say whether the journal is not yet as it was asked for; the database may have set it."""
+    """Say whether the setting of the journal differs; the database may have set it."""
     return workspace.database.settings().daily_memory_enabled != journal
 
 
@@ -109,7 +109,7 @@ def _has_folder(old_files: dict[str, int], path: str) -> bool:
 def _print_result(
     root: str, created_paths: list[str], changed_paths: list[str], *, journal: bool | None
 ) -> bool:
-    """Print the paths that changed; say whether there are any."""
+    """Print the paths that changed; say whether any path changed."""
     if journal is not None:
         say(f"Agents may {'write' if journal else 'no longer write'} their daily journal here.")
     if not created_paths and not changed_paths:
@@ -126,7 +126,7 @@ def _print_result(
 
 
 def _print_next_steps(workspace: Workspace, root: str) -> None:
-    """Print commands that work as they are printed, also where several agents could be meant."""
+    """Print commands that work as printed, also in a workspace with several agents."""
     say()
     say("Next:")
     if settings.find_root() != root:
@@ -141,7 +141,7 @@ def _print_next_steps(workspace: Workspace, root: str) -> None:
 
 
 def _read_change_times(root: str) -> dict[str, int]:
-    """Give the time of the last change of the settings and of every file of the layers."""
+    """Give the time of the last change of the settings file and of every file of the layers."""
     change_times = {}
     paths = [f"{root}/{settings.FILE}"]
     for layer in LAYER_FOLDERS:
@@ -151,7 +151,7 @@ def _read_change_times(root: str) -> dict[str, int]:
         try:
             change_times[os.path.relpath(path, root)] = os.lstat(path).st_mtime_ns
         except OSError:
-            continue  # not there, or gone in between
+            continue  # it does not exist, or was removed meanwhile
     return change_times
 
 

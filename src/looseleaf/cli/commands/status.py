@@ -1,4 +1,4 @@
-"""`looseleaf status`: which workspace, agent, server and version one is on."""
+"""`looseleaf status`: the workspace, agent, server and version in use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBE_BYTES = 10_000
 @command("status", "looseleaf status", "looseleaf status --agent ada --format json")
 @with_shared_options("agent", "format")
 def status(options: SharedOptions) -> None:
-    """Say which workspace, agent, server and version you are on.
+    """Show the workspace, agent, server and version in use.
 
     Also how the workspace was found, and whether its server is running.
     """

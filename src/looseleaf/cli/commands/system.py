@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 @command("status", "looseleaf system status")
 @with_shared_options("format")
 def status(options: SharedOptions) -> None:
-    """Say whether the system tasks are well.
+    """Show the condition of the system tasks.
 
-    A task needs attention when it is overdue, or ended badly three times in a row.
+    A task needs attention if it is overdue, or ended badly three times in a row.
     """
     result = operations.show_system_status(options.open())
     if options.json:
@@ -75,7 +75,7 @@ def tasks(options: SharedOptions) -> None:
 def run(options: SharedOptions, task: str, pairs: tuple[str, ...], document: str) -> None:
     """Run a system task now, for one agent or for all.
 
-    Without --agent it runs for all active agents. Ends with code 1 where a run failed.
+    Without --agent the task runs for all active agents. Exits with 1 if a run failed.
     """
     params = parse_params(pairs, document)
     runs = operations.run_now(options.open(), task, task_params=params, agent=options.agent)
@@ -86,7 +86,7 @@ def run(options: SharedOptions, task: str, pairs: tuple[str, ...], document: str
 
 @command("runs", "looseleaf system runs", "looseleaf system runs --task daily_memory_generation")
 @click.option("--task", default="", metavar="TYPE", help="Only runs of this task.")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many; 20.")
+@click.option("--limit", type=int, default=20, metavar="N", help="At most so many runs; 20.")
 @with_shared_options("agent", "format")
 def runs(options: SharedOptions, task: str, limit: int) -> None:
     """List the newest runs of system tasks."""
@@ -95,7 +95,7 @@ def runs(options: SharedOptions, task: str, limit: int) -> None:
 
 
 def parse_params(pairs: Sequence[str], document: str) -> dict[str, object]:
-    """Read parameters: JSON first, then `name=value` pairs, whose numbers and booleans are such."""
+    """Parse parameters: JSON first, then `name=value` pairs with numbers and booleans."""
     try:
         params = json.loads(document) if document else {}
     except ValueError as error:

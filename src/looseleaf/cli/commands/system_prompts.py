@@ -23,7 +23,7 @@ key_argument = click.argument("key")
 def prompts(options: SharedOptions) -> None:
     """List the prompts of system tasks.
 
-    The list says which of them were replaced.
+    The list says which prompts were replaced.
     """
     infos = operations.list_prompts(options.open())
     if options.json:
@@ -42,7 +42,7 @@ def prompts(options: SharedOptions) -> None:
 def prompt_get(options: SharedOptions, task: str, key: str) -> None:
     """Print a prompt of a task.
 
-    A replacement is printed where there is one.
+    If the prompt was replaced, the replacement is printed.
     """
     info = operations.show_prompt(options.open(), task, key)
     if options.json:
@@ -62,7 +62,7 @@ def prompt_get(options: SharedOptions, task: str, key: str) -> None:
 def prompt_set(options: SharedOptions, task: str, key: str, prompt: str) -> None:
     """Replace a prompt of a task.
 
-    Without a text, by standard input.
+    Without PROMPT, the text is read from standard input.
     A text without the placeholders and markers that the task needs is refused.
     """
     if prompt == "-":
@@ -80,7 +80,7 @@ def prompt_set(options: SharedOptions, task: str, key: str, prompt: str) -> None
 @key_argument
 @with_shared_options("format")
 def prompt_reset(options: SharedOptions, task: str, key: str) -> None:
-    """Go back to the built-in text of a prompt."""
+    """Return to the built-in text of a prompt."""
     info = operations.reset_prompt(options.open(), task, key)
     if options.json:
         print_document(to_json_value(info))

@@ -1,4 +1,4 @@
-"""`looseleaf tokens …`: what remote agents, programs and people show to act here."""
+"""`looseleaf tokens …`: the credentials of remote agents, programs and people."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 agent_option = click.option(
     "--agent", metavar="ID|SLUG", help="The agent.", shell_complete=complete_agents
 )
-user_option = click.option("--user", metavar="ID|LOGIN", help="The user it acts as.")
+user_option = click.option("--user", metavar="ID|LOGIN", help="The user that it acts as.")
 
 
 def with_credential_options(function: Function) -> Function:
-    """Give a command the options that say what a credential is and how far it reaches."""
+    """Add the options that define a credential and its rights."""
     for option in (
         click.option("--expires", metavar="TIME", help="When it ends: 90d, 12h, 30m; else never."),
         click.option(
@@ -39,10 +39,10 @@ def with_credential_options(function: Function) -> Function:
             multiple=True,
             type=click.Choice(CREDENTIAL_RIGHTS),
             metavar="CAPABILITY",
-            help="No capability but these, of those the user has; once for each.",
+            help="Only these capabilities of the user; repeat.",
         ),
         click.option("--role", type=click.Choice(ROLES), help="No higher role on any agent."),
-        click.option("--label", default="", help="What it is for."),
+        click.option("--label", default="", help="The purpose, for people."),
         user_option,
     ):
         function = option(function)
@@ -68,9 +68,10 @@ def create(
     capabilities: tuple[str, ...],
     expires: str | None,
 ) -> None:
-    """Make a token for an agent or a user.
+    """Create a token for an agent or a user.
 
-    It is shown once. An agent's token reaches that agent only, as operator unless told otherwise.
+    The token is shown once. An agent's token reaches only that agent, with the role operator
+    unless --role names another.
     """
     token = operations.create_token(
         options.open(),
@@ -96,7 +97,7 @@ def password(
     capabilities: tuple[str, ...],
     expires: str | None,
 ) -> None:
-    """Make a password for a program.
+    """Create a password for a program.
 
     The program signs in as the user by HTTP Basic; the password is shown once.
     """
@@ -115,9 +116,9 @@ def password(
 @click.argument("user", required=False, metavar="[ID|LOGIN]")
 @with_shared_options("format", "reason")
 def login(options: SharedOptions, user: str | None) -> None:
-    """Make a code to sign in with once.
+    """Create a code to sign in with once.
 
-    It works within the hour, in the browser, and is shown once.
+    The code is for the browser, is valid for an hour, and is shown once.
     """
     _print_secret(options, operations.create_login_link(options.open(), user), "login code")
 
@@ -125,16 +126,14 @@ def login(options: SharedOptions, user: str | None) -> None:
 @command("list", "looseleaf tokens list", "looseleaf tokens list --agent ada --format json")
 @agent_option
 @user_option
-@click.option(
-    "--ended", "include_ended", is_flag=True, help="Those that were revoked or have expired, too."
-)
+@click.option("--ended", "include_ended", is_flag=True, help="Include revoked and expired ones.")
 @with_shared_options("format")
 def list_tokens(
     options: SharedOptions, *, agent: str | None, user: str | None, include_ended: bool
 ) -> None:
     """List tokens, application passwords and sessions.
 
-    Of an agent, of a user, or all; never a secret.
+    Of an agent, of a user, or all. Secrets are never shown.
     """
     context = options.open()
     now = context.clock()
@@ -179,7 +178,7 @@ def revoke(options: SharedOptions, identity: str) -> None:
 
 
 def parse_seconds(text: str | None) -> float | None:
-    """Read a time such as 90d, 12h or 30m."""
+    """Parse a duration such as 90d, 12h or 30m."""
     if text is None:
         return None
     duration = parse_duration(text)

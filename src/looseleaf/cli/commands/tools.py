@@ -1,4 +1,4 @@
-"""`looseleaf tools export`: the tools of models, as providers declare them."""
+"""`looseleaf tools export`: the tools of models, in the formats of providers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from looseleaf.cli.groups import command
     "looseleaf tools export --format openai",
     "looseleaf tools export --agent ada --format anthropic",
 )
-@click.option("--format", "shape", type=click.Choice(FORMATS), default="json", help="For whom.")
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="json", help="The format.")
 @with_shared_options("agent")
 def export(options: SharedOptions, shape: str) -> None:
     """Print every tool as JSON.
 
-    With --agent, the tools that its policy allows.
+    With --agent, only the tools that the agent's policy allows.
     """
     require_local(
         options, "a server offers its tools itself, at /mcp and /wp-abilities/v1/abilities"

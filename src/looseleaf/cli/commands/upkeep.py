@@ -1,4 +1,4 @@
-"""`looseleaf upkeep …`: keeping MEMORY.md lean, seeing what was done, and taking it back."""
+"""`looseleaf upkeep …`: keeping MEMORY.md within its budget; runs, and undoing a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ date_option = click.option("--date", default="", metavar="DAY", help="The day of
 def preview(options: SharedOptions, date: str) -> None:
     """Show what a run would do, and write nothing.
 
-    Asks the model where the run would ask it.
+    The model is asked if the run would ask it.
     """
     result = operations.preview(options.open(), date=date, where=options.where)
     if options.json:
@@ -44,7 +44,7 @@ def preview(options: SharedOptions, date: str) -> None:
 def run(options: SharedOptions, date: str) -> None:
     """Keep MEMORY.md within its budget, now.
 
-    For one agent, or without --agent for all active agents. Ends with code 1 where a run failed.
+    For one agent, or without --agent for all active agents. Exits with 1 if a run failed.
     """
     params = {"date": date} if date else {}
     runs = system_tasks.run_now(options.open(), TASK_TYPE, task_params=params, agent=options.agent)
@@ -54,7 +54,7 @@ def run(options: SharedOptions, date: str) -> None:
 
 
 @command("log", "looseleaf upkeep log --agent ada")
-@click.option("--limit", type=int, default=20, metavar="N", help="At most so many; 20.")
+@click.option("--limit", type=int, default=20, metavar="N", help="At most so many runs; 20.")
 @with_shared_options("agent", "format")
 def log(options: SharedOptions, limit: int) -> None:
     """List the runs of an agent, newest first.
@@ -71,7 +71,7 @@ def log(options: SharedOptions, limit: int) -> None:
 @click.argument("run_id", default="", metavar="[RUN]")
 @with_shared_options("agent", "format")
 def show_run(options: SharedOptions, run_id: str) -> None:
-    """Show a run: why, and where each line went.
+    """Show a run: its reason, and where each line went.
 
     Without an id, the last run.
     """
@@ -98,7 +98,7 @@ def show_run(options: SharedOptions, run_id: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @with_shared_options("agent", "format")
 def undo(options: SharedOptions, run_id: str, *, yes: bool) -> None:
-    """Take a run back, page and journal together.
+    """Undo a run, page and journal together.
 
     Without an id, the last run that moved lines.
     """

@@ -1,4 +1,4 @@
-"""`looseleaf users …` and `looseleaf grants …`: who may act here, and on which agents."""
+"""`looseleaf users …` and `looseleaf grants …`: users, and their roles on agents."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ can_option = click.option(
     help=f"Once for each: {', '.join(CAPABILITIES)}.",
 )
 password_option = click.option(
-    "--password-stdin", is_flag=True, help="Take a password to sign in with from standard input."
+    "--password-stdin", is_flag=True, help="Read a password to sign in with from standard input."
 )
 user_argument = click.argument("user", metavar="ID|LOGIN")
 agent_argument = click.argument("agent", metavar="AGENT", shell_complete=complete_agents)
@@ -80,7 +80,7 @@ def show(options: SharedOptions, user: str) -> None:
     "looseleaf users create eve --password-stdin < password.txt",
 )
 @click.argument("login")
-@click.option("--name", default="", help="What people call them.")
+@click.option("--name", default="", help="The name for people.")
 @click.option("--email", default="", help="Their address.")
 @can_option
 @password_option
@@ -96,7 +96,7 @@ def create(
 ) -> None:
     """Create a user.
 
-    Without --can they may read shared pages, and what they own or are granted.
+    Without --can, a user may read shared pages, and use the agents that they own or have a role on.
     """
     password = _read_password() if password_stdin else None
     user_info = operations.create_user(
@@ -117,9 +117,9 @@ def create(
     "looseleaf users update eve --can-nothing",
 )
 @user_argument
-@click.option("--name", help="What people call them.")
+@click.option("--name", help="The name for people.")
 @click.option("--email", help="Their address.")
-@click.option("--status", type=click.Choice(USER_STATUSES), help="Disabled ends all access.")
+@click.option("--status", type=click.Choice(USER_STATUSES), help="A disabled user has no access.")
 @can_option
 @click.option("--can-nothing", is_flag=True, help="Take every capability away.")
 @password_option
@@ -135,13 +135,12 @@ def update(
     can_nothing: bool,
     password_stdin: bool,
 ) -> None:
-    """Change what is known of a user.
+    """Change the fields of a user.
 
-    --can names all that they may do from now on; capabilities that it does not name are
-    taken away.
+    --can names all capabilities that the user has from now on; any other is taken away.
     """
     if can_nothing and capabilities:
-        raise click.UsageError("--can and --can-nothing say different things.")
+        raise click.UsageError("--can and --can-nothing exclude each other.")
     user_info = operations.update_user(
         options.open(),
         user,
@@ -179,7 +178,8 @@ def list_grants(options: SharedOptions, agent: str | None, user: str | None) -> 
 def give(options: SharedOptions, agent: str, user: str, role: str) -> None:
     """Give a user a role on an agent.
 
-    A viewer reads its pages, an operator writes them too, an admin changes who it is.
+    A viewer reads the agent's pages, an operator also writes them, an admin also changes the
+    agent's identity.
     """
     grant = operations.grant_role(options.open(), agent, user, role)
     _print_result(options, grant, f"{grant.user} is now {grant.role} of agent {grant.agent}.")
@@ -190,7 +190,7 @@ def give(options: SharedOptions, agent: str, user: str, role: str) -> None:
 @user_argument
 @with_shared_options("format", "reason")
 def take(options: SharedOptions, agent: str, user: str) -> None:
-    """Take a user's role on an agent away."""
+    """Remove a user's role on an agent."""
     grant = operations.revoke_role(options.open(), agent, user)
     _print_result(options, grant, f"{grant.user} has no role on agent {grant.agent} any more.")
 

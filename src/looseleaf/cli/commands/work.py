@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def work(options: SharedOptions, *, drain: bool) -> None:
     """Run jobs and schedules without a server.
 
-    Any number of workers can share one workspace, and with PostgreSQL several machines. Ctrl-C
-    stops it: steps under way are finished first, and their jobs are left to the next worker.
-    With --drain it can be run by a timer of the system.
+    Any number of workers can share one workspace, with PostgreSQL also on several machines. Ctrl-C
+    stops the worker after its running steps; the next worker continues their jobs. With --drain, a
+    timer of the system can run the command.
     """
     require_local(options, "the server runs jobs itself", by_option=True)
     with options.workspace() as workspace:

@@ -52,7 +52,7 @@ FLOWS = {
     "delete": Entry(
         "commands.flows",
         "delete",
-        "Delete a flow with its files, for good; jobs that ran keep what they recorded.",
+        "Delete a flow with its files, for good; records of its jobs stay.",
     ),
     "copy": Entry(
         "commands.flows",
@@ -79,10 +79,10 @@ JOBS = {
     "watch": Entry("commands.jobs", "watch", "Show the progress of a job until it ends."),
     "cancel": Entry("commands.jobs", "cancel", "Cancel a job."),
     "pause": Entry("commands.jobs", "pause", "Pause a job after its present step."),
-    "resume": Entry("commands.jobs", "resume", "Let a paused job go on."),
-    "retry": Entry("commands.jobs", "retry", "Run a job again from where it failed."),
+    "resume": Entry("commands.jobs", "resume", "Resume a paused job."),
+    "retry": Entry("commands.jobs", "retry", "Run a job again from the step that failed."),
     "delete": Entry("commands.jobs", "delete", "Delete a job that has ended."),
-    "artifacts": Entry("commands.job_artifacts", "list_artifacts", "List what a job left."),
+    "artifacts": Entry("commands.job_artifacts", "list_artifacts", "List the artifacts of a job."),
     "artifact-content": Entry(
         "commands.job_artifacts", "show_content", "Print the content of an artifact, verified."
     ),
@@ -90,10 +90,10 @@ JOBS = {
         "commands.job_artifacts", "show_transcript", "Print the transcript of a job."
     ),
     "gate": Entry(
-        "commands.job_artifacts", "show_gate", "Print the address that a waiting job is called at."
+        "commands.job_artifacts", "show_gate", "Print the address that a waiting job listens at."
     ),
     "open-gate": Entry(
-        "commands.job_artifacts", "open_gate", "Let a job that waits for a call go on."
+        "commands.job_artifacts", "open_gate", "Continue a job that waits for a call."
     ),
     "prune": Entry("commands.job_artifacts", "prune", "Remove old data of jobs."),
 }
@@ -102,5 +102,5 @@ SCHEDULES = {
     "list": Entry("commands.schedules", "list_schedules", "List schedules with their next times."),
     "run": Entry("commands.schedules", "run", "Start the jobs of a schedule now."),
     "pause": Entry("commands.schedules", "pause", "Pause a schedule."),
-    "resume": Entry("commands.schedules", "resume", "Let a paused schedule go on."),
+    "resume": Entry("commands.schedules", "resume", "Resume a paused schedule."),
 }

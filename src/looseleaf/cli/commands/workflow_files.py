@@ -45,7 +45,7 @@ def pipeline_files(
 ) -> None:
     """List, upload or delete the context files of a pipeline.
 
-    Texts stand in the prompts of its AI steps; other files are named there.
+    The prompts of its AI steps contain text files, and name other files.
     """
     _change_files(options, {"pipeline": pipeline}, add, remove)
 

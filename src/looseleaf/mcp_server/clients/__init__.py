@@ -1,1 +1,1 @@
-"""Programs that speak MCP: what we write into their configuration, and what stands there."""
+"""Programs that speak MCP: our entries in their configuration, written and read."""

@@ -220,7 +220,7 @@ def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) ->
         if any(_serves(server, hook) for server in other_connections):
             return False
         is_mine = not hook.root or any(_serves(server, hook) for server in own_connections)
-        return is_mine or not plan.words  # a hook whose server is gone
+        return is_mine or not plan.words  # removing also takes a hook whose server is gone
 
     return hooks.set_json_hook(text, [*plan.hook] or None, is_replaced)
 

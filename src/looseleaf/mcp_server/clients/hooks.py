@@ -79,7 +79,7 @@ def read_json_hooks(data: object) -> list[Connection]:
 
 
 def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter) -> str:
-    """Set our hook in a JSON file in place of the selected ones, or remove those."""
+    """Replace the selected hooks of a JSON file by ours; without a command, remove them."""
     places = [
         place for place, hook in _list_json_hooks(jsonc.parse(text).data) if is_replaced(hook)
     ]

@@ -1,4 +1,4 @@
-"""The command lines by which programs start Looseleaf, from a lasting location."""
+"""The command lines by which programs start Looseleaf, with a path that lasts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CACHE_FOLDERS = frozenset({".cache", "Caches"})
-_CACHE_MARK = "CACHEDIR.TAG"  # a package cache has it at its top, a virtual environment too
+_CACHE_MARK = "CACHEDIR.TAG"  # a file at the top of a package cache, and of a virtual environment
 _HOOK = ("--hook", "session-start")
 
 
@@ -31,7 +31,7 @@ class Connection:
 def resolve_stable_command() -> list[str]:
     """Return the command that starts Looseleaf from anywhere, independent of PATH.
 
-    A copy in a package cache disappears with the cache, so another copy is searched.
+    A copy in a package cache disappears with the cache, so another copy on the PATH is used.
     """
     if not in_package_cache(sys.prefix):
         executable = os.path.join(os.path.dirname(sys.executable), "looseleaf")
@@ -45,7 +45,7 @@ def resolve_stable_command() -> list[str]:
         if is_stable and os.access(command, os.X_OK):
             return [command]
     raise Invalid(
-        f"This Looseleaf runs from a package cache ({sys.prefix}), which is cleaned at any time. "
+        f"This Looseleaf runs from a package cache ({sys.prefix}), which may be emptied. "
         "Install it first (uv tool install looseleaf, or pipx install looseleaf; from a checkout "
         "its folder instead of the name), and run the installed looseleaf."
     )

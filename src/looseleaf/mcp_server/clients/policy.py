@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _MARK = "# Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
-# Without it Gemini CLI offers no tool of any server where there is no person to ask.
+# Without this file Gemini CLI offers no tool of any server if there is no person to ask.
 _POLICY = """\
 {mark}
 # Models use the tools that read memory or add to it; before text is replaced, a person is asked.

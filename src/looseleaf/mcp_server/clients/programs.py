@@ -1,4 +1,4 @@
-"""The supported programs: the files of their servers and hooks, and their approval questions."""
+"""The supported programs: the files of their servers and hooks, and what a person must approve."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _build_typed_entry(command: list[str]) -> dict[str, Any]:
 
 
 def _build_loaded_entry(command: list[str]) -> dict[str, Any]:
-    # Otherwise the tools are hidden behind a search, and the first request may not wait for them.
+    # Otherwise the model must search for the tools, and the first request may not wait for them.
     return {**_build_typed_entry(command), "alwaysLoad": True}
 
 

@@ -42,7 +42,7 @@ def read_status() -> list[Status]:
 
 
 def _is_user_file(client: Client) -> bool:
-    """Say whether the file of the project is the user's own, as it is in the home folder."""
+    """Say whether the file of the project is the file of the user, as in the home folder."""
     files = (client.server_file(project=is_project) for is_project in (False, True))
     user_file, project_file = map(os.path.realpath, files)
     return user_file == project_file
@@ -103,7 +103,7 @@ def _describe_hook(client: Client, name: str, connection: Connection, *, project
 
 
 def _is_trusted(client: Client, hook_file: str) -> bool:
-    """Say whether a person has ever trusted a hook of this file; Codex stores that by path."""
+    """Say whether a person has ever trusted a hook of this file; Codex stores the trust by path."""
     try:
         text = (read_file(client.server_file(project=False)) or b"").decode()
         hooks_table = tomllib.loads(text).get("hooks")

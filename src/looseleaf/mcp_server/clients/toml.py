@@ -11,7 +11,7 @@ from typing import Any
 def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> str:
     """Set the table `[key.name]`, in its old place if it exists; without an entry, remove it.
 
-    `ValueError` where the layout of the file would let this change anything else.
+    `ValueError` if the edit would change anything else, because of the layout of the file.
     """
     if "\r\n" in text and text.count("\r\n") == text.count("\n"):
         # A file with Windows line ends keeps them.
@@ -20,7 +20,7 @@ def set_table(text: str, key: str, name: str, entry: dict[str, Any] | None) -> s
     old_data = tomllib.loads(text)
     complete_text = text if not text or text.endswith("\n") else text + "\n"
     header = rf'\[{re.escape(key)}\.(?:{re.escape(name)}|"{re.escape(name)}")(?:\.[^\n]*)?\]'
-    # Our table and those inside of it, each with the lines right below its header.
+    # Our table and the tables inside it, each with the lines right below its header.
     pattern = rf"(?m)(?:^\n)?^[ \t]*{header}[^\n]*\n(?:(?![ \t]*(?:\[|#|\n))[^\n]*\n)*"
     old = re.search(pattern, complete_text)
     new_text = re.sub(pattern, "", complete_text) if old else text

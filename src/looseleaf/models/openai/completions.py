@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from looseleaf.models.model import Question
 
-# The fields in which servers give a model's reasoning; some require it back.
+# The fields in which servers send a model's reasoning; some servers require it back.
 _THOUGHTS = ("reasoning_content", "reasoning")
 _OF_A_CALL = ("index", "id", "type", "function")
 
 
 def encode_request(model: str, provider: str, question: Question) -> bytes:
-    """Write down a question, to be answered as a stream."""
+    """Encode a question as the body of a request for a stream."""
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": item} for item in question.system
     ]
@@ -70,7 +70,7 @@ def _build_message(message: Message, provider: str) -> dict[str, Any]:
 
 
 def _read_extra(message: Message, provider: str) -> dict[str, Any]:
-    """Read the further data of the same provider; data of another one is ignored."""
+    """Read the further data of the same provider; data of another provider is ignored."""
     if not message.native.startswith(f'{{"provider": {json.dumps(provider)}'):
         return {}
     extra: dict[str, Any] = json.loads(message.native)
@@ -91,7 +91,7 @@ class AnswerBuilder:
         self._usage = Usage(1)
 
     def add_chunk(self, chunk: dict[str, Any]) -> str:
-        """Take a chunk, or a whole answer; give the text in it, or raise `Refusal`."""
+        """Add a chunk, or a whole answer; return its text, or raise `Refusal`."""
         if chunk.get("error"):
             code = (chunk["error"] if isinstance(chunk["error"], dict) else chunk).get("code")
             raise Refusal(
@@ -117,7 +117,7 @@ class AnswerBuilder:
         return text
 
     def end(self) -> None:
-        """End the answer; not every server gives a reason with its last chunk."""
+        """End the answer; not every server sends a finish reason with its last chunk."""
         self.complete = self._has_begun
 
     def _add_call(self, bit: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class AnswerBuilder:
         call["more"] |= {name: field for name, field in bit.items() if name not in _OF_A_CALL}
 
     def answer(self) -> Answer:
-        """Give the whole."""
+        """Build the whole answer."""
         raw_calls = list(self._calls.values())
         for raw_call in raw_calls:
             raw_call["id"] = raw_call["id"] or f"call_{uuid.uuid4().hex}"
@@ -152,7 +152,7 @@ class AnswerBuilder:
 
 
 def _extract_text(content: object) -> str:
-    """Give the text of a content, which some servers send in typed parts."""
+    """Give the text of the content, which some servers send in typed parts."""
     if isinstance(content, list):
         return "".join(part["text"] for part in content if part.get("type") == "text")
     return content if isinstance(content, str) else ""

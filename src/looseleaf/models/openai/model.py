@@ -1,7 +1,7 @@
-"""A model of any OpenAI-compatible server, asked over HTTP without its library.
+"""A model of any OpenAI-compatible server, asked over HTTP without a provider library.
 
-That library and the one on top of it take more than three times as long for the same call, and
-two seconds to load (docs/why.md).
+The provider library takes more than three times as long for the same call, and two seconds to
+load (docs/why.md).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Compatible:
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
     def open(self, name: str, provider_config: Provider, timeout: float) -> CompatibleLine:
-        """Open the line to a model by its whole name."""
+        """Open the connection to a model by its whole name."""
         url = _build_url(name, provider_config.base_url)
         if provider_config.name not in self._clients:
             self._clients[provider_config.name] = httpx2.AsyncClient(
@@ -67,7 +67,7 @@ class Compatible:
 
 
 class CompatibleLine:
-    """The way to one model of such a server."""
+    """The connection to one model of an OpenAI-compatible server."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class CompatibleLine:
             self._headers["authorization"] = f"Bearer {key.reveal()}"
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once, and give the answer as it comes."""
+        """Ask once, and yield the answer as it comes."""
         builder = AnswerBuilder(self._name)
         body = encode_request(self._model, self._provider, question)
         try:
@@ -121,7 +121,7 @@ class CompatibleLine:
             if line.startswith(b"data:"):
                 last_data = time.monotonic()
                 yield line[5:].strip()
-            # Comments keep a connection alive, and are no answer.
+            # Comments keep a connection alive, but do not count as an answer.
             elif time.monotonic() - last_data > self._silence:
                 raise Refusal(NO_ANSWER, is_temporary=True)
 
@@ -149,7 +149,7 @@ async def _read_bounded(response: httpx2.Response, limit: int) -> bytes:
 
 
 async def _build_refusal(response: httpx2.Response) -> Refusal:
-    """Say why there is no answer."""
+    """Build the refusal for a response without an answer."""
     status = response.status_code
     body = await _read_bounded(response, _MOST_BYTES_OF_AN_ERROR)
     if status == 401:
@@ -159,7 +159,7 @@ async def _build_refusal(response: httpx2.Response) -> Refusal:
     except (ValueError, RecursionError):
         message = body.decode("utf-8", "replace")
     if status < 400:
-        message = "the server sends us elsewhere, or answers as none should; check base_url"
+        message = "the server redirects us, or does not answer as a model should; check base_url"
     busy = status in _BUSY or status >= 500
     return Refusal(
         describe_failure(status, message),
@@ -169,7 +169,7 @@ async def _build_refusal(response: httpx2.Response) -> Refusal:
 
 
 def _parse_retry_after(headers: httpx2.Headers) -> float | None:
-    """Read how long a server wants us to wait: in ms, in seconds or until a date."""
+    """Parse the time to wait that a server names: milliseconds, seconds or a date."""
     try:
         if "retry-after-ms" in headers:
             return float(headers["retry-after-ms"]) / 1000
@@ -187,5 +187,7 @@ def _build_url(name: str, base: str) -> httpx2.URL:
     except (httpx2.InvalidURL, ValueError):
         url = httpx2.URL("")
     if url.scheme not in ("http", "https") or not url.host:
-        raise InvalidModel(name, "its base_url is no address; it begins with https:// or http://")
+        raise InvalidModel(
+            name, "its base_url is not an address; it must begin with https:// or http://"
+        )
     return url.copy_with(path=url.path.rstrip("/") + "/chat/completions")

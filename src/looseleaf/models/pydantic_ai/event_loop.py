@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-_LOOK = 0.2  # seconds between two questions whether to stop
+_LOOK = 0.2  # seconds between two checks whether to stop
 
 
 class Bridge:
     """One event loop in a thread of its own, in which every request of a workspace runs.
 
-    The connections of a provider's client belong to one loop, so that all requests share theirs;
-    and hundreds of answers that trickle in need no thread each on that side.
+    The connections of a provider's client belong to one loop, so all requests run in the same
+    loop; hundreds of slow answers need no thread of their own there.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Bridge:
         self._lock = threading.Lock()
 
     def stream(self, items: AsyncIterator[Item], should_stop: Callable[[], bool]) -> Iterator[Item]:
-        """Give the items as they come, until there are none or it is to stop."""
+        """Yield the items as they come, until the last item or until `should_stop` returns True."""
         inbox: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         task = asyncio.run_coroutine_threadsafe(_pump(items, inbox), self._start_loop())
         try:
@@ -55,7 +55,7 @@ class Bridge:
         return asyncio.run_coroutine_threadsafe(work, self._start_loop()).result()
 
     def close(self) -> None:
-        """End the loop, with whatever still runs in it."""
+        """Stop the loop, and cancel the tasks that still run in it."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is not None and thread is not None:
@@ -88,7 +88,7 @@ async def _pump(items: AsyncIterator[Item], inbox: SimpleQueue[tuple[str, Any]])
     try:
         async for item in items:
             inbox.put(("item", item))
-    except Exception as error:  # noqa: BLE001 - it is raised on the other side
+    except Exception as error:  # noqa: BLE001 - it is raised again in the synchronous code
         inbox.put(("error", error))
     else:
         inbox.put(("end", None))

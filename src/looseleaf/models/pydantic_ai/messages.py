@@ -1,4 +1,4 @@
-"""Messages of ours as the provider library has them, and its answers as ours."""
+"""Our messages in the format of the provider library, and its answers in ours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MORE = ('"part_kind":"thinking"', 'signature":', '"phase":')
 
 
 def messages_of(question: Question) -> list[ModelMessage]:
-    """Give a question in the library's format; people and tools in a row are one request."""
+    """Give a question in the library's format; messages between two answers are one request."""
     parts: list[ModelRequestPart] = [SystemPromptPart(text) for text in question.system]
     messages: list[ModelMessage] = []
     for message in question.messages:
@@ -56,12 +56,12 @@ def messages_of(question: Question) -> list[ModelMessage]:
 
 
 def _build_response(message: Message) -> ModelResponse:
-    """Give an answer back; as the library wrote it where that says more and can still be read."""
+    """Build an answer for the library, from its own JSON if that holds more and can be parsed."""
     if any(sign in message.native for sign in _MORE):
         try:
             (response,) = ModelMessagesTypeAdapter.validate_json(message.native)
         except (ValidationError, ValueError):
-            response = None  # of another version; our own fields hold the answer
+            response = None  # JSON of another version; our own fields hold the answer
         if isinstance(response, ModelResponse):
             return response
     parts: list[TextPart | ToolCallPart] = [TextPart(message.text)] if message.text else []
@@ -70,7 +70,7 @@ def _build_response(message: Message) -> ModelResponse:
 
 
 def answer_of(response: ModelResponse, usage: RequestUsage, name: str) -> Answer:
-    """Give an answer of the library as ours, with the library's own JSON beside it."""
+    """Give an answer of the library in our format, with the library's own JSON beside it."""
     calls = tuple(
         ToolCall(part.tool_call_id, part.tool_name, part.args_as_json_str())
         for part in response.parts

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from looseleaf.models.model import Answer, Question
 
-# Temporary failures; any other one would come again.
+# Temporary failures; any other failure would repeat itself.
 _PASSING = (
     exceptions.ModelRateLimitError,
     exceptions.ModelUnavailableError,
@@ -37,24 +37,24 @@ _responses: ContextVar[list[Response]] = ContextVar("_responses")
 
 
 async def note(response: Response) -> None:
-    """Note a response that is about to be read, so that it is closed when the request ends."""
+    """Record an open response, so that it is closed when the request ends."""
     _responses.get([]).append(response)
 
 
 class ProvidedLine:
-    """The way to one model of one provider."""
+    """The connection to one model of one provider."""
 
     def __init__(
         self, name: str, native: NativeModel, timeout: float = 120.0, *, cache: bool = True
     ) -> None:
         self._name = name
         self._native = native
-        # Silence ends an answer, not length: a long one may take its time as long as it comes.
-        # A prompt begins with its pages, which stay the same from call to call.
+        # The timeout is for silence: a long answer may take any time while parts of it come.
+        # The cache is of use, since a prompt begins with pages that stay the same between calls.
         self._settings = ModelSettings(timeout=timeout, first_event_timeout=timeout, cache=cache)
 
     async def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once, and give the answer as it comes."""
+        """Ask once, and yield the answer as it comes."""
         messages, parameters = messages_of(question), _build_parameters(question)
         responses: list[Response] = []
         _responses.set(responses)
@@ -74,8 +74,8 @@ class ProvidedLine:
                 yield answer_of(response, stream.usage, self._name)
         except Refusal:
             raise
-        except Exception as error:  # noqa: BLE001 - libraries trip over what they do not expect
-            # Without its cause, which may hold the request, and so the key.
+        except Exception as error:  # noqa: BLE001 - libraries raise any error for an unexpected answer
+            # Without the cause, which may contain the request and with it the key.
             raise _build_refusal(error) from None
         finally:
             for open_response in responses:
@@ -104,20 +104,19 @@ def _extract_text(event: ModelResponseStreamEvent) -> str:
 
 
 def _build_refusal(error: Exception) -> Refusal:
-    """Give a failure of the library as ours."""
+    """Turn an error of the library into a refusal."""
     if isinstance(error, _PASSING):
         return Refusal(_describe_error(error), is_temporary=True, seconds=_find_delay(error))
     if isinstance(error, exceptions.UnexpectedModelBehavior):
-        return Refusal(
-            _describe_error(error), is_temporary=True
-        )  # there was nothing at all in the answer
+        # The answer was empty.
+        return Refusal(_describe_error(error), is_temporary=True)
     if isinstance(error, (exceptions.AgentRunError, exceptions.UserError)):
         return Refusal(_describe_error(error))
     return Refusal(f"the provider's answer makes no sense to its library: {type(error).__name__}")
 
 
 def _require_end(response: ModelResponse) -> None:
-    """Refuse an answer that broke off; every provider marks the end of an answer."""
+    """Refuse an incomplete answer; every provider marks the end of an answer."""
     ending = (response.provider_details or {}).get("finish_reason")
     if response.finish_reason == "error":
         reason = describe_failure(
@@ -129,7 +128,7 @@ def _require_end(response: ModelResponse) -> None:
 
 
 def _find_delay(error: exceptions.ModelAPIError) -> float | None:
-    """Find how long to wait: in the headers, or in the details of Google's errors, as "34s"."""
+    """Find the time to wait: in the headers, or in the details of Google's errors, as "34s"."""
     inner = error.body.get("error") if isinstance(error.body, dict) else None
     details = inner.get("details") if isinstance(inner, dict) else None
     for detail in details if isinstance(details, list) and error.retry_after is None else ():
@@ -148,5 +147,5 @@ def _describe_error(error: exceptions.AgentRunError | exceptions.UserError) -> s
     status = getattr(error, "status_code", None)
     message = extract_message(getattr(error, "body", None))
     if not message and status is None:
-        message = error.message or "the provider reports an error, and not which"
+        message = error.message or "the provider reports an error without a message"
     return describe_failure(status, message)

@@ -1,4 +1,4 @@
-"""Providers as the library knows them."""
+"""The providers of the provider library, opened with our settings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from looseleaf.models.pydantic_ai.event_loop import Bridge
     from looseleaf.setting_tables import Provider
 
-# Google's client, stopped at the wrong moment, leaves its response open until the next collection
-# of garbage; the HTTP client that it gets notes each response, so that it can be closed.
+# Google's client, if stopped at the wrong moment, leaves its response open until the next garbage
+# collection. The HTTP client that we give it records each response, so that it can be closed.
 _FORGETFUL = ("google", "google-cloud")
 _CONNECT_SECONDS = 10.0
 _MOST_CONNECTIONS = 1_000
-_VARIABLE = re.compile(r"`([A-Z0-9_]+)` environment")  # of a provider's key, as the library says it
+_VARIABLE = re.compile(
+    r"`([A-Z0-9_]+)` environment"
+)  # of a provider's key, as the library's errors name it
 
 
 class Providers:
@@ -39,7 +41,7 @@ class Providers:
         self._clients: list[AsyncClient] = []
 
     def open(self, name: str, provider_config: Provider, timeout: float) -> ProvidedLine:
-        """Open the line to a model by its whole name."""
+        """Open the connection to a model by its whole name."""
         provider = name.partition(":")[0]
         try:
             native = infer_model(
@@ -56,7 +58,7 @@ class Providers:
             reason = f"{provider} takes no base_url; its own variables say where it is"
             raise InvalidModel(name, reason) from None
         except Exception as error:
-            # Credentials of Google's cloud are looked for at once, and missed in a way of its own.
+            # Google's library looks for credentials at once, and raises its own error without them.
             if not type(error).__module__.startswith("google.auth"):
                 raise
             raise InvalidModel(name, str(error).partition(". ")[0].rstrip(".")) from None
@@ -74,8 +76,8 @@ class Providers:
     def _open_provider(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
         if provider not in self._providers:
             native = self._create_provider(provider, provider_config)
-            # A client's own retries would multiply with ours; told with each request instead, it
-            # would be copied for each, which costs more than the rest of asking.
+            # A client's own retries would multiply with ours. Setting this for each request would
+            # copy the client each time, which costs more than the rest of the request.
             if hasattr(native.client, "max_retries"):
                 native.client.max_retries = 0
             self._bridge.run(native.__aenter__())
@@ -102,7 +104,7 @@ def _create_noting_client() -> AsyncClient:
 
 
 async def _connect_soon(request: Request) -> None:
-    """Wait for a connection no longer than that, however long an answer may take."""
+    """Limit the time to connect; an answer itself may take longer."""
     timeouts = request.extensions["timeout"]
     timeouts["connect"] = min(timeouts["connect"] or _CONNECT_SECONDS, _CONNECT_SECONDS)
 
@@ -118,7 +120,7 @@ def _is_known(provider: str) -> bool:
 
 
 def _suggest_setting(provider: str, provider_config: Provider, error: Exception) -> str:
-    """Name the setting to make; the library's own advice is about its own arguments."""
+    """Name the missing setting; the library's own advice names its own arguments."""
     if not _is_known(provider):
         return (
             f"there is no provider {provider}; for an OpenAI-compatible server, set "
