@@ -1,9 +1,9 @@
 """Settings made while running, and the audit, in SQLite by the driver alone.
 
 `looseleaf mcp` starts with every session of a coding agent; importing SQLAlchemy would take longer
-than all else it does, and as much memory, so these two need the driver alone. Accounts, tokens
-and conversations need the whole database (`stores/database/database.py`), which also makes and
-migrates it.
+than all else it does, and as much memory, so these two use the driver alone. Accounts, tokens
+and conversations need the whole database (`stores/database/database.py`), which also creates and
+migrates the file.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def open_settings_and_audit(
 ) -> SqliteSettingsAndAudit | None:
     """Open the settings and the audit of a workspace's database.
 
-    None where the database is not of this version, or no plain file: opening it whole mends or
-    refuses it.
+    None where the database is not of this version, or no plain file: then the whole database is
+    opened, which migrates or refuses it.
     """
     file = os.path.join(root, FILE)
     try:
@@ -85,7 +85,7 @@ class VersionWatch:
 
 
 class SqliteSettingsAndAudit:
-    """Settings and audit in an SQLite file that `stores/database/database.py` has made."""
+    """Settings and audit in an SQLite file that `stores/database/database.py` has created."""
 
     def __init__(self, file: str, *, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -113,7 +113,7 @@ class SqliteSettingsAndAudit:
             return self._watch.version()
 
     def runtime_settings(self) -> Mapping[str, Any]:
-        """Give every setting made while running, by name."""
+        """Give every setting that was made while running, by name."""
         with self._lock, _DatabaseErrorContext():
             self._watch.open_file.require()
             rows = self._sql.execute("SELECT name, setting FROM settings ORDER BY name").fetchall()
@@ -128,7 +128,7 @@ class SqliteSettingsAndAudit:
             self._sql.execute(f"PRAGMA synchronous = {'FULL' if is_durable else 'NORMAL'}")
             self._sql.execute("BEGIN IMMEDIATE")
             try:
-                newest = append_entry(self._rows, event, self._clock())
+                newest = append_entry(self._execute, event, self._clock())
                 self._sql.execute("COMMIT")
             except BaseException:
                 if self._sql.in_transaction:
@@ -138,14 +138,14 @@ class SqliteSettingsAndAudit:
                 self._anchor.note(*newest, self._find_hash, self._find_removed)
 
     def _find_hash(self, number: int) -> str:
-        rows = self._rows("SELECT hash FROM audit WHERE number = ?", (number,))
+        rows = self._execute("SELECT hash FROM audit WHERE number = ?", (number,))
         return rows[0][0] if rows else ""
 
     def _find_removed(self) -> tuple[int, str]:
-        rows = self._rows("SELECT number, previous FROM audit ORDER BY number LIMIT 1", ())
+        rows = self._execute("SELECT number, previous FROM audit ORDER BY number LIMIT 1", ())
         return (rows[0][0] - 1, rows[0][1]) if rows else (0, "")
 
-    def _rows(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
+    def _execute(self, statement: str, parameters: tuple[object, ...]) -> list[Any]:
         return self._sql.execute(statement, parameters).fetchall()
 
 

@@ -12,7 +12,7 @@ from looseleaf import Workspace
 from looseleaf.chat.session import Opening
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.models.model import Message
-from looseleaf.stores.database.chat.lease_holder import is_gone, new_lease
+from looseleaf.stores.database.chat.lease_holder import create_lease, is_gone
 
 HOLDER = """
 import sys
@@ -30,7 +30,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of 
 
 def test_the_lease_of_a_living_process_is_held() -> None:
     """One's own, and those of which nothing is known."""
-    assert not is_gone(new_lease())
+    assert not is_gone(create_lease())
     for unknown in ("", "0" * 32, "secret..", "secret.machine.1.2", "secret.machine.x"):
         assert not is_gone(unknown)
 
@@ -38,12 +38,13 @@ def test_the_lease_of_a_living_process_is_held() -> None:
 @linux
 def test_a_lease_of_a_process_that_ended_is_gone() -> None:
     """Also where its number was given to another process since."""
-    script = "from looseleaf.stores.database.chat.lease_holder import new_lease; print(new_lease())"
+    module = "looseleaf.stores.database.chat.lease_holder"
+    script = f"from {module} import create_lease; print(create_lease())"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert is_gone(done.stdout.strip())
-    secret, machine, process, started = new_lease().split(".")
+    secret, machine, process, started = create_lease().split(".")
     assert is_gone(".".join((secret, machine, process, str(int(started) + 1))))
 
 

@@ -1,4 +1,4 @@
-"""Conversations in the database: what was said, and what is being said."""
+"""Conversations in the database: sessions and their turns."""
 
 from __future__ import annotations
 

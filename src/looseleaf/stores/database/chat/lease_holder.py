@@ -16,28 +16,28 @@ _STATE, _STARTED = 0, 19  # fields of /proc/…/stat behind the name of the prog
 _names: dict[int, str] = {}  # by process id, since a fork is another process
 
 
-def new_lease() -> str:
-    """Make the secret of a lease, with the name of this process."""
-    return f"{secrets.token_hex(16)}{_own_name()}"
+def create_lease() -> str:
+    """Create the secret of a lease, with the name of this process."""
+    return f"{secrets.token_hex(16)}{_name_process()}"
 
 
 def is_gone(lease: str) -> bool:
     """Say whether the process that holds a lease has ended, as far as this machine can tell."""
     _, _, name = lease.partition(".")
-    if f".{name}" == _own_name():
+    if f".{name}" == _name_process():
         return False  # held by this process, which is running
     machine, _, process = name.partition(".")
     identity, _, start_time = process.partition(".")
-    if not start_time or machine != _own_name().split(".")[1] or not identity.isdigit():
+    if not start_time or machine != _name_process().split(".")[1] or not identity.isdigit():
         return False
-    status = _status(int(identity))
+    status = _read_status(int(identity))
     return status is None or status[_STATE] == "Z" or status[_STARTED] != start_time
 
 
-def _own_name() -> str:
+def _name_process() -> str:
     process = os.getpid()
     if process not in _names:
-        status, machine = _status(process), _machine()
+        status, machine = _read_status(process), _identify_machine()
         is_identified = machine and status is not None
         _names[process] = (
             f".{machine}.{process}.{status[_STARTED]}" if is_identified and status else ".."
@@ -45,7 +45,7 @@ def _own_name() -> str:
     return _names[process]
 
 
-def _machine() -> str:
+def _identify_machine() -> str:
     try:
         with open(_BOOT, "rb") as file:
             boot = file.read()
@@ -55,7 +55,7 @@ def _machine() -> str:
     return hashlib.sha256(boot + namespace.encode()).hexdigest()[:16]
 
 
-def _status(process: int) -> list[str] | None:
+def _read_status(process: int) -> list[str] | None:
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             text = file.read().decode("ascii", "replace")

@@ -22,7 +22,7 @@ _ADD = chat_messages.insert()
 VERSION = 1  # of the JSON format of a message; older versions stay readable
 
 
-def message_row(message: Message) -> dict[str, Any]:
+def build_message_row(message: Message) -> dict[str, Any]:
     """Build the row of a message; fields that most messages lack are left out."""
     details: dict[str, Any] = {}
     if message.calls:
@@ -31,7 +31,7 @@ def message_row(message: Message) -> dict[str, Any]:
         details["attachments"] = [as_dict(attachment) for attachment in message.attachments]
     if message.role == "tool":
         details |= {"call": message.call, "name": message.name, "failed": message.failed}
-    text = storable(message.text)
+    text = clean_text(message.text)
     return {
         "version": VERSION,
         "role": message.role,
@@ -61,8 +61,8 @@ def entry_of(row: Any) -> Entry:  # noqa: ANN401 - a row of the table
     return Entry(number, time / MICRO, turn, message)
 
 
-def storable(text: str) -> str:
-    """Return a text that every database can store: no NUL, and no lone surrogate."""
+def clean_text(text: str) -> str:
+    """Replace what not every database can store: NUL, and lone surrogates."""
     if "\0" in text:
         text = text.replace("\0", "\u2400")
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
@@ -79,7 +79,7 @@ def add_messages(
             "turn": turn,
             "number": first_number + index,
             "time": now,
-            **message_row(message),
+            **build_message_row(message),
         }
         for index, message in enumerate(messages)
     ]

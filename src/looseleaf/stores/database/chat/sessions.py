@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from looseleaf.chat.session import Hit, Session
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.stores.database.chat.lease_holder import is_gone
-from looseleaf.stores.database.chat.messages import MICRO, entry_of, storable
+from looseleaf.stores.database.chat.messages import MICRO, clean_text, entry_of
 from looseleaf.stores.database.row_digests import count_rows, seal_rows
 from looseleaf.stores.database.tables import chat_messages as messages
 from looseleaf.stores.database.tables import chat_sessions as sessions
@@ -62,7 +62,7 @@ class SqlSessions:
         if not _PREFIX.fullmatch(prefix.lower()):
             return []
         has_prefix = sessions.c.id.startswith(prefix.lower())
-        query = sa.select(sessions).where(has_prefix, *_conditions(owner, agents, "")).limit(2)
+        query = sa.select(sessions).where(has_prefix, *_build_filters(owner, agents, "")).limit(2)
         with self._database.reading() as connection:
             return [session_of(row, self._now()) for row in connection.execute(query)]
 
@@ -76,7 +76,7 @@ class SqlSessions:
         offset: int = 0,
     ) -> tuple[list[Session], int]:
         """List sessions, latest message first, and count all of them."""
-        conditions = _conditions(owner, agents, mode)
+        conditions = _build_filters(owner, agents, mode)
         order = (sessions.c.updated.desc(), sessions.c.id)
         query = sa.select(sessions).where(*conditions).order_by(*order).limit(limit).offset(offset)
         count = sa.select(sa.func.count()).select_from(sessions).where(*conditions)
@@ -88,7 +88,7 @@ class SqlSessions:
         self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
     ) -> Sequence[Hit]:
         """Find messages that hold a text, newest first; a title is found by its first message."""
-        pattern = storable(query).casefold()
+        pattern = clean_text(query).casefold()
         for sign in (_ESCAPE, "%", "_"):
             pattern = pattern.replace(sign, _ESCAPE + sign)
         like = f"%{pattern}%"
@@ -101,7 +101,7 @@ class SqlSessions:
         best = (
             sa.select(messages.c.session, messages.c.number)
             .join(sessions, sessions.c.id == messages.c.session)
-            .where(is_match, messages.c.role != "tool", *_conditions(owner, agents, ""))
+            .where(is_match, messages.c.role != "tool", *_build_filters(owner, agents, ""))
             .order_by(*order)
             .limit(limit)
             .subquery()
@@ -132,7 +132,7 @@ class SqlSessions:
     def change(self, session: str, **fields: str | float) -> None:
         """Change fields of a session, but not the time of its last use."""
         values: dict[str, Any] = {
-            name: storable(field) if isinstance(field, str) else field
+            name: clean_text(field) if isinstance(field, str) else field
             for name, field in fields.items()
         }
         for name in values.keys() & set(_TIMES):
@@ -144,7 +144,7 @@ class SqlSessions:
 
     def delete(self, session: str) -> bool:
         """Delete a session with its messages; `SessionBusy` while a turn runs."""
-        idle_deletion = sessions.delete().where(sessions.c.id == session, self._idle())
+        idle_deletion = sessions.delete().where(sessions.c.id == session, self._match_idle())
         with self._database.writing() as connection:
             if connection.execute(idle_deletion).rowcount:
                 count_rows(connection, sessions, -1)
@@ -165,7 +165,7 @@ class SqlSessions:
         """Delete sessions without recent messages; return their number."""
         is_old = sessions.c.updated < round(said_before * MICRO)
         is_empty = (sessions.c.messages == 0) & (sessions.c.created < round(empty_before * MICRO))
-        condition = (is_old | is_empty) & self._idle()
+        condition = (is_old | is_empty) & self._match_idle()
         if dry_run:
             query = sa.select(sa.func.count()).select_from(sessions).where(condition)
             with self._database.reading() as connection:
@@ -175,14 +175,14 @@ class SqlSessions:
             count_rows(connection, sessions, -result.rowcount)
             return result.rowcount
 
-    def _idle(self) -> sa.ColumnElement[bool]:
+    def _match_idle(self) -> sa.ColumnElement[bool]:
         return (sessions.c.lease == "") | (sessions.c.lease_until <= self._now())
 
     def _now(self) -> int:
         return round(self._clock() * MICRO)
 
 
-def _conditions(
+def _build_filters(
     owner: int, agents: Sequence[int] | None, mode: str
 ) -> list[sa.ColumnElement[bool]]:
     values = {"owner": owner, "mode": mode}

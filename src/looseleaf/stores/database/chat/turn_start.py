@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from looseleaf.chat.session import BY_FIRST_WORDS, BegunTurn, Lease, Turn, Written
 from looseleaf.errors.chat import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
-from looseleaf.stores.database.chat.lease_holder import is_gone, new_lease
-from looseleaf.stores.database.chat.messages import MICRO, add_messages, storable
+from looseleaf.stores.database.chat.lease_holder import create_lease, is_gone
+from looseleaf.stores.database.chat.messages import MICRO, add_messages, clean_text
 from looseleaf.stores.database.chat.sessions import session_of
 from looseleaf.stores.database.row_digests import count_rows, digest_of
 from looseleaf.stores.database.tables import chat_sessions as sessions
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from looseleaf.chat.session import Opening
 
-# A turn that does not renew its lease for so long has died; a running turn checks every second.
+# A turn that does not renew its lease for this time has died; a running turn checks every second.
 LEASE_SECONDS = 120
 _COUNTS = ("messages", "answers", "answers_read", "turns", "journaled", "summarized", "cancelled")
 _NEW: dict[str, Any] = {
@@ -56,11 +56,11 @@ def begin(connection: sa.Connection, opening: Opening, now: int) -> BegunTurn:
     completed_turn = _find_completed_turn(connection, opening, row, earlier_turn)
     if completed_turn is not None:
         return BegunTurn(session_of(row, now), turn_of(completed_turn), None, new=False)
-    fields = dict(row._mapping) if row is not None else _new_session_row(opening, now)  # noqa: SLF001
+    fields = dict(row._mapping) if row is not None else _build_session_row(opening, now)  # noqa: SLF001
     has_stale_lease = fields["lease"] != ""
     has_message = earlier_turn is None and opening.message is not None
     fields |= {
-        "lease": new_lease(),
+        "lease": create_lease(),
         "lease_until": now + LEASE_SECONDS * MICRO,
         "cancelled": 0,
         "turns": earlier_turn.number if earlier_turn is not None else fields["turns"] + 1,
@@ -118,9 +118,9 @@ def _find_completed_turn(
     return turn if turn is not None and turn.status == "completed" else None
 
 
-def _new_session_row(opening: Opening, now: int) -> dict[str, Any]:
+def _build_session_row(opening: Opening, now: int) -> dict[str, Any]:
     """Build the row of a new session."""
-    title = storable(opening.title)
+    title = clean_text(opening.title)
     return {
         **_NEW,
         "id": str(uuid.uuid4()),

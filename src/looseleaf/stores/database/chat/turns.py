@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from looseleaf.errors.chat import TurnLost
 from looseleaf.stores.database.chat.lease_holder import is_gone
-from looseleaf.stores.database.chat.messages import MICRO, add_messages, storable
+from looseleaf.stores.database.chat.messages import MICRO, add_messages, clean_text
 from looseleaf.stores.database.chat.turn_start import LEASE_SECONDS, begin, turn_of
 from looseleaf.stores.database.tables import chat_sessions as sessions
 from looseleaf.stores.database.tables import chat_turns as turns
@@ -84,7 +84,7 @@ class SqlTurns:
                     "new_status": outcome.status,
                     "new_finished": now,
                     "new_usage": json.dumps(as_dict(outcome.usage)),
-                    "new_error": storable(outcome.error),
+                    "new_error": clean_text(outcome.error),
                     "new_written": json.dumps([as_dict(change) for change in outcome.written]),
                 },
             )
@@ -106,7 +106,7 @@ class SqlTurns:
     def cancel(self, session: str) -> bool:
         """Ask a running turn to stop; say whether there was one.
 
-        A turn whose process is gone runs no more, though its lease may last.
+        A turn whose process has ended no longer runs, though its lease may last.
         """
         is_running = (sessions.c.id == session) & (sessions.c.lease_until > self._now())
         with self._database.writing(is_relaxed=True) as connection:
