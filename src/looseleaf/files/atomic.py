@@ -1,6 +1,6 @@
-"""The one place that changes files: create, append, exchange, link, remove, and the lock around it.
+"""The only module that changes files: create, append, exchange, link, remove; and their lock.
 
-Everything works on open directories, so no link planted in a path can send a write elsewhere.
+All functions work on open directories, so that no link planted in a path can redirect a write.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 
 def sync(fd: int) -> None:
-    """Return only when what was written through this descriptor survives a power cut."""
+    """Return once all bytes written through this descriptor survive a power cut."""
     if _FULL_SYNC is not None:
         fcntl.fcntl(fd, _FULL_SYNC)
     else:
@@ -42,7 +42,7 @@ def sync_data(fd: int) -> None:
 
 
 def lock(fd: int, label: str, *, seconds: float = LOCK_SECONDS) -> None:
-    """Take the exclusive lock of an open file or directory; it ends with the descriptor."""
+    """Take the exclusive lock of an open file or directory; closing the descriptor ends it."""
     deadline = time.monotonic() + seconds
     pause = 0.0
     while True:
@@ -65,7 +65,7 @@ def unlock(fd: int) -> None:
 def create(
     folder: int, name: str, content: bytes | Iterable[bytes], *, mode: int = 0o600
 ) -> tuple[int, int]:
-    """Create a file with all its bytes, not yet synced; return it open, and its number.
+    """Create a file with all its bytes, not yet synced; return its descriptor and inode number.
 
     The bytes of a large file may come in parts, so that they are never in memory together.
     """
@@ -87,7 +87,7 @@ def create(
 def stage(
     folder: int, name: str, content: bytes | Iterable[bytes], *, mode: int = 0o600
 ) -> tuple[int, int]:
-    """Create a file under a name that is the caller's alone, in the place of what a crash left."""
+    """Create a file under a name that only the caller uses, in place of one that a crash left."""
     try:
         return create(folder, name, content, mode=mode)
     except FileExistsError:
@@ -119,9 +119,9 @@ def replace(
 ) -> bool:
     """Replace or create a file whole; a reader sees the old bytes or the new ones.
 
-    The new bytes are made ready beside the file, or at `staging`, a folder and a name in it that
-    is the caller's alone. `provided` is asked once they are on disk; if it says no, nothing is
-    replaced.
+    The new bytes are first written beside the file, or at `staging`: a folder, and a name in it
+    that only the caller uses. Once they are on disk, `condition` is called; if it returns False,
+    nothing is replaced.
     """
     staging_folder, staging_name = staging or (
         folder,
@@ -160,7 +160,7 @@ def open_log(folder: int, name: str, *, mode: int = 0o600) -> int:
 
 
 def append(fd: int, content: bytes, size: int | None = None) -> None:
-    """Add bytes to the end of a file, of this size if told; on failure it is what it was."""
+    """Add bytes to the end of a file of a `size`, if known; a failure leaves it as it was."""
     if size is None:
         size = os.fstat(fd).st_size
     try:
@@ -186,7 +186,7 @@ def add_line(folder: int, name: str, line: bytes, *, mode: int = 0o600) -> None:
 def overwrite(folder: int, name: str, content: bytes) -> None:
     """Write over a small file that always has the same length; nothing is synced.
 
-    A file that is not there yet gets the rights of the folder it lies in.
+    A file that is not there yet gets the permissions of its folder.
     """
     try:
         fd = os.open(name, _NEW & ~(os.O_CREAT | os.O_EXCL), dir_fd=folder)
@@ -199,14 +199,14 @@ def overwrite(folder: int, name: str, content: bytes) -> None:
 
 
 def derive_file_mode(folder: int) -> int:
-    """Give the mode of a file that is to have the rights of the folder it lies in."""
+    """Give the mode of a file that has the permissions of its folder."""
     return stat.S_IMODE(os.fstat(folder).st_mode) & 0o660
 
 
 def _give_to_owner(fd: int, folder: int) -> None:
-    """Give what root creates to the owner of the folder, whose programs must be able to use it.
+    """Give a file that root creates to the owner of the folder, whose programs use it.
 
-    A file of root that has a second name elsewhere is left alone: it may have been planted here.
+    A file of root that has a second name elsewhere stays root's: it may have been planted here.
     """
     if os.geteuid() != 0:
         return
@@ -250,7 +250,7 @@ def move(from_folder: int, name: str, to_folder: int, new_name: str) -> None:
 
 
 def remove(folder: int, name: str) -> None:
-    """Remove a name, if it is there."""
+    """Remove a file, if it is there."""
     try:
         os.unlink(name, dir_fd=folder)
     except FileNotFoundError:

@@ -23,7 +23,7 @@ class CopyChanged(Exception):
 class FileCopy(NamedTuple):
     """One file of a copy: its path below the root, and its bytes, to be read once and in order.
 
-    The chunks of a file that is read already are a tuple.
+    Where the file is already read, `chunks` is a tuple.
     An empty folder is a copy, too: `is_folder` is True, and it has no bytes.
     """
 
@@ -94,10 +94,10 @@ class Place(NamedTuple):
 def copy_open_file(
     fd: int, place: Place, status: os.stat_result, *, limit: int = CHUNK, is_locked: bool = False
 ) -> FileCopy | None:
-    """Do as `copy_file` with a file that is open; `limit` is the size up to which it is read now.
+    """Copy an open file as `copy_file` does; up to the size `limit`, it is read at once.
 
-    The bytes of a larger one are read later, and it must still be the same file then. A file of
-    ours that is locked cannot change while it is read. `status` is that of the open file.
+    A larger file is read later, and must still be the same file then. A file of ours that is
+    locked cannot change while it is read. `status` is the status of the open file.
     """
     if not stat.S_ISREG(status.st_mode):
         return None

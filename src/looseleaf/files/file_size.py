@@ -9,14 +9,14 @@ _LEAST_STEPS = 10
 def format_size(size: int) -> str:
     """Write a number of bytes briefly: 1 byte, 950 bytes, 1.5 KB, 20.0 MB."""
     for unit, factor in _UNITS:
-        # What would be rounded to a thousand is one of the next unit.
+        # A size that would be rounded to 1,000 of a unit is shown as 1 of the next unit.
         if size >= factor - factor // 20_000:
             return f"{size / factor:,.1f} {unit}"
     return "1 byte" if size == 1 else f"{size} bytes"
 
 
 def choose_unit(total: int) -> tuple[str, int]:
-    """Return the unit in which progress up to a total has some steps, and its bytes."""
+    """Choose a unit in which progress up to a total has several steps; give its name and bytes."""
     for unit, factor in _UNITS[1:]:
         if total >= factor * _LEAST_STEPS:
             return unit, factor

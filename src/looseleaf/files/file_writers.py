@@ -7,14 +7,14 @@ import time
 
 WRITER_SECONDS = 0.5
 _SET_LEASE: int | None = getattr(fcntl, "F_SETLEASE", None)
-_HARMLESS = 23  # SIGURG, which is ignored: who opens a leased file has us sent a signal
+_HARMLESS = 23  # SIGURG, which is ignored; the kernel sends it when a program opens the file
 
 
 def wait_for_writers(fd: int, *, is_retry: bool = False) -> None:
     """Wait until no program has this file open for writing, as far as the system tells.
 
-    Not for ever: a program may keep a file open for days. The descriptor is open for reading only;
-    `is_retry` says that it was waited for before.
+    The wait is short, since a program may keep a file open for days. The descriptor is open for
+    reading only; `is_retry` says that this is not its first wait.
     """
     if not has_writers(fd, is_retry=is_retry):
         return
@@ -26,12 +26,12 @@ def wait_for_writers(fd: int, *, is_retry: bool = False) -> None:
 def has_writers(fd: int, *, is_retry: bool = False) -> bool:
     """Say whether a program has this file open for writing, as far as the system tells.
 
-    Linux gives a lease only on a file that nobody can be writing.
+    Linux gives a lease only on a file that no program has open for writing.
     """
     if _SET_LEASE is None:
         return False
     try:
-        if not is_retry:  # the signal of a descriptor stays
+        if not is_retry:  # a descriptor keeps its signal
             fcntl.fcntl(fd, fcntl.F_SETSIG, _HARMLESS)
         fcntl.fcntl(fd, _SET_LEASE, fcntl.F_RDLCK)
     except BlockingIOError:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 NO_FILE = -1
 PRIVATE = (0o600, 0o700)  # modes of files and folders
-GROUP = (0o660, 0o2770)  # what is made in a folder belongs to the folder's group, too
-# How long the result of a look at the disk stays valid, where looking costs too much.
+GROUP = (0o660, 0o2770)  # new files belong to the group of their folder
+# How long the result of a check of the disk stays valid, where checking each time costs too much.
 MOMENT_SECONDS = 0.05
 _CHUNK = 65_536
 _GET_PATH = 50  # F_GETPATH on macOS
@@ -61,10 +61,10 @@ def explain_os_error(label: str, error: OSError) -> LooseleafError:
 
 
 def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: bool = False) -> int:
-    """Open a directory below another, segment by segment; `create` is the mode of missing ones.
+    """Open a directory below another, segment by segment; `create` is the mode of new ones.
 
-    FileNotFoundError where one is missing and may not be made; `NameTaken` where it would differ
-    from another only by case or Unicode form, unless `twins` are welcome.
+    FileNotFoundError where a segment is missing and `create` is 0; `NameTaken` where a new name
+    would differ from another one only by case or Unicode form, unless `twins` are allowed.
     """
     folder = os.dup(root)
     try:
@@ -81,7 +81,7 @@ def open_folder(root: int, segments: Sequence[str], *, create: int = 0, twins: b
 def open_straight(path: str) -> int | None:
     """Open a directory in one step, with a third of the system calls of opening it by segments.
 
-    None where it is not there, or a link may have led to it: then the segments tell.
+    None where it is missing, or a link may have led to it; then it must be opened by segments.
     """
     try:
         fd = os.open(path, atomic.FOLDER)
@@ -152,7 +152,7 @@ def open_page_at(root: str, path: str) -> int:
 
 
 def open_root(root: str) -> int:
-    """Open the folder that everything lies in; the caller closes it."""
+    """Open the root folder of a workspace; the caller closes it."""
     try:
         return os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -164,8 +164,8 @@ def open_root(root: str) -> int:
 def stands_at(fd: int, path: str) -> bool:
     """Say whether an open file is the one at this path, reached through no link.
 
-    One system call instead of one open per part of the path. False also when the file has been
-    replaced since: then the caller opens it part by part.
+    This takes one system call, not one for each part of the path. The answer is also False when
+    the file has been replaced since; then the caller opens it part by part.
     """
     try:
         if sys.platform == "darwin":
@@ -177,7 +177,7 @@ def stands_at(fd: int, path: str) -> bool:
 
 
 def inode_of(folder: int, name: str) -> int:
-    """Give the number of the file that a name stands for, `NO_FILE` where there is none."""
+    """Give the inode number of the file with a name; `NO_FILE` where there is none."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def inode_of(folder: int, name: str) -> int:
 def read_all(fd: int, size: int = -1) -> bytes:
     """Read a file to its end; it may have changed since its `size` was taken.
 
-    Where it has not, no further read is needed to find the end.
+    Where `size` is still right, no further read is needed to find the end.
     """
     first = os.read(fd, size + 1 if 0 <= size < _CHUNK else _CHUNK)
     if len(first) < _CHUNK and (len(first) == size or not os.read(fd, 1)):
@@ -208,7 +208,7 @@ def check_regular(label: str, status: os.stat_result, device: int) -> None:
 
 
 def is_settled(change_time: int, present: int) -> bool:
-    """Say whether a file that changed at a time can change no more without a new time (both ns).
+    """Say whether the next change of a file is sure to give it another change time (both in ns).
 
     File systems count time in steps: up to 10 ms on Linux, one or two seconds on older ones. A file
     that changes twice within a step looks the same both times ("racy", as git says).

@@ -1,4 +1,4 @@
-"""Lock files: each is held by a living process, so that others can tell when it has died."""
+"""Lock files: a running process holds each, so that other processes notice when it has died."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LockFiles:
             return HeldFile(folder, file, name)
 
     def is_free(self, name: str) -> bool | None:
-        """Say whether nobody holds a lock file any more; None where it does not lie here."""
+        """Say whether no process holds a lock file; None where there is no such file."""
         with OsErrorContext(name):
             folder = self._open()
             try:

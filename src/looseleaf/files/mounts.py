@@ -20,7 +20,7 @@ def file_system_of(path: str) -> str:
 
 
 def find_file_system(path: str, lines: list[str]) -> str:
-    """Choose, of the lines of a list of mounts, the one a path lies on; a later mount wins."""
+    """Find the file system of a path in the lines of a list of mounts; a later mount wins."""
     innermost, kind = "", ""
     for line in lines:
         mount, _, file_system = line.partition(" - ")

@@ -1,4 +1,4 @@
-"""A large file that is written piece by piece, with its hash; its end can be taken back."""
+"""A large file that is written piece by piece, with its hash; its end can be removed again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CHUNK = 1 << 20
 
 
 class Mark(NamedTuple):
-    """A position to which a file can be taken back, as long as no later one is marked."""
+    """A position to which a file can be rewound, until a later position is marked."""
 
     byte_count: int
     buffer_size: int
@@ -31,7 +31,7 @@ class OutputFile:
         self._buffer = bytearray()
         self._byte_count = 0
         self._digest = sha256()  # of the bytes in the file
-        self._marked_digest: Any = None  # as it was at the mark, once more is written
+        self._marked_digest: Any = None  # of the bytes at the mark, set by the first flush after it
 
     def write(self, content: bytes) -> None:
         """Add bytes to the end."""
@@ -50,12 +50,12 @@ class OutputFile:
         return digest.hexdigest()
 
     def mark(self) -> Mark:
-        """Remember the position; marks are many, so that their hash is copied when it is needed."""
+        """Remember the position; marks are many, so a hash is copied only when it is needed."""
         self._marked_digest = None
         return Mark(self._byte_count, len(self._buffer))
 
     def rewind(self, mark: Mark) -> None:
-        """Take back everything that was added since a mark."""
+        """Remove everything that was added since a mark."""
         if mark.byte_count != self._byte_count:
             remainder = os.pread(self._fd, mark.buffer_size, mark.byte_count)
             atomic.truncate(self._fd, mark.byte_count)
@@ -73,7 +73,7 @@ class OutputFile:
             yield chunk
 
     def finish(self) -> None:
-        """Write what is left, and return when all of it survives a power cut."""
+        """Write the buffered bytes, and return when all bytes survive a power cut."""
         self.flush()
         atomic.sync(self._fd)
 
@@ -84,7 +84,7 @@ class OutputFile:
             self._fd = -1
 
     def flush(self) -> None:
-        """Write what is left; it may not survive a power cut yet."""
+        """Write the buffered bytes; they may not survive a power cut yet."""
         atomic.write_all(self._fd, self._buffer)
         if self._marked_digest is None:
             self._marked_digest = self._digest.copy()

@@ -1,4 +1,4 @@
-"""Records of ours: small JSON files below `.looseleaf`, written durably, under a lock."""
+"""Records of Looseleaf: small JSON files below `.looseleaf`, written durably, under a lock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOCK = "lock"
 
 
 class RecordFolder:
-    """One folder of records, each a JSON object by name; nothing is made before a write."""
+    """One folder of records, each a JSON object with a name; the first write creates the folder."""
 
     def __init__(self, root: str, *segments: str) -> None:
         self.root = root
@@ -90,7 +90,7 @@ class RecordFolder:
 
     @contextmanager
     def lock(self, *, seconds: float = atomic.LOCK_SECONDS) -> Iterator[None]:
-        """Keep every other process out, for as long as the block runs."""
+        """Hold the lock of the folder while the block runs; other processes wait."""
         with self._open(create=True) as (folder, mode):
             with OsErrorContext(f"{self.label}/{_LOCK}"):
                 fd = atomic.open_log(folder, _LOCK, mode=mode)
@@ -105,7 +105,7 @@ class RecordFolder:
 
     @contextmanager
     def _open(self, *, create: bool = False) -> Iterator[tuple[int, int]]:
-        """Open the folder, with the mode of its files; they have the rights of `.looseleaf`."""
+        """Open the folder; give the mode of its files, which have the rights of `.looseleaf`."""
         root = open_root(self.root)
         try:
             folder_mode = stat.S_IMODE(os.stat(HOME, dir_fd=root).st_mode)
@@ -120,7 +120,7 @@ class RecordFolder:
 
 
 class _RecordErrors(OsErrorContext):
-    """Errors of the operating system about a record; a missing file stays what it is."""
+    """Turn errors about a record into our own, but leave `FileNotFoundError` as it is."""
 
     def __exit__(
         self,

@@ -2,7 +2,7 @@
 
 A disk that is unmounted leaves an empty folder behind, and another disk may be mounted in its
 place. Neither is the workspace. A workspace has an id, in `.looseleaf/workspace`, by which it is
-known again when it comes back on another device.
+recognized when it comes back on another device.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ class RootFolder:
 
     def __init__(self, path: str) -> None:
         self.path = os.path.realpath(path)
-        self._place = _NO_PLACE  # its device and its number there
+        self._place = _NO_PLACE  # its device and its inode number
         self._glance_time = _NEVER
         self._settings = f"{self.path}/{FILE}"
         self._settings_number = _number_of(self._settings)
-        self._settings_mark: _Mark | None = None  # of the settings file when all was in order
+        self._settings_mark: _Mark | None = (
+            None  # of the settings file, when a check found no fault
+        )
         self._identity = read_identity(self.path)
         try:
             self._place = _place_of(os.stat(self.path))
         except OSError:
-            return  # it is not there yet, and the first call that needs it says so
+            return  # it is not there yet; the first call that needs it reports that
 
     def glance(self) -> None:
-        """Do as `require`, unless it was done a moment ago: for calls that cost little themselves.
+        """Check as `require` does, at most every 50 ms: for calls that cost little themselves.
 
-        A call that then finds nothing asks again before it says so.
+        A call that finds nothing must call `require` before it reports that.
         """
         now = time.monotonic()
         if now - self._glance_time >= MOMENT_SECONDS:
@@ -51,7 +53,7 @@ class RootFolder:
     def require(self) -> int:
         """Raise `WorkspaceUnavailable` unless the workspace that was opened is at its path now.
 
-        The answer is the number of the device it lies on.
+        Return the number of the device that the workspace lies on.
         """
         mark = _mark_of(self._settings)
         # The same settings file as before, untouched, lies in the same folder as before.
@@ -114,11 +116,11 @@ class RootFolder:
             raise WorkspaceUnavailable(f"{self.path} is no folder")
         if place == self._place:
             return
-        if self._place != _NO_PLACE and not self._is_known_again(place, settings_number):
+        if self._place != _NO_PLACE and not self._is_same_workspace(place, settings_number):
             raise WorkspaceUnavailable(f"another folder is at {self.path} than the one opened")
         self._place, self._settings_number = place, settings_number
 
-    def _is_known_again(self, place: tuple[int, int], settings_number: int) -> bool:
+    def _is_same_workspace(self, place: tuple[int, int], settings_number: int) -> bool:
         """Say whether a folder at the same path is the same workspace: by its id, if it has one."""
         if self._identity:
             return read_identity(self.path) == self._identity
@@ -145,7 +147,7 @@ def _place_of(status: os.stat_result) -> tuple[int, int]:
 
 
 def _mark_of(path: str) -> _Mark | None:
-    """Give what tells a file, or a link, from every other one and from itself changed."""
+    """Give numbers that differ once a file, or a link, is replaced or changed; None without one."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -154,7 +156,7 @@ def _mark_of(path: str) -> _Mark | None:
 
 
 def _number_of(name: str, folder: int | None = None) -> int:
-    """Give the number of a file; 0 where there is none."""
+    """Give the inode number of a file; 0 where there is none."""
     try:
         return os.stat(name, dir_fd=folder).st_ino
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""The addresses of a host: resolved once within a time, and judged before a connection is opened.
+"""The addresses of a host: resolved once, in limited time, and checked before a connection.
 
-A name may lead anywhere, whoever owns it. So the rules look at addresses, and the connection goes
-to an address that was judged, never to the name again.
+The owner of a name decides to which addresses it leads. So the rules check addresses, and the
+connection goes to a checked address; the name is not resolved again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 MOST_ADDRESSES = 8
-# Cloud providers serve credentials of the machine here. Others use link-local addresses, which are
-# refused anyway; this one looks public.
+# A cloud provider serves credentials of the machine here. Other providers use link-local addresses,
+# which are refused anyway; this address looks public.
 _METADATA = frozenset({"168.63.129.16"})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _COMPATIBLE = ipaddress.ip_network("::/96")  # IPv4 in the last four bytes, by an old convention
@@ -72,9 +72,9 @@ def resolve_host(host: str, port: int) -> tuple[str, ...]:
 
 
 def resolve_within(resolve: Resolver, host: str, port: int, *, seconds: float) -> tuple[str, ...]:
-    """Resolve a host, or raise `RequestFailed` where that fails or takes longer than it may.
+    """Resolve a host, or raise `RequestFailed` where that fails or takes too long.
 
-    The system's resolver cannot be interrupted, so it runs in a thread that nobody waits for.
+    The system's resolver cannot be interrupted, so it runs in a thread that may outlive the call.
     """
     addresses: list[str] = []
     failures: list[str] = []

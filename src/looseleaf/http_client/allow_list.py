@@ -19,13 +19,13 @@ HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789.-_:")
 
 @value
 class HostRule:
-    """One entry of an allow-list; without a port, the usual ports are meant."""
+    """One entry of an allow-list; without a port, it allows the usual ports."""
 
     host: str  # "*" for every host, ".example.com" for the hosts below example.com
     port: int = 0
 
     def matches(self, host: str, port: int) -> bool:
-        """Say whether a server is meant by the entry."""
+        """Say whether the entry allows a server."""
         if port != self.port and (self.port or port not in USUAL_PORTS):
             return False
         if self.host.startswith("."):
@@ -79,10 +79,10 @@ def _read_rule(setting: str, entry: str) -> HostRule:
     if text == _ANY:
         return HostRule(_ANY)
     text = text.rstrip(".")
-    below = text.startswith("*.")
-    host, port = _split_port(text[1:] if below else text)
+    is_pattern = text.startswith("*.")
+    host, port = _split_port(text[1:] if is_pattern else text)
     is_plain = bool(host.strip(".")) and set(host) <= HOST_CHARACTERS and 0 <= port <= 65_535
-    if not is_plain or (not below and host.startswith(".")):
+    if not is_plain or (not is_pattern and host.startswith(".")):
         raise InvalidSetting(
             setting, f"{entry!r} is no host; write news.example.com, *.example.com or a host:port"
         )

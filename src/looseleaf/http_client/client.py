@@ -1,7 +1,7 @@
 """Requests to other servers, for every part of Looseleaf that asks one.
 
-A request goes only to a host on the operator's allow-list, and only to an address that was judged
-(`http_client/addresses.py`); each redirect is judged like the first request. Time, bytes and
+A request goes only to a host on the operator's allow-list, and only to an address that was checked
+(`http_client/addresses.py`); each redirect is checked like the first request. Time, bytes and
 redirects are bounded, and no proxy of the environment is used.
 """
 
@@ -16,7 +16,7 @@ from looseleaf.errors import InvalidArgument
 from looseleaf.errors.workflows import RequestFailed, RequestRefused
 from looseleaf.http_client.addresses import explain_forbidden, resolve_host, resolve_within
 from looseleaf.http_client.allow_list import HOST_CHARACTERS
-from looseleaf.http_client.connection import Deadline, JudgedBackend
+from looseleaf.http_client.connection import CheckedBackend, Deadline
 from looseleaf.http_client.content_coding import BodyTooLarge, BodyUnreadable, read_body
 from looseleaf.http_client.message import IncomingResponse, OutgoingRequest
 from looseleaf.values import replace
@@ -33,12 +33,12 @@ MOST_REDIRECTS = 5
 LONGEST_URL = 2_000
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
-# Headers that name someone, or that the library sets itself.
+# Headers that identify a user, or that the library sets itself.
 _RESERVED = {"authorization", "cookie", "host", "content-length", "transfer-encoding", "connection"}
 
 
 class HttpClient:
-    """Asks other servers within the rules; it keeps no connection and no cookie."""
+    """Sends requests within the rules; it keeps no connection and no cookie."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class HttpClient:
         """Send a request and give the answer, whatever its status.
 
         `RequestRefused` where a rule forbids it, `RequestFailed` where the server does not answer
-        as it should; `InvalidArgument` where the request itself cannot be.
+        as it should; `InvalidArgument` where the request itself is invalid.
         """
         deadline = Deadline(self._seconds)
         url = parse_url(request.url)
@@ -64,7 +64,7 @@ class HttpClient:
             response = self._send_once(url, request, deadline)
             if response.status not in _REDIRECTS or "location" not in response.headers:
                 return response
-            next_url = _follow(url, response, request)
+            next_url = _resolve_redirect(url, response, request)
             if _origin_of(next_url) != _origin_of(url):
                 request = replace(request, authorization=None)
             url = next_url
@@ -74,12 +74,12 @@ class HttpClient:
         self, url: httpx2.URL, request: OutgoingRequest, deadline: Deadline
     ) -> IncomingResponse:
         host = _host_of(url)
-        addresses = self._judge(url, request, deadline)
+        addresses = self._resolve_addresses(url, request, deadline)
         try:
             with (
                 httpcore2.ConnectionPool(
                     ssl_context=self._choose_ssl_context(url),
-                    network_backend=JudgedBackend(addresses, deadline),
+                    network_backend=CheckedBackend(addresses, deadline),
                 ) as pool,
                 pool.stream(
                     request.method,
@@ -115,7 +115,7 @@ class HttpClient:
         ) as error:
             raise RequestFailed(host, _explain(error)) from None
 
-    def _judge(
+    def _resolve_addresses(
         self, url: httpx2.URL, request: OutgoingRequest, deadline: Deadline
     ) -> tuple[str, ...]:
         """Give the addresses to connect to, or raise where a rule forbids one of them."""
@@ -142,7 +142,7 @@ class HttpClient:
 
 
 def parse_url(text: str) -> httpx2.URL:
-    """Read the address of a request, or raise `InvalidArgument`; it is never said again."""
+    """Parse the address of a request, or raise `InvalidArgument`, which does not repeat it."""
     try:
         url = httpx2.URL(text.strip()) if len(text) <= LONGEST_URL else httpx2.URL("")
         is_known = url.scheme in _PORTS and bool(url.host) and set(_host_of(url)) <= HOST_CHARACTERS
@@ -186,8 +186,10 @@ def _build_headers(url: httpx2.URL, request: OutgoingRequest) -> dict[str, str]:
     return headers
 
 
-def _follow(url: httpx2.URL, response: IncomingResponse, request: OutgoingRequest) -> httpx2.URL:
-    """Give the address that a server redirects to, if it may be followed at all."""
+def _resolve_redirect(
+    url: httpx2.URL, response: IncomingResponse, request: OutgoingRequest
+) -> httpx2.URL:
+    """Resolve the address that a server redirects to, or raise where it may not be followed."""
     host = _host_of(url)
     try:
         target = url.join(response.headers["location"])

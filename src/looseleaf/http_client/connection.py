@@ -1,4 +1,4 @@
-"""One connection to an address that was judged, which ends when its time is over."""
+"""One connection to an address that was checked, which ends when its time is over."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Deadline:
         return seconds
 
 
-class JudgedBackend(httpcore2.NetworkBackend):
+class CheckedBackend(httpcore2.NetworkBackend):
     """Connects to given addresses, one after the other, instead of to the name of the host."""
 
     def __init__(self, addresses: tuple[str, ...], deadline: Deadline) -> None:
@@ -42,7 +42,7 @@ class JudgedBackend(httpcore2.NetworkBackend):
 
     def connect_tcp(
         self,
-        host: str,  # noqa: ARG002 - the name; its addresses were judged already
+        host: str,  # noqa: ARG002 - the name; its addresses were checked already
         port: int,
         timeout: float | None = None,  # noqa: ARG002 - the deadline of the whole request
         local_address: str | None = None,
@@ -50,14 +50,14 @@ class JudgedBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """Connect to the first address that answers."""
         failure: Exception = httpcore2.ConnectError("there is no address")
-        for place, address in enumerate(self._addresses):
+        for index, address in enumerate(self._addresses):
             # A dead address must leave time for the next one.
             seconds = self._deadline.require(httpcore2.ConnectTimeout)
             try:
                 stream = self._sockets.connect_tcp(
                     address,
                     port,
-                    timeout=seconds / (len(self._addresses) - place),
+                    timeout=seconds / (len(self._addresses) - index),
                     local_address=local_address,
                     socket_options=socket_options or (),
                 )
@@ -75,12 +75,12 @@ class BoundedStream(httpcore2.NetworkStream):
         self._stream, self._deadline = stream, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Read what has come."""
+        """Read the bytes that have arrived."""
         seconds = self._deadline.require(httpcore2.ReadTimeout)
         return self._stream.read(max_bytes, timeout=seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Write everything, piece by piece, so that a server that takes none cannot hold us."""
+        """Write everything, piece by piece, so that a server that reads nothing cannot block us."""
         for start in range(0, len(buffer), 65_536):
             seconds = self._deadline.require(httpcore2.WriteTimeout)
             self._stream.write(buffer[start : start + 65_536], timeout=seconds)
@@ -101,5 +101,5 @@ class BoundedStream(httpcore2.NetworkStream):
         return BoundedStream(stream, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - as the library has it
-        """Ask the connection about itself."""
+        """Give information about the connection."""
         return self._stream.get_extra_info(info)

@@ -16,7 +16,7 @@ class BodyTooLarge(Exception):
 
 
 class BodyUnreadable(Exception):
-    """An answer is raw_bytes in a way that cannot be unpacked."""
+    """An answer is compressed in a way that cannot be unpacked."""
 
 
 def read_body(parts: Iterable[bytes], coding: str, limit: int) -> bytes:

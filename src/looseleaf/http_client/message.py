@@ -15,7 +15,7 @@ MOST_BYTES = 5_000_000
 
 @value
 class OutgoingRequest:
-    """What a server is asked; `authorization` goes to the origin of `url` alone."""
+    """A request to a server; `authorization` goes to the origin of `url` alone."""
 
     url: str
     method: str = "GET"
@@ -27,7 +27,7 @@ class OutgoingRequest:
 
 @value
 class IncomingResponse:
-    """What a server answered, whole; `url` is that of the last redirect."""
+    """The whole answer of a server; `url` is that of the last redirect."""
 
     url: str
     status: int

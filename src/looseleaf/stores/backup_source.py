@@ -1,9 +1,9 @@
 """Everything of a workspace that a backup holds, in the order that keeps it consistent.
 
-1. The note of the audit's end, then the databases: a note must not run ahead of what it notes.
-2. The databases before the pages: all that a row tells of is then in a page or its history, and a
-   job that is continued from the copy finds in the history what it has done.
-3. The list of agents, at one moment; then each shelf, page by page, each with its history.
+1. The note of the audit's end, then the databases: the note must not be newer than the audit.
+2. The databases before the pages: every change that a row records is then in a page or its history,
+   and a job that continues from the copy finds in the history what it has done.
+3. The list of agents, as of one moment; then each shelf, page by page, each with its history.
 4. Everything else, file by file.
 """
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 HOME = ".looseleaf"
 SETTINGS = "looseleaf.toml"
-_DATABASES = ("engine.db", "looseleaf.db")  # the engine's first: it repeats what ours has done
+_DATABASES = ("engine.db", "looseleaf.db")  # the engine's first: it may repeat what ours records
 _SQLITE_ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal")
-# Made again by themselves, or of processes that run now.
+# Built again where they are missing, or needed only by processes that run now.
 _NOT_COPIED = ("agents", "index", "staging", "workers")
 _COPIED_BEFORE = (AUDIT_END, "deleted", "history")
-_TRIAL = "doctor-"
+_TRIAL = "doctor-"  # folders of tests of the doctor
 _SHELF_FOLDERS = ("shared", "network")
 _PIPELINE = "pipeline-"
 
@@ -53,7 +53,7 @@ class WorkspaceFiles:
         self._root_folder, self._has_sqlite = root_folder, has_sqlite
         self._database_url = database_url
         self.left_out: list[str] = []
-        self._files_done, self._total = 0, 1
+        self._steps_done, self._total = 0, 1
         self._root = -1
 
     def groups(self, scratch: str) -> Iterator[FileGroup]:
@@ -77,7 +77,7 @@ class WorkspaceFiles:
                 os.close(self._root)
 
     def _build_copies(self) -> FolderCopies:
-        return FolderCopies(self.left_out, (self._files_done, self._total))
+        return FolderCopies(self.left_out, (self._steps_done, self._total))
 
     def _group_first_files(self, home: int) -> Iterator[FileGroup]:
         if SETTINGS not in os.listdir(self._root):
@@ -129,7 +129,7 @@ class WorkspaceFiles:
             users = self._list_user_folders()
             self._total = len(agents.places) + len(users) + len(_SHELF_FOLDERS) + 1
             if agents.register is not None:
-                yield _build_group(agents.register, (self._files_done, self._total))
+                yield _build_group(agents.register, (self._steps_done, self._total))
             yield from self._group_loose_files()
             for path, shelf_name in (*((name, name) for name in _SHELF_FOLDERS), *users):
                 remaining.discard(shelf_name)
@@ -146,9 +146,9 @@ class WorkspaceFiles:
                 os.close(history)
 
     def _require_no_hints(self) -> None:
-        """Refuse to back up a workspace whose agents are gone: it may be not mounted.
+        """Refuse to back up a workspace whose agents are gone: its disk may not be mounted.
 
-        Such a backup would be whole, and would push out those that hold something.
+        Such a backup would be valid, and would take the place of backups that hold pages.
         """
         hints = self._open(HINTS)
         if hints < 0:
@@ -166,14 +166,14 @@ class WorkspaceFiles:
         if folder is not None and place.agent_id and not agent_places.has_record(folder):
             record = agent_places.find_moved_record(self._root, place)
             if record is not None:
-                yield _build_group(record, (self._files_done, self._total))
+                yield _build_group(record, (self._steps_done, self._total))
         yield from self._group_shelf(-1 if folder is None else folder, path, history, shelf_name)
 
     def _group_shelf(
         self, folder: int, path: str, history: int, shelf_name: str
     ) -> Iterator[FileGroup]:
         """Give the groups of a shelf, and close its folder."""
-        self._files_done += 1
+        self._steps_done += 1
         own_history = -1
         try:
             if history >= 0:
@@ -212,7 +212,7 @@ class WorkspaceFiles:
                 os.close(folder)
 
     def _group_home_files(self, home: int) -> Iterator[FileGroup]:
-        self._files_done = self._total
+        self._steps_done = self._total
         copies = self._build_copies()
         for name, is_folder, _is_file in list_folder(home):
             path = f"{HOME}/{name}".encode()

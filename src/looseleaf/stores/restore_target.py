@@ -1,7 +1,7 @@
 """Where the database of a restored workspace goes: an SQLite file in it, or PostgreSQL.
 
 The tables of a backup are filled into either. The engine's own database is taken over only from
-SQLite to SQLite: elsewhere the jobs themselves say where each of them is to be continued.
+SQLite to SQLite: otherwise the tables of jobs say where each job is to be continued.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ SQLITE = "sqlite"
 TABLES = "database"  # the folder of an archive that has the tables
 _HOME = ".looseleaf"
 _DATABASES = ("looseleaf.db", "engine.db")
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 class RestoreTarget:
     """The database of one restore; `choice` is an address, "sqlite", or "" as in the backup.
 
-    With `is_from_environment`, the address stands in no settings file that lacked one before.
+    With `is_from_environment`, the address is written only to a settings file that has one.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RestoreTarget:
         self.is_filled = False
 
     def check(self, kind: str) -> None:
-        """Refuse a backup of a kind that there is no place for; nothing is written yet."""
+        """Refuse a backup whose database has no place to go to; nothing is written yet."""
         if kind == "postgresql" and not self._choice:
             reason = (
                 "the backup is of a workspace with PostgreSQL: give the address of an empty "
@@ -83,7 +83,7 @@ class RestoreTarget:
             set_database_url(staging, path, url, only_changed=self._is_from_environment)
 
     def commit(self) -> None:
-        """Keep what was filled in; the files are on disk by now."""
+        """Commit the rows that were filled in; the files are on disk by now."""
         if self._postgres is not None:
             self._postgres.commit()
 
@@ -114,7 +114,7 @@ class RestoreTarget:
             os.close(folder)
         home = os.open(_HOME, atomic.FOLDER, dir_fd=staging)
         try:
-            for name in (name + ending for name in _DATABASES for ending in _BESIDE):
+            for name in (name + ending for name in _DATABASES for ending in _SUFFIXES):
                 atomic.remove(home, name)
         finally:
             os.close(home)

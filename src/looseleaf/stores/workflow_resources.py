@@ -1,4 +1,4 @@
-"""What workflows use besides memory: other servers, files of jobs, folders, items taken before."""
+"""Resources of workflows besides memory: other servers, files of jobs, folders, processed items."""
 
 from __future__ import annotations
 

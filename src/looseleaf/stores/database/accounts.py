@@ -47,7 +47,7 @@ class SqlAccounts:
         return self.database.version()
 
     def runtime_settings(self) -> Mapping[str, Any]:
-        """Give every setting made while running, by name."""
+        """Give every setting that was made while running, by name."""
         return self.settings.all()
 
     def add_event(self, event: Event) -> None:
@@ -66,7 +66,7 @@ class SqlAccounts:
     def changing(self, event: Event) -> Iterator[sa.Connection]:
         """Change accounts: the change, its audit entry and the new version, all or nothing."""
         with self.database.writing() as connection:
-            # First, since it makes other writers wait: two changes at once cannot take the same id.
+            # The entry first: it makes other writers wait, so that no two changes take the same id.
             self.note(connection, event)
             yield connection
 
@@ -184,7 +184,7 @@ class SqlGrants:
         self._accounts = accounts
 
     def put(self, grant: Grant, event: Event) -> None:
-        """Give a user a role on an agent, or another one."""
+        """Give a user a role on an agent, in place of an earlier role."""
         with self._accounts.changing(event) as connection:
             is_grant = _build_condition(grant.user_id, grant.agent_id)
             before = connection.execute(tables.grants.delete().where(is_grant)).rowcount
@@ -276,7 +276,7 @@ class SqlSettings:
             return {row.name: json.loads(row.setting) for row in connection.execute(query)}
 
     def put(self, settings: Mapping[str, object], event: Event) -> None:
-        """Make settings by name, all or none; None takes one out."""
+        """Store settings by name, all or none; None removes a setting."""
         with self._accounts.changing(event) as connection:
             for name, setting in settings.items():
                 is_setting = tables.settings.c.name == name
@@ -306,7 +306,7 @@ def _build_row(record: User | Grant | Credential) -> dict[str, object]:
     return fields
 
 
-def _build_value(kind: Any, row: Any) -> Any:  # noqa: ANN401 - the class of the value, and it
+def _build_value(kind: Any, row: Any) -> Any:  # noqa: ANN401 - the class of a value, a row
     fields = {name: getattr(row, name) for name in kind.__match_args__}
     for name in fields.keys() & set(_TIMES):
         fields[name] /= MICRO

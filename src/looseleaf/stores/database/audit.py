@@ -1,4 +1,4 @@
-"""The audit in the database: a chain of entries, each holding the hash of the one before."""
+"""The audit in the database: a chain of entries, each with the hash of the entry before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.access.audit import AuditFilter, AuditVerdict
     from looseleaf.stores.database.database import Database
 
-MOST_REMOVED = 100_000  # entries in one transaction; the rest goes the next time
+MOST_REMOVED = 100_000  # entries in one transaction; the rest is removed the next time
 
 
 class SqlAudit:
@@ -101,7 +101,7 @@ class _RemovableEnd:
 def _find_removable_end(
     connection: sa.Connection, before: int, noted_number: int
 ) -> _RemovableEnd | None:
-    """Find the newest entry that may go with all before it; None where none may.
+    """Find the newest entry that may be removed with all before it; None where none may.
 
     The entry that is noted outside stays, since the note is compared with it.
     """

@@ -1,8 +1,8 @@
-"""Both ends of the audit, noted outside the database: a database that lost entries is noticed so.
+"""Notes of both ends of the audit, outside the database, by which lost entries are noticed.
 
-Only what is durable in the database is noted as its end, so that no power cut makes the note run
-ahead. Most entries of the audit are not synced one by one; one of them is, each minute, to be noted
-here. The beginning is noted when retention removes the oldest entries, before they go.
+Only a durable entry of the database is noted as its end, so that the note is not ahead of the
+database after a power cut. Most entries are not synced one by one; each minute one entry is synced
+and noted here. The beginning is noted before retention removes the oldest entries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AuditAnchor:
         self._is_trusted: bool | None = None  # whether the database has the entry that was noted
 
     def is_due(self) -> bool:
-        """Say whether an entry is to be made durable and noted, though it need not be durable."""
+        """Say whether it is time to sync and note an entry that would not be synced otherwise."""
         return time.monotonic() >= self._next
 
     def note(
@@ -47,9 +47,9 @@ class AuditAnchor:
     ) -> None:
         """Note a durable entry, unless the database no longer has the one that was noted before.
 
-        `find_hash` gives the hash of an entry, "" where there is none. So the note neither goes
-        back nor covers up that the database did. `find_removed` gives number and hash of the last
-        entry that is no longer there; it is noted where the operator has removed all notes.
+        `find_hash` gives the hash of an entry, "" where there is none. So the note never goes back,
+        and does not hide that the database went back. `find_removed` gives number and hash of the
+        last removed entry, which is noted where the operator has deleted all notes.
         """
         self._next = time.monotonic() + SECONDS
         try:

@@ -1,6 +1,6 @@
-"""Adding an entry to the audit: a chain in which each entry holds the hash of the one before.
+"""Adding an entry to the audit: a chain in which each entry holds the hash of the entry before.
 
-The statements are plain SQL, so that both ways to the database run the same ones: SQLAlchemy for
+The statements are plain SQL, so that both ways to the database share them: SQLAlchemy for
 servers and accounts, and the driver alone where importing SQLAlchemy would take too long.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MICRO = 1_000_000
 FIELDS: tuple[str, ...] = Event.__match_args__
-# Null in entries of before migration 0004, whose hashes do not cover them.
+# Null in entries from before migration 0004; their hashes do not cover these fields.
 NEWER_FIELDS = ("actor_kind", "origin", "activity", "activity_id")
 _OLDER_FIELDS = tuple(name for name in FIELDS if name not in NEWER_FIELDS)
 _MOST_CHARACTERS = 1000
@@ -35,7 +35,7 @@ _MOVE = "UPDATE state SET number = ?, text = ? WHERE name = 'audit'"
 def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") -> tuple[int, str]:
     """Add an event to the transaction that `execute` belongs to; give its number and hash.
 
-    `lock` holds up other writers.
+    `lock` is an end of the first SELECT that makes other writers wait.
     """
     ((last, previous),) = execute(_END + lock, ())
     fields = {name: _clean(field) for name, field in as_dict(event).items()}
@@ -47,10 +47,10 @@ def append_entry(execute: Execute, event: Event, now: float, *, lock: str = "") 
 
 
 def hash_entry(previous: str, number: int, time: int, fields: dict[str, object]) -> str:
-    """Give the hash of an entry, which holds that of the entry before.
+    """Compute the hash of an entry, which covers the hash of the entry before.
 
-    An entry that has none of the newer fields is an old one; to take them out of a newer entry, or
-    to put them into an old one, changes its hash.
+    An entry without the newer fields is an old one. Removing these fields from a newer entry, or
+    adding them to an old one, changes the hash.
     """
     import hashlib
 
@@ -61,7 +61,7 @@ def hash_entry(previous: str, number: int, time: int, fields: dict[str, object])
 
 
 def _clean(text: object) -> object:
-    """Give text that every database can keep."""
+    """Shorten a text, and replace the characters that not every database can store."""
     if not isinstance(text, str):
         return text
     storable = text[:_MOST_CHARACTERS].encode("utf-8", "backslashreplace").decode()

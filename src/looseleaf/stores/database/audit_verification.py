@@ -1,7 +1,7 @@
-"""Following the chain of the audit: every entry holds the hash of the one before.
+"""Following the chain of the audit: every entry holds the hash of the entry before.
 
-Retention may have removed the oldest entries. Then an entry of the chain records it, and a note
-outside the database says the same.
+Retention may have removed the oldest entries. Then an entry of the chain records the removal, and
+a note outside the database says the same.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def verify_chain(database: Database) -> AuditVerdict:
 
 
 class _Walk:
-    """One walk along the chain, and what was seen on the way."""
+    """One walk along the chain, with the state that is needed on the way."""
 
     def __init__(
         self, connection: sa.Connection, end_note: tuple[int, str], start_note: tuple[int, str]

@@ -73,13 +73,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Look at one state of the database."""
+        """Read one state of the database."""
         with DatabaseErrorContext(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
-        """Look at one state of the database for as long as it takes; nobody waits meanwhile."""
+        """Read one state of the database, for as long as it takes; no writer waits meanwhile."""
         options = {} if self._file else _SNAPSHOT
         with (
             DatabaseErrorContext(),
@@ -123,7 +123,7 @@ class Database:
         connection.info[_NEWEST_ENTRY] = entry
 
     def version(self) -> int:
-        """Give the number of changes of accounts so far, as cheaply as can be."""
+        """Give the number of changes of accounts so far, at little cost."""
         with self._lock, DatabaseErrorContext():
             if self._watch is not None:
                 return self._watch.version()
@@ -181,7 +181,7 @@ class DatabaseErrorContext:
 
 
 def open_engine(url: str, file: str, mode: int) -> sa.Engine:
-    """Give connections to PostgreSQL by its address, or to an SQLite file, made if need be."""
+    """Open PostgreSQL by its address, or an SQLite file, which is created if it is missing."""
     if url:
         return _open_postgres(url)
     _create_file(file, mode)
@@ -189,7 +189,7 @@ def open_engine(url: str, file: str, mode: int) -> sa.Engine:
 
 
 def _create_file(file: str, mode: int) -> None:
-    """Make an empty database with the right permissions; SQLite's own would be the umask's."""
+    """Create an empty database with the right permissions; SQLite would follow the umask."""
     check_plain(file, SUBJECT)
     if os.path.lexists(file):
         return
@@ -213,7 +213,7 @@ def _open_sqlite(file: str) -> sa.Engine:
         check_plain(file, SUBJECT)
 
     def prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-        connection.isolation_level = None  # the driver would begin too late, and not for tables
+        connection.isolation_level = None  # the driver would begin too late, and never for DDL
         for pragma in (
             f"busy_timeout = {BUSY_SECONDS * 1000}",
             "journal_mode = WAL",
@@ -245,7 +245,7 @@ def _open_postgres(url: str) -> sa.Engine:
         raise InvalidSetting("database_url", "it begins with postgresql://")
     try:
         with require_extra(POSTGRES, "PostgreSQL"):
-            # A server that went away and came back is noticed before a transaction, not in it.
+            # A lost connection to the server is noticed before a transaction, not in it.
             return sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
     except ExtraMissing:
         raise  # it is a ValueError, too

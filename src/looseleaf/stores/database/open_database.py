@@ -51,11 +51,11 @@ class OpenDatabase:
                 connection.close()
 
     def exists(self) -> bool:
-        """Say whether there is a database already; asking makes none."""
+        """Say whether there is a database already; this creates none."""
         return bool(self._settings.database_url) or os.path.exists(f"{self._root}/{FILE}")
 
     def database(self) -> Database:
-        """Open the whole database, made and brought up to date when it is first needed."""
+        """Open the whole database; the first use creates it or brings it up to date."""
         database = self._database
         if database is None:
             with self._lock:
@@ -86,7 +86,7 @@ class OpenDatabase:
         return self._definitions
 
     def _has_files(self, pipeline_id: int) -> bool:
-        """Say whether files lie below the id of a pipeline: the original plugin's, for example."""
+        """Say whether the folder of a pipeline's id exists, as the original plugin leaves one."""
         return os.path.lexists(f"{self._root}/pipeline-{pipeline_id}")
 
     def processed_items(self) -> ProcessedItems:
@@ -108,7 +108,7 @@ class OpenDatabase:
         return self._job_store
 
     def settings(self) -> Settings:
-        """Give the settings with what was set while running."""
+        """Give the settings, with those that were made while running."""
         database = self._open_settings_and_audit()
         if database is None:
             return self._settings  # without a database nothing was set
@@ -118,7 +118,7 @@ class OpenDatabase:
         return self._effective[1]
 
     def add_event(self, event: Event) -> None:
-        """Add an event to the audit; the database is made where there is none."""
+        """Add an event to the audit; the database is created where there is none."""
         (self._open_settings_and_audit() or self.accounts()).add_event(event)
 
     def _open_settings_and_audit(self) -> SettingsAndAudit | None:

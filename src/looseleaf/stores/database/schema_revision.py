@@ -1,4 +1,4 @@
-"""The newest migration that a database has, and bringing it to another one."""
+"""The newest migration of a database, and upgrading the database to a newer one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_revision(connection: sa.Connection) -> str | None:
 
 
 def is_revision(text: str) -> bool:
-    """Say whether a text is the number of a migration that there is."""
+    """Say whether a text is the number of a migration that exists."""
     with os.scandir(os.path.join(_MIGRATIONS, "versions")) as entries:
         return text in {entry.name.partition("_")[0] for entry in entries if entry.is_file()}
 

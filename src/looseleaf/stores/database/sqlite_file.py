@@ -1,4 +1,4 @@
-"""The files of SQLite, which follows links and makes what is missing: both are refused here."""
+"""The files of SQLite, which follows links and creates missing files; both are refused here."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import stat
 from looseleaf.errors import Unavailable, Unsafe
 
 FILE = ".looseleaf/looseleaf.db"  # below the root of a workspace
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 
 def check_plain(file: str, subject: str) -> None:
-    """Raise `Unsafe` where a link, or anything but a file, stands for a database or beside it."""
+    """Raise `Unsafe` where a database, or a file beside it, is a link or no ordinary file."""
     folder = _mode_of(os.path.dirname(file))
     if folder and not stat.S_ISDIR(folder):
         raise Unsafe(subject, "a link or a file stands where its folder should be")
-    for ending in _BESIDE:
+    for ending in _SUFFIXES:
         mode = _mode_of(file + ending)
         if mode and not stat.S_ISREG(mode):
             name = os.path.basename(file) + ending
@@ -26,14 +26,14 @@ def check_plain(file: str, subject: str) -> None:
 
 
 class OpenFile:
-    """The file that connections were opened to; SQLite would go on writing to a removed one."""
+    """The file that connections were opened to; SQLite would go on writing to a removed file."""
 
     def __init__(self, file: str, subject: str) -> None:
         self._file, self._subject = file, subject
         self._place = _place_of(file)
 
     def require(self) -> None:
-        """Raise `Unavailable` unless the same file is at its path: writes elsewhere are lost."""
+        """Raise `Unavailable` unless the same file is at its path: other writes would be lost."""
         place = _place_of(self._file)
         if place != self._place:
             reason = (
@@ -45,7 +45,7 @@ class OpenFile:
 
 
 def address_of(file: str) -> str:
-    """Give the address by which SQLite opens a file that is there, and makes none."""
+    """Give the address by which SQLite opens an existing file, and creates none."""
     signs = {"%": "%25", "?": "%3f", "#": "%23"}
     return f"file:{''.join(signs.get(sign, sign) for sign in file)}?mode=rw"
 
@@ -62,4 +62,4 @@ def _mode_of(path: str) -> int:
     try:
         return os.lstat(path).st_mode
     except OSError:
-        return 0  # not there, which SQLite says itself
+        return 0  # missing, which SQLite reports itself

@@ -12,14 +12,14 @@ users = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("login", sa.Text, nullable=False),
-    sa.Column("folded", sa.Text, nullable=False, unique=True),  # the login as it is compared
+    sa.Column("folded", sa.Text, nullable=False, unique=True),  # the login, folded for comparison
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("email", sa.Text, nullable=False),
-    sa.Column("capabilities", sa.Text, nullable=False),  # words
+    sa.Column("capabilities", sa.Text, nullable=False),  # separated by blanks
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("password", sa.Text, nullable=False),
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
 )
 grants = sa.Table(
     "grants",
@@ -28,7 +28,7 @@ grants = sa.Table(
     sa.Column("agent_id", sa.Integer, primary_key=True, autoincrement=False, index=True),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
 )
 credentials = sa.Table(
     "credentials",
@@ -40,19 +40,19 @@ credentials = sa.Table(
     sa.Column("agent_id", sa.Integer, nullable=False, index=True),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("label", sa.Text, nullable=False),
-    sa.Column("ceiling", sa.Text),  # words; null is no ceiling
+    sa.Column("ceiling", sa.Text),  # separated by blanks; null is no ceiling
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("expires", sa.BigInteger, nullable=False),
     sa.Column("last_used", sa.BigInteger, nullable=False),
     sa.Column("ended", sa.BigInteger, nullable=False),
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
 )
 settings = sa.Table(
     "settings",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("setting", sa.Text, nullable=False),  # JSON
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
 )
 audit = sa.Table(
     "audit",
@@ -109,7 +109,7 @@ chat_sessions = sa.Table(
     sa.Column("lease", sa.Text, nullable=False),  # "" is free
     sa.Column("lease_until", sa.BigInteger, nullable=False),
     sa.Column("cancelled", sa.Integer, nullable=False),
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
     sa.Index("ix_chat_sessions_owner", "owner", "updated"),
 )
 chat_turns = sa.Table(
@@ -123,7 +123,7 @@ chat_turns = sa.Table(
     ),
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("owner", sa.Integer, nullable=False),
-    sa.Column("request", sa.Text),  # null is none
+    sa.Column("request", sa.Text),  # null: none was given
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("started", sa.BigInteger, nullable=False),
     sa.Column("finished", sa.BigInteger, nullable=False),
@@ -146,13 +146,13 @@ chat_messages = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("turn", sa.Integer, nullable=False),
     sa.Column("time", sa.BigInteger, nullable=False),
-    sa.Column("version", sa.Integer, nullable=False),  # of how `more` is written
+    sa.Column("version", sa.Integer, nullable=False),  # of the format of `more`
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
-    sa.Column("folded", sa.Text),  # as it is searched, where lower() would not do
+    sa.Column("folded", sa.Text),  # the text for a search, where lower() is not enough
     sa.Column("more", sa.Text, nullable=False),  # JSON of calls, result or attachments
     sa.Column("native", sa.Text, nullable=False),  # JSON of the provider library
-    sa.Column("digest", sa.Text),  # of what counts in the row; null in rows of older versions
+    sa.Column("digest", sa.Text),  # see row_digests.py; null in rows of older versions
 )
 
 # Ids are never given twice: folders and jobs of a deleted pipeline keep its id.
@@ -170,7 +170,7 @@ pipelines = sa.Table(
     sa.Column("steps", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("updated", sa.BigInteger, nullable=False),
-    sa.Column("digest", sa.Text, nullable=False),  # of what counts in the row
+    sa.Column("digest", sa.Text, nullable=False),  # see row_digests.py
     sa.Index("ix_pipelines_slug", "agent_id", "slug", unique=True),
     sqlite_autoincrement=True,
 )
@@ -191,7 +191,7 @@ flows = sa.Table(
     sa.Column("run_artifacts", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
     sa.Column("updated", sa.BigInteger, nullable=False),
-    sa.Column("digest", sa.Text, nullable=False),  # of what counts in the row
+    sa.Column("digest", sa.Text, nullable=False),  # see row_digests.py
     sa.Index("ix_flows_slug", "pipeline_id", "slug", unique=True),
     sqlite_autoincrement=True,
 )
@@ -229,7 +229,7 @@ jobs = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False, index=True),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("completed_at", sa.BigInteger, nullable=False),
-    # Of a job that has ended: -1 until what the job no longer needs is cleared.
+    # For a job that has ended: -1 until its memory is cleared.
     sa.Column("not_before", sa.BigInteger, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
@@ -283,19 +283,19 @@ workers = sa.Table(
     sa.Column("host", sa.Text, nullable=False),
     sa.Column("started_at", sa.BigInteger, nullable=False),
     sa.Column("beat_at", sa.BigInteger, nullable=False),  # for people
-    sa.Column("beats", sa.BigInteger, nullable=False),  # a number that no longer grows: it is dead
+    sa.Column("beats", sa.BigInteger, nullable=False),  # no longer grows: the worker is dead
 )
 schedules = sa.Table(
     "schedules",
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("timing", sa.Text, nullable=False),  # JSON; another one makes the next run anew
-    sa.Column("next_run", sa.BigInteger, index=True),  # null: nothing runs by itself
+    sa.Column("timing", sa.Text, nullable=False),  # JSON; a change sets a new next run
+    sa.Column("next_run", sa.BigInteger, index=True),  # null: no run by itself
     sa.Column("last_run", sa.BigInteger, nullable=False),
     sa.Column("last_job", sa.Integer, nullable=False),
     sa.Column("is_paused", sa.Boolean, nullable=False),
     sa.Column("rejections", sa.Integer, nullable=False),  # in a row
-    sa.Column("problem", sa.Text, nullable=False),  # why the last one was rejected
+    sa.Column("problem", sa.Text, nullable=False),  # why the last run was rejected
 )
 processed_items = sa.Table(
     "processed_items",

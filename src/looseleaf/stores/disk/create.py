@@ -39,7 +39,7 @@ def format_settings(name: str, *, journal: bool = False) -> str:
 
 
 def create_folder(folder: str, name: str, *, journal: bool = False) -> None:
-    """Make the folder, its settings file and `.looseleaf`, as far as they are not there."""
+    """Create the folder, its settings file and `.looseleaf`, where they are missing."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""The pages of deleted agents, which can be restored: they lie where the deletion has put them."""
+"""The pages of deleted agents, which can be restored, in the folder of the deletion."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_deleted_page(store: StoreFolder, scope: Scope) -> tuple[Found | Missing
 
 
 def _find_folder(store: StoreFolder, agent_id: int) -> str:
-    """Return the folder of a deleted agent's pages; "" where there is none of its own any more."""
+    """Return the folder of a deleted agent's pages; "" where it has none any more."""
     deleted = store.open_own(*DELETED.split("/"))
     if deleted is None:
         return ""

@@ -1,4 +1,4 @@
-"""Taking away what was written for an agent that was never finished."""
+"""Removing the files of an agent that was never finished."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def discard_agent(store: StoreFolder, agent_id: int, slug: str) -> None:
-    """Remove the history of an id that no agent has, and the pages that were started under it.
+    """Remove the history of an id that no agent has, and the first pages that it had.
 
-    `slug` names the folder that was to be taken over. A page in it goes only if it is exactly what
-    was started: what anyone wrote there before or since stays.
+    `slug` names the folder that was to be taken over. A page in it is removed only if it still has
+    its first text: a text that anyone wrote there before or since stays.
     """
     shelf = Shelf("agent", 0, agent_id)
     folder = store.open_own("agents", slug) if slug else None
@@ -40,7 +40,7 @@ def discard_agent(store: StoreFolder, agent_id: int, slug: str) -> None:
 
 
 def _remove_staged(staging: int, folder: int | None, shelf: Shelf) -> None:
-    """Remove what writes that were cut short left, and the pages that are those very files."""
+    """Remove the staged files of interrupted writes, and the pages that are the same files."""
     for name in os.listdir(staging):
         shelf_name, _, page = name.removesuffix(MAKING).partition(":")
         if shelf_name == shelf.name:
@@ -64,7 +64,7 @@ def _remove_started(history: int, folder: int, shelf: Shelf) -> None:
 
 
 def _is_as_started(pages: int, folder: int, name: str) -> bool:
-    """Say whether a page has one version, which was written for this agent, and says it still."""
+    """Say whether a page has one version, written for this agent, and still has its text."""
     inner = open_folder(pages, (name,))
     try:
         lines = PageLog(inner, name).lines()

@@ -1,4 +1,4 @@
-"""The places of a page's history and its staged files, and how their names are read back."""
+"""The places of a page's history and its staged files, and how their names are parsed."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def history_path_of(scope: Scope) -> str:
 
 
 def staged_name_of(scope: Scope) -> str:
-    """Name the staged file of a page: `:` cannot be in a page's name, so it reads back."""
+    """Give the name of a page's staged file; no page has `:` in its name, so it can be parsed."""
     return f"{scope.shelf_name}:{scope.filename.replace('/', ':')}"
 
 
 def parse_staged_name(name: str) -> Scope | None:
-    """Read back the page that a name in staging or in a shelf's history stands for."""
+    """Parse a name in staging, or in a shelf's history; None where it is the name of no page."""
     shelf_name, _, rest = name.partition(":")
     shelf = parse_shelf_name(shelf_name)
     try:
@@ -37,7 +37,7 @@ def parse_staged_name(name: str) -> Scope | None:
 
 
 def parse_shelf_name(name: str) -> Shelf | None:
-    """Read back the shelf that a name such as agent-3 stands for; None where it is no such name."""
+    """Parse the name of a shelf, such as agent-3; None where it is no such name."""
     layer, _, identity = name.partition("-")
     number = int(identity) if identity.isascii() and identity.isdigit() else 0
     try:

@@ -25,7 +25,7 @@ def _filename_of(entry: Entry) -> str:
 
 
 def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
-    """Walk an open directory, and close it: files that can be pages, links left aside."""
+    """Give the files of an open directory that can be pages, but no links, and close it."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:

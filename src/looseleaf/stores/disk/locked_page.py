@@ -63,9 +63,7 @@ class LockedPage:
         self.file_mode, self.folder_mode = store.modes
         self.patience = patience
         self.staged_name = staged_name_of(scope)
-        self.unfinished_name = (
-            self.staged_name + MAKING
-        )  # a file under this name is not finished yet
+        self.unfinished_name = self.staged_name + MAKING  # of a file that is being written
         self.folder = self.staging = self._file = _NOT_OPEN
         self.device = 0
         self.states: list[Found] = []  # every state of the page that was read, in order
@@ -102,7 +100,7 @@ class LockedPage:
         self._file = self.folder = self.staging = self.log.folder = _NOT_OPEN
 
     def _open_own(self, path: str) -> int:
-        # Twins may meet in our own folders: one page was deleted, the other made since.
+        # Our own folders may hold twins: one page was deleted, the other one created since.
         return self._open_below(path, create=self.folder_mode, twins=True)
 
     def _open_below(self, path: str, *, create: int, twins: bool = False) -> int:
@@ -117,13 +115,13 @@ class LockedPage:
 
     def _open_staging(self) -> int:
         try:
-            # No link can lead astray on the way up: what stands above a folder is a folder.
+            # No link can be on the way up: the parent of a folder is a folder.
             return os.open(_STAGING_FROM_HISTORY, atomic.FOLDER, dir_fd=self.log.folder)
         except OSError:
             return self._open_own(STAGING)
 
     def open_folder(self, *, create: bool) -> None:
-        """Open the folder the page stands in, if it is there or may be made."""
+        """Open the folder of the page, if it is there or may be created."""
         if self.folder >= 0:
             return
         mode = self.folder_mode if create else 0
@@ -133,7 +131,7 @@ class LockedPage:
             self.folder = _NOT_OPEN
 
     def is_left_over(self) -> bool:
-        """Say whether a write that was cut short has left a whole file in staging."""
+        """Say whether an interrupted write has left a whole file in staging."""
         return inode_of(self.staging, self.staged_name) >= 0
 
     def current(self) -> Found | None:
@@ -171,7 +169,7 @@ class LockedPage:
         return os.pread(self._file, len(current.content) + 1, 0) == current.content
 
     def read(self, folder: int, name: str) -> Found | None:
-        """Read an ordinary file, after a moment's wait where someone is just writing it."""
+        """Read an ordinary file, after a short wait where a program is just writing it."""
         fd = self._open_file(folder, name)
         if fd < 0:
             return None
@@ -218,7 +216,7 @@ class LockedPage:
         atomic.remove(self.log.folder, history_name)
 
     def sync(self) -> None:
-        """Make sure that the page as it is survives a power cut, and clear up before it."""
+        """Sync the page as it is, and remove an unfinished file before."""
         atomic.remove(self.staging, self.unfinished_name)
         fd = os.open(self.name, READ, dir_fd=self.folder)
         try:
@@ -228,7 +226,7 @@ class LockedPage:
         atomic.sync(self.folder)
 
     def note(self, current: Found | None) -> int:
-        """Log what happened outside, if anything did; give the number of the present state."""
+        """Log changes that were made outside, if any; give the number of the present state."""
         for state in self.states[self._noted_count :]:
             if state is not current:
                 self._note(state)
@@ -255,7 +253,7 @@ class LockedPage:
         return int(number) + 1
 
     def entry(self, number: int, change: Change, state: Found | None) -> Line:
-        """Make the line of the log for a change that left the page in a state."""
+        """Build the line of the log for a change; `state` is the page after it."""
         return {
             "revision": number,
             "time": format_microseconds(self.store.clock()),

@@ -1,9 +1,9 @@
 """Changing a locked page without losing anything: replace it, delete it, clear up after a crash.
 
-The order of a write (docs/store.md tells why): log what happened outside, make the new file, link
-the old one into the history, sync both, look whether the page is still what was read, swap the two
-in one step, sync the folder, look at what was swapped out, log. A crash at any point leaves the old
-page or the new one, and `tidy` clears up.
+The order of a write (docs/store.md has the reasons): log outside edits, create the new file, link
+the old one into the history, sync both, check that the page is still the file that was read, swap
+the two in one step, sync the folder, check the file that was swapped out, log. A crash at any point
+leaves the old page or the new one, and `tidy` clears up.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.disk.store_folder import StoreFolder
 
 
-# Versions that have outlived their time go whenever a page has been written this many times.
+# Versions beyond retention are removed whenever a page has been written this many times.
 _PRUNE_EVERY = 64
 
 
@@ -51,7 +51,7 @@ def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) ->
     from looseleaf.stores.disk.history.pruning import prune_versions
 
     try:
-        # The whole log is read and written anew: the longer it is, the rarer it is its turn.
+        # The whole log is read and rewritten: the longer it is, the more rarely that is done.
         turns = (newest - page.log.first()) // _PRUNE_EVERY
         if newest // _PRUNE_EVERY % (1 << max(0, turns.bit_length() - 2)):
             return
@@ -109,9 +109,8 @@ def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
     try:
         _keep(page, number)
         atomic.sync(page.log.folder)
-        atomic.remove(
-            page.staging, page.unfinished_name
-        )  # a crash may have left it, and nothing else will
+        # A crash may have left this file, and nothing else removes it.
+        atomic.remove(page.staging, page.unfinished_name)
         try:
             atomic.move(page.folder, page.name, page.staging, page.staged_name)
         except FileNotFoundError:
@@ -135,7 +134,7 @@ def _keep(page: LockedPage, number: int) -> None:
 
 
 def _install(page: LockedPage, current: Found | None) -> None:
-    """Give the new file the page's name; `Retry` where someone took or removed it."""
+    """Give the new file the page's name; `Retry` where someone took or removed that name."""
     try:
         if current is None:
             atomic.link_file(page.staging, page.unfinished_name, page.folder, page.name)
@@ -153,8 +152,8 @@ def _install(page: LockedPage, current: Found | None) -> None:
 def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -> None:
     """Make the change durable and log it, unless another file was swapped out.
 
-    The folder is synced first: where the system cannot tell that an editor is about to save in
-    place, it has most likely done so by then.
+    The folder is synced first: an editor that is saving in place has most likely finished by then,
+    also where the system cannot tell who has a file open.
     """
     atomic.sync(page.folder)
     if current is not None and not page.was_swapped_out(current):
@@ -168,14 +167,14 @@ def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -
 
 
 def _compare(page: LockedPage, current: Found, now: Found | None) -> None:
-    """Raise `Retry` where a file no longer has the bytes that were read; remember what it has."""
+    """Raise `Retry` where a file no longer has the bytes that were read; keep its new state."""
     if now is None or now.content != current.content:
         page.states += [now] if now else []
         raise Retry
 
 
 def _clear(page: LockedPage, name: str) -> None:
-    """Take away the second name of the file that was replaced, or made."""
+    """Remove the second name of the file that was replaced, or created."""
     try:
         atomic.remove(page.staging, name)
     except OSError:
@@ -191,9 +190,8 @@ def _undo_install(page: LockedPage, current: Found | None, number: int, new_inod
             atomic.move(page.folder, page.name, page.staging, page.staged_name)
         elif inode_of(page.staging, page.staged_name) >= 0:
             atomic.exchange(page.staging, page.staged_name, page.folder, page.name)
-            if (
-                inode_of(page.staging, page.staged_name) != new_inode
-            ):  # someone saved just now: it is newer
+            # Someone saved just now: that file is newer.
+            if inode_of(page.staging, page.staged_name) != new_inode:
                 atomic.exchange(page.staging, page.staged_name, page.folder, page.name)
         else:
             atomic.link_file(page.log.folder, str(number), page.staging, page.staged_name)
@@ -211,9 +209,9 @@ def _give_back(page: LockedPage) -> None:
 
 
 def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> None:
-    """Clear the files that a write left in staging; a possible edit of someone else is kept.
+    """Remove the files that a write left in staging; a possible outside edit is kept.
 
-    `new_inode` and `content` tell our own new file, where it is known; after a crash it is not.
+    `new_inode` and `content` are those of our own new file; after a crash they are not known.
     """
     atomic.remove(page.staging, page.unfinished_name)
     staged_inode = inode_of(page.staging, page.staged_name)
@@ -225,9 +223,8 @@ def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> No
     was_swapped = (
         history_inode != page_inode if history_inode >= 0 else _differs_from_log(page, last)
     )
-    if (
-        last and history_inode >= 0 and not was_swapped
-    ):  # the page is still the file that was linked
+    # The page is still the file that was linked into the history.
+    if last and history_inode >= 0 and not was_swapped:
         atomic.remove(page.log.folder, str(last["revision"]))
     if staged_inode not in {NO_FILE, page_inode} and (new_inode >= 0 or was_swapped):
         _keep_stray(
@@ -237,7 +234,7 @@ def tidy(page: LockedPage, new_inode: int = NO_FILE, content: bytes = b"") -> No
 
 
 def _differs_from_log(page: LockedPage, last: Line | None) -> bool:
-    """Say whether the page differs from the log, after a power cut took its name in the history."""
+    """Say whether the page differs from the log, where its name in the history is lost."""
     try:
         now = page.read(page.folder, page.name) if page.folder >= 0 else None
     except Unsafe:
@@ -246,9 +243,9 @@ def _differs_from_log(page: LockedPage, last: Line | None) -> bool:
 
 
 def _keep_stray(page: LockedPage, last: Line | None, *, known_hash: str) -> None:
-    """Make a version of its own of an outside edit that ended up in staging.
+    """Keep an outside edit that ended up in staging as a version of its own.
 
-    It is no edit if its bytes are known: our own new ones, or the version before them.
+    A file whose bytes are known is no edit: our own new bytes, or the version before them.
     """
     try:
         stray = page.read(page.staging, page.staged_name)
@@ -260,5 +257,5 @@ def _keep_stray(page: LockedPage, last: Line | None, *, known_hash: str) -> None
     outside = Change(OUTSIDE, SAVED_OUTSIDE)
     page.log.keep(page.staging, page.staged_name, number)
     page.log.add(page.entry(number, outside, stray))
-    if last is not None:  # if it was saved in place, the version it overwrote is redone
+    if last is not None:  # an edit that was saved in place has overwritten this version
         page.log.rescue(last, mode=page.file_mode)

@@ -1,4 +1,4 @@
-"""Changing one line of a settings file, with everything else in it as people wrote it."""
+"""Changing one line of a settings file; everything else stays as people wrote it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def quote_toml(text: str) -> str:
-    """Write a text as TOML does."""
+    """Write a text as a string of TOML."""
     # A JSON string without surrogate escapes is a TOML string too.
     return json.dumps(text, ensure_ascii=False)
 

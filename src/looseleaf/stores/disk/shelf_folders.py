@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_HELD = 64
 _MOST_SEEN = 4096
-_MANY_READS = 64  # before this many, loading ctypes would take longer than it spares
-_NEVER = float("-inf")  # not 0.0: the clock of a machine starts there
+_MANY_READS = 64  # before this many, loading ctypes would take longer than it saves
+_NEVER = float("-inf")  # not 0.0, where the clock of a machine starts
 _FROM_HERE = -100  # AT_FDCWD
 _OPENAT2 = 437  # on these machines; a few others number their system calls in their own way
 _MACHINES = frozenset(("x86_64", "aarch64", "riscv64", "ppc64le", "s390x"))
@@ -35,7 +35,7 @@ _NO_LINKS, _BENEATH = 0x04, 0x08  # RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH
 
 
 class OpenShelf:
-    """The folder of a shelf, good until a moment has passed and open until nobody uses it."""
+    """The folder of a shelf, valid for a moment and open until nobody uses it."""
 
     __slots__ = ("fd", "open", "until")
 
@@ -63,7 +63,7 @@ class OpenShelves:
         return open_shelf.open(open_shelf.fd, filename)
 
     def open(self, shelf: ShelfKey, scope: Scope, folder: str) -> int:
-        """Open a page by the path of its shelf below the root, which was looked at just now."""
+        """Open a page by the path of its shelf below the root, which was just looked up."""
         openers, now = _find_openers(), time.monotonic()
         if openers is not None and self._is_second_look(shelf, now):
             fd = self._take(openers, shelf, folder, scope)
@@ -105,9 +105,9 @@ class OpenShelves:
 class _Openers:
     """Functions that open folders, and pages below an open folder, and follow no link."""
 
-    def __init__(self, make_opener: Callable[[int, int], Opener]) -> None:
-        self.folder = make_opener(atomic.FOLDER, _NO_LINKS)
-        self.below = make_opener(READ, _NO_LINKS | _BENEATH)
+    def __init__(self, build_opener: Callable[[int, int], Opener]) -> None:
+        self.folder = build_opener(atomic.FOLDER, _NO_LINKS)
+        self.below = build_opener(READ, _NO_LINKS | _BENEATH)
 
 
 _reads = 0
@@ -130,11 +130,11 @@ def _load_openers() -> _Openers | None:
     import ctypes
 
     call, encoding = ctypes.CDLL(None).syscall, sys.getfilesystemencoding()
-    # Made once, with their types: that takes half the time of having each argument converted.
+    # Converted once: converting every argument in every call takes twice as long.
     number, open_how = ctypes.c_long(_OPENAT2), ctypes.c_uint64 * 3
     size = ctypes.c_size_t(ctypes.sizeof(open_how))
 
-    def make_opener(flags: int, resolve: int) -> Opener:
+    def build_opener(flags: int, resolve: int) -> Opener:
         options = ctypes.byref(open_how(flags, 0, resolve))
 
         def open_path(folder: int, path: str) -> int:
@@ -143,9 +143,9 @@ def _load_openers() -> _Openers | None:
 
         return open_path
 
-    openers = _Openers(make_opener)
+    openers = _Openers(build_opener)
     root_fd = openers.folder(_FROM_HERE, "/")
     if root_fd < 0:
-        return None  # an older kernel, or one that must not be asked
+        return None  # an older kernel, or a call that is not permitted
     os.close(root_fd)
     return openers

@@ -1,4 +1,4 @@
-"""The one replacement that makes a page's new bytes of its old ones, and how it is applied."""
+"""The one replacement that makes a page's new bytes from its old ones, and how it is applied."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def splice(old: bytes, new: bytes) -> list[object]:
-    """Give the one replacement that makes `new` of `old`: offset, bytes removed, text put in."""
+    """Give the replacement that makes `new` from `old`: offset, bytes removed, text inserted."""
     start = count_common_start(old, new)
     end = count_common_end(old[start:], new[start:])
-    # Where a cut goes through a character, the whole character is put in.
+    # Where the change begins or ends inside a character, the whole character is inserted.
     while start and _continues(new[start : start + 1]):
         start -= 1
     while end and _continues(new[len(new) - end : len(new) - end + 1]):
@@ -24,12 +24,12 @@ def splice(old: bytes, new: bytes) -> list[object]:
 
 
 def _continues(byte: bytes) -> bool:
-    """Say whether a byte is one of those that follow the first of a UTF-8 character."""
+    """Say whether a byte is the second or a later byte of a UTF-8 character."""
     return b"\x80" <= byte < b"\xc0"
 
 
-def unsplice(old: bytes, redo: list[Any]) -> bytes:
-    """Apply a replacement that `splice` gave."""
+def apply_splice(old: bytes, redo: list[Any]) -> bytes:
+    """Apply a replacement that `splice` gave, and return the new bytes."""
     start, removed_count, insertion, *encoding = redo
     middle: bytes = insertion.encode(*encoding)
     return old[:start] + middle + old[start + removed_count :]

@@ -78,12 +78,12 @@ class DiskStore:
         self.recent_writes = RecentWrites()
 
     def folder(self, shelf: Shelf) -> str:
-        """Give the absolute path of the folder a shelf stands for, to be looked at from outside."""
+        """Give the absolute path of a shelf's folder, for code that reads it without the store."""
         self.release()
         return f"{self.root}/{self._folder_of(shelf)}"
 
     def path(self, scope: Scope) -> str:
-        """Give the absolute path of the file a page is."""
+        """Give the absolute path of the file of a page."""
         return f"{self.folder(scope.shelf)}/{scope.filename}"
 
     def _folder_of(self, place: Shelf | Scope) -> str:
@@ -96,7 +96,7 @@ class DiskStore:
 
         Where many pages are read in a row, the folder of their shelf is looked up once in 50 ms.
         """
-        # Ids are positive numbers, so that one number or the layer tells which shelf is meant.
+        # Ids are positive numbers, so that one number or the layer identifies the shelf.
         shelf = scope.agent_id or -scope.user_id or scope.layer
         key = (shelf, scope.filename)
         entry = self._cache.pages.get(key)
@@ -112,7 +112,7 @@ class DiskStore:
         try:
             read_time = time.time_ns()
             status = os.fstat(fd)
-            if status.st_dev != self._device:  # known, unless another was mounted at the root
+            if status.st_dev != self._device:  # equal, unless another disk was mounted at the root
                 self._device = self.root_folder.require()
             check_regular(scope.filename, status, self._device)
             if status.st_nlink > 1:
@@ -135,14 +135,14 @@ class DiskStore:
         except LooseleafError:
             raise
         except FileNotFoundError:
-            self.root_folder.require()  # where it is gone, nothing is known of the page
+            self.root_folder.require()  # where the workspace is gone, nothing is known of the page
             return NO_FILE
         except OSError as error:
             self.root_folder.require()
             raise explain_os_error(scope.filename, error) from error
 
     def _require_own_links(self, scope: Scope, fd: int) -> None:
-        """Refuse a page with a second name, unless it is our own name for it during a write."""
+        """Refuse a page with a second name, unless the name is our own, during a write."""
         from looseleaf.stores.disk.locked_page import is_staged
 
         for _ in range(3):
@@ -210,8 +210,8 @@ class DiskStore:
     ) -> Written:
         """Replace a page by the result of `edit` on its current bytes, under the page's lock.
 
-        Raises `Conflicted` where the change must not replace the current version; nothing is made
-        for a page that must be there and is not.
+        Raises `Conflicted` where the change must not replace the current version; no file is
+        created for a page that must exist and does not.
         """
         from looseleaf.stores.disk.page_changes import put
 
@@ -266,12 +266,13 @@ class DiskStore:
         from looseleaf.stores.disk.locked_page import LockedPage
         from looseleaf.stores.disk.page_changes import Retry, tidy
 
-        self.root_folder.require()  # before anything is made in a folder that is not the workspace
+        self.root_folder.require()  # before a file is created in a folder that is not the workspace
         path = f"{self._folder_of(scope)}/{scope.filename}"
         if on_absent and not (os.path.lexists(f"{self.root}/{path}") or self.exists(scope)):
             return on_absent()
         with OsErrorContext(scope.filename), LockedPage(self, path, scope, patience) as page:
-            if not patience or page.is_left_over():  # a caller that does not wait comes to clear up
+            # `recover` does not wait for the lock, and comes to clear up.
+            if not patience or page.is_left_over():
                 tidy(page)
             for _ in range(_ATTEMPTS):
                 try:

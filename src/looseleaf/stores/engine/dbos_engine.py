@@ -2,7 +2,7 @@
 
 DBOS keeps one instance for each process, so that a process runs one engine at a time. Neither its
 telemetry nor its scheduler, messages and console are used: nothing is written to standard output,
-no port is opened and nobody is called. docs/why.md has the reasons.
+no port is opened and no server is called. docs/why.md has the reasons.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EngineFailed(Exception):
 
 
 class _ErrorHandler(logging.Handler):
-    """Tells the operator what DBOS logs as an error, and nothing else."""
+    """Reports the errors that DBOS logs to the operator, and nothing else."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(logging.ERROR)
@@ -75,7 +75,7 @@ class DbosEngine:
         self.run_job: RunJob = _refuse_job
 
     def launch(self, run_job: RunJob) -> None:
-        """Begin; a thread calls `run_job` with a run, its job and the position of a first step."""
+        """Start; threads call `run_job` with a run, its job and the position of its first step."""
         global _instance  # noqa: PLW0603 - DBOS itself has one instance for each process
         with _guard:
             if _instance is not None:
@@ -86,7 +86,7 @@ class DbosEngine:
         try:
             self._database = open_engine_database(database_url, root, file_mode=file_mode)
             _silence_logger(self._report)
-            GlobalParams.dbos_cloud = False  # an environment variable of a machine decides nothing
+            GlobalParams.dbos_cloud = False  # whatever the environment says
             DBOS(config=self._build_config(self._database))
             DBOS.launch()
         except BaseException as error:
@@ -186,7 +186,7 @@ def _refuse_job(_run_id: str, job_id: int, _position: int) -> None:
 
 
 def _silence_logger(report: Report) -> None:
-    """Take the console away from DBOS; it would write to standard error by itself."""
+    """Report the errors of DBOS, which would write to standard error by itself."""
     logger = logging.getLogger("dbos")
     logger.handlers[:] = [_ErrorHandler(report)]
     logger.propagate = False

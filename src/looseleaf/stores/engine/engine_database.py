@@ -58,7 +58,7 @@ def _compute_unixepoch(*modifiers: object) -> float | int:
 
 
 def _create_file(file: str, file_mode: int) -> None:
-    """Create an empty file with the right permissions; SQLite's own would be the umask's."""
+    """Create an empty file with the right permissions; SQLite would follow the umask."""
     with OsErrorContext(_LABEL):
         if os.path.islink(file):
             raise Unsafe(FILE, "it is a link")

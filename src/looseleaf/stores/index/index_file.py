@@ -234,7 +234,7 @@ class IndexFile:
         return str(row[0])
 
     def holders(self, term: str, count: int) -> list[int]:
-        """Give the pages that hold a term at least so many times."""
+        """Give the pages that hold a term at least this many times."""
         rows = self._sql.execute(
             "SELECT rowid FROM words WHERE words MATCH ?",
             (_build_expression([_number_term(term, count)], ""),),

@@ -1,6 +1,6 @@
 """The versions of a shelf's pages at moments in the past, kept in memory for the next search.
 
-The times of all changes are read from the history once and then follow the pages; the texts are
+The times of all changes are read from the history once, and then again for changed pages; texts are
 read only of versions that are no longer the present ones.
 """
 
@@ -40,7 +40,7 @@ _PROGRESS_STEP = 100
 
 
 class Timeline:
-    """The changes of one page: the time and number of each, the last one is its present state."""
+    """The changes of one page: the time and number of each; the last one is its present state."""
 
     __slots__ = ("_bounds", "is_cut", "is_volatile", "last_hash", "numbers", "times")
 
@@ -52,7 +52,7 @@ class Timeline:
         )
         self.last_hash = revisions[-1].hash
         self.is_cut = revisions[0].number > 1  # older versions are no longer kept
-        # The history dates a change that is not logged yet by the clock: it may move on.
+        # A change that is not logged yet has the time of the clock, which may still change.
         self.is_volatile = revisions[-1].time >= before
         self._bounds = self.times
         if any(later < time for time, later in zip(self.times, self.times[1:])):  # noqa: B905
@@ -225,7 +225,7 @@ class PastVersions:
     def _load_versions(self, keys: list[tuple[str, int, float]]) -> list[PriorVersion] | None:
         """Read prior versions that are not in memory; None where one is lost, or all are too many.
 
-        The versions of other moments make room where it is needed.
+        Versions of other moments are dropped where they need too much memory.
         """
         kept_versions = self._versions
         versions: dict[tuple[str, int], PriorVersion] = {}

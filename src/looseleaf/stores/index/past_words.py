@@ -16,7 +16,7 @@ _MAX_TERMS = 1024
 class PastWords:
     """The words of pages, as `PageWords` in `memory/search/ranking.py` describes them.
 
-    The places of the index come first, those of prior versions follow. It holds as long as the
+    The places of the index come first, those of prior versions follow. The value is valid while the
     words of the index have the same `generation`.
     """
 

@@ -117,7 +117,7 @@ class ShelfIndex:
         return counts, self.tree.freshness
 
     def count_matches(self, prefix: str, folded_text: str) -> Counts:
-        """Count the same in the present transaction."""
+        """Count as `matching` does, in the present transaction."""
         names: Iterable[str] = self._numbers
         if len(folded_text) >= 3:
             names = self._names_of(self.file.candidates(folded_text))
@@ -139,7 +139,7 @@ class ShelfIndex:
         return best
 
     def past_state(self, moment: float) -> PastState | None:
-        """Give the pages as they were at a moment, if the history can tell that of all of them."""
+        """Give the pages as of a moment; None where the history does not know all of them."""
         if self._history is None:
             return None
         if self._past is None:

@@ -20,7 +20,7 @@ from looseleaf.stores.disk import page_changes
 from looseleaf.stores.disk.history import revisions
 from looseleaf.stores.disk.history.page_history import DiskHistory
 from looseleaf.stores.disk.history.pruning import prune_versions
-from looseleaf.stores.disk.splice import splice, unsplice
+from looseleaf.stores.disk.splice import apply_splice, splice
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.times import format_microseconds
 from tests.conftest import AGENTS, Clock
@@ -433,8 +433,8 @@ class TestRedo:
     ) -> None:
         """For any bytes, in any place."""
         before, after = start + old + end, start + new + end
-        assert unsplice(before, splice(before, after)) == after
-        assert unsplice(b"", splice(b"", after)) == after
+        assert apply_splice(before, splice(before, after)) == after
+        assert apply_splice(b"", splice(b"", after)) == after
 
     @given(st.text(), st.text(), st.text(), st.text())
     def test_text_is_put_in_by_whole_characters(
@@ -447,4 +447,4 @@ class TestRedo:
         put_in = redo[2]
         assert isinstance(put_in, str)
         assert len(put_in.encode()) <= len(new.encode()) + 6
-        assert unsplice(before, redo) == after
+        assert apply_splice(before, redo) == after

@@ -50,8 +50,9 @@ def fill_sqlite(
 class PostgresRestore:
     """One restore into a PostgreSQL database: all of it is there after `commit`, or nothing.
 
-    A restore that is killed after `commit` has left its mark. The same restore again compares all
-    rows with its archive, and goes on; any other one finds a database that is not empty.
+    A restore that is killed after `commit` leaves its mark in the database. When the same restore
+    runs again, it compares all rows with its archive and continues; any other restore finds a
+    database that is not empty.
     """
 
     def __init__(self, url: str, *, target: str, engine_schema: str) -> None:
@@ -82,19 +83,19 @@ class PostgresRestore:
             table_load.note_mark(self._connection, mark)
 
     def commit(self) -> None:
-        """Keep what was filled in."""
+        """Commit the rows that were filled in."""
         if self._connection is not None:
             with DatabaseErrorContext():
                 self._connection.commit()
 
     def undo(self) -> None:
-        """Remove what was kept, since its folder could not be."""
+        """Remove the committed tables, since the folder could not be put in its place."""
         if self._connection is not None:
             with DatabaseErrorContext(), self._connection.begin():
                 table_load.drop_tables(self._connection)
 
     def finish(self) -> None:
-        """Remove the mark; where that fails, it does no harm, since the folder is there."""
+        """Remove the mark; a failure does no harm, since the folder is in its place."""
         if self._connection is not None:
             with suppress(LooseleafError), DatabaseErrorContext(), self._connection.begin():
                 table_load.remove_mark(self._connection)

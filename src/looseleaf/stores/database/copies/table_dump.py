@@ -1,4 +1,4 @@
-"""The tables of a database as files that no database is needed to read: one line for each row.
+"""The tables of a database as files that can be read without a database: one line for each row.
 
 `schema.json` names the newest migration, and of each table its columns, the number of its rows, the
 hash of its file and the last id that was given. `<table>.jsonl` has a JSON array for each row, in
@@ -33,7 +33,7 @@ RESTORE_MARK = "restoring"  # a row of `state`, which belongs to no dump
 
 @value
 class DumpedTable:
-    """What a dump says of one table.
+    """The description of one table in a dump.
 
     Fields:
         name: The name of the table.
@@ -51,7 +51,7 @@ class DumpedTable:
 
 
 class Dump(NamedTuple):
-    """What `schema.json` says: the newest migration, and the tables in the order to fill them."""
+    """The content of `schema.json`: the newest migration, and the tables in order to fill them."""
 
     revision: str
     tables: tuple[DumpedTable, ...]
@@ -81,7 +81,7 @@ class RowSummary:
         self._digest = sha256()
 
     def watch(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Give the lines on, and count them."""
+        """Pass the lines on, and count them."""
         for line in lines:
             self.rows += 1
             self._digest.update(line)
@@ -95,7 +95,7 @@ class RowSummary:
 def read_lines(
     connection: sa.Connection, table: sa.Table, columns: Iterable[str]
 ) -> Iterator[bytes]:
-    """Read the rows of a table as lines, in the order of the primary key, byte by byte."""
+    """Read the rows of a table as lines, in the order of the bytes of the primary key."""
     is_postgresql = connection.dialect.name == _POSTGRESQL
     order = [
         sa.collate(key, "C") if is_postgresql and isinstance(key.type, sa.String) else key
@@ -110,7 +110,7 @@ def read_lines(
 
 
 def parse_schema(content: bytes) -> Dump:
-    """Read what a dump says of itself, or raise `InvalidBackup`."""
+    """Parse the description of a dump, or raise `InvalidBackup`."""
     try:
         document: Any = json.loads(content)
         dumped_tables = tuple(_parse_table(fields) for fields in document["tables"])
@@ -129,7 +129,7 @@ def find_sequence(connection: sa.Connection, table: sa.Table) -> str:
 
 
 def _read_last_id(connection: sa.Connection, table: sa.Table) -> int:
-    """Return the last id given, that of a row which is deleted by now, too."""
+    """Return the last id that was given, also where its row is deleted by now."""
     if table.autoincrement_column is None:
         return 0
     highest = connection.execute(sa.select(sa.func.max(table.autoincrement_column))).scalar() or 0

@@ -75,7 +75,7 @@ def verify_tables(connection: sa.Connection, dump: Dump) -> None:
 
 
 def require_empty(connection: sa.Connection, engine_schema: str) -> None:
-    """Raise `DatabaseTaken` where a PostgreSQL database has a table, of whomever it is."""
+    """Raise `DatabaseTaken` where a PostgreSQL database has a table, whoever created it."""
     inspector = sa.inspect(connection)
     names = inspector.get_table_names()
     if engine_schema in inspector.get_schema_names():
@@ -91,7 +91,7 @@ def note_mark(connection: sa.Connection, archive: str) -> None:
 
 
 def read_mark(connection: sa.Connection) -> str:
-    """Return the archive that a restore which was killed has filled the database from, or ""."""
+    """Return the archive from which a killed restore has filled the database, or ""."""
     if not sa.inspect(connection).has_table(tables.state.name):
         return ""
     query = sa.select(tables.state.c.text).where(tables.state.c.name == RESTORE_MARK)

@@ -1,4 +1,4 @@
-"""Intents of effects on pages: what a step is about to write, noted before it does."""
+"""Intents of effects on pages: the text that a step is about to write, noted before the write."""
 
 from __future__ import annotations
 

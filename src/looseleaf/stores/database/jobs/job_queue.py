@@ -11,9 +11,9 @@ from looseleaf.models.model import Usage
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.jobs.job_rows import (
     UNCLEARED,
-    read_outcome,
+    decode_outcome,
+    encode_outcome,
     to_micros,
-    write_outcome,
 )
 from looseleaf.stores.database.jobs.jobs import read_state, select_job
 from looseleaf.values import as_dict
@@ -140,10 +140,10 @@ class SqlJobQueue:
             _require_hold(connection, hold)
             outcome_text = connection.execute(_SELECT_OUTCOME, place).scalar_one()
             if outcome_text is not None:
-                return read_outcome(outcome_text)
+                return decode_outcome(outcome_text)
             if outcome.status in _ENDED:
                 end = to_micros(self._clock())
-                result = write_outcome(outcome)
+                result = encode_outcome(outcome)
                 connection.execute(_END_STEP, {**place, **state, "result": result, "end": end})
                 _add_usage(connection, hold.job_id, outcome.usage)
             else:
@@ -181,7 +181,7 @@ class SqlJobQueue:
             return select_job(connection, hold.job_id)
 
     def expire(self) -> int:
-        """Let jobs fail that waited too long for a call; return how many there were."""
+        """Mark jobs as failed that waited too long for a call; return how many."""
         now = to_micros(self._clock())
         late = (_JOBS.c.status == "waiting") & (_JOBS.c.not_before > 0)
         late &= _JOBS.c.not_before <= now

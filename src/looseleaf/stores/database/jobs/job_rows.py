@@ -56,7 +56,7 @@ def build_job(
 
 def build_step(row: Any) -> StepRecord:  # noqa: ANN401 - a row
     """Build the record of a step from a row."""
-    outcome = read_outcome(row.outcome) if row.outcome else StepOutcome()
+    outcome = decode_outcome(row.outcome) if row.outcome else StepOutcome()
     return StepRecord(
         row.step_id,
         row.type,
@@ -92,8 +92,8 @@ def build_step_row(job_id: int, position: int, step: StepRecord) -> dict[str, An
     }
 
 
-def write_outcome(outcome: StepOutcome) -> str:
-    """Return an outcome as JSON."""
+def encode_outcome(outcome: StepOutcome) -> str:
+    """Encode an outcome as JSON."""
     fields: dict[str, Any] = as_dict(outcome)
     fields["packets"] = [packet.to_json() for packet in outcome.packets]
     fields["usage"] = as_dict(outcome.usage)
@@ -101,8 +101,8 @@ def write_outcome(outcome: StepOutcome) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def read_outcome(text: str) -> StepOutcome:
-    """Read an outcome from JSON."""
+def decode_outcome(text: str) -> StepOutcome:
+    """Decode an outcome from JSON."""
     fields: dict[str, Any] = json.loads(text)
     fields["packets"] = tuple(Packet(**packet) for packet in fields["packets"])
     fields["usage"] = Usage(**fields["usage"])

@@ -17,7 +17,7 @@ from looseleaf.stores.database.jobs.job_rows import (
     build_job,
     build_step,
     build_step_row,
-    read_outcome,
+    decode_outcome,
     select_steps,
     select_writes,
     to_micros,
@@ -41,7 +41,7 @@ _LONGEST_LIST = 1_000
 
 
 class SqlJobs:
-    """The jobs of one database; listeners hear when there may be work for a worker."""
+    """The jobs of one database; listeners are called when there may be work for a worker."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float]) -> None:
         self._database, self._clock = database, clock
@@ -143,7 +143,7 @@ class SqlJobs:
             job = select_job(connection, job_id, for_update=True)
             row = connection.execute(sa.select(steps).where(condition)).first()
             if row is None or not gate or not compare_digest(row.gate, gate):
-                raise JobMissing(job_id)  # who knows no secret learns nothing
+                raise JobMissing(job_id)  # without the secret, a caller learns nothing
             if row.status != "waiting" or row.signal is not None or job.is_final:
                 raise Refused(f"The job {job_id} no longer waits for a call.")
             text = json.dumps(body, ensure_ascii=False)
@@ -201,7 +201,7 @@ def read_state(connection: sa.Connection, job_id: int) -> JobState:
     return JobState(
         build_job(row, tuple(map(build_step, steps))),
         json.loads(row.snapshot),
-        {step.step_id: read_outcome(step.outcome) for step in steps if step.outcome},
+        {step.step_id: decode_outcome(step.outcome) for step in steps if step.outcome},
         {step.step_id: json.loads(step.signal) for step in steps if step.signal is not None},
     )
 
@@ -256,7 +256,7 @@ def _build_change(job: Job, act: JobRequest, now: int, *, waits: bool) -> dict[s
 
 
 def _reset_steps(connection: sa.Connection, job_id: int) -> None:
-    """Let the steps run again that did not end well."""
+    """Reset the steps that did not complete, so that they run again."""
     steps = tables.job_steps
     open_steps = (steps.c.job_id == job_id) & (steps.c.status != "completed")
     fresh = {"status": "pending", "reason": "", "started_at": 0, "ended_at": 0, "progress": ""}

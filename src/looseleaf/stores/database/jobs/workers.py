@@ -1,4 +1,4 @@
-"""Signs of life of workers, and the jobs of those that died."""
+"""Heartbeats of workers, and the jobs of workers that died."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SqlWorkers:
             connection.execute(tables.workers.delete().where(tables.workers.c.id == worker))
 
     def beats(self) -> Mapping[str, int]:
-        """Return all workers that have not left, each with the number of its signs of life."""
+        """Return all workers that have not left, each with the number of its heartbeats."""
         query = sa.select(tables.workers.c.id, tables.workers.c.beats)
         with self._database.reading() as connection:
             return {row.id: row.beats for row in connection.execute(query)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SqlDefinitions:
-    """The pipelines and flows of one database; `has_files` says which ids of pipelines have any."""
+    """The pipelines and flows of one database; `has_files` tells whether an id has files."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Flows in the database: find, list, add, change, delete, and take a prompt of the queue."""
+"""Flows in the database: find, list, add, change, delete, and take a prompt from the queue."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class SqlPipelines:
         raise Unavailable("The list of pipelines", "too many are added at once; try again")
 
     def _insert(self, connection: sa.Connection, pipeline: Pipeline) -> int:
-        """Insert a pipeline and give its id, which has no files of another one."""
+        """Insert a pipeline and give its id, below which no files of an earlier pipeline lie."""
         while True:
             identity = insert_row(connection, pipelines, build_pipeline_row(pipeline))
             if not self._has_files(identity):
@@ -113,7 +113,7 @@ class SqlPipelines:
         return new_pipeline
 
     def delete(self, pipeline_id: int, check: Callable[[Pipeline], None]) -> Sequence[Flow] | None:
-        """Delete a pipeline with its flows, and give these."""
+        """Delete a pipeline with its flows, and return the flows."""
         query = sa.select(pipelines).where(pipelines.c.id == pipeline_id).with_for_update()
         with self._database.writing() as connection:
             row = connection.execute(query).first()
@@ -131,7 +131,7 @@ class SqlPipelines:
 
 
 def _drop_step_settings(connection: sa.Connection, pipeline: Pipeline) -> None:
-    """Remove what flows set for steps that the pipeline no longer has."""
+    """Remove the settings of flows for steps that the pipeline no longer has."""
     of_pipeline = sa.select(flows).where(flows.c.pipeline_id == pipeline.id).with_for_update()
     for row in connection.execute(of_pipeline).all():
         flow = flow_of(row)

@@ -50,7 +50,7 @@ class SqlProcessedItems:
             return tuple(self._insert(connection, (flow_id, step_id, job_id), new, limit))
 
     def _renew(self, connection: sa.Connection, is_offered: sa.ColumnElement[bool]) -> None:
-        """Note that a source still offers items: one that was forgotten would be taken again."""
+        """Note that a source still offers items: a forgotten item would be taken again."""
         now = self._clock()
         is_older = processed_items.c.time < round((now - DAY_SECONDS) * MICRO)
         update = processed_items.update().where(is_offered, is_older)
@@ -72,12 +72,12 @@ class SqlProcessedItems:
                 "job_id": job_id,
                 "time": round(self._clock() * MICRO),
             }
-            if connection.execute(_insert_once(connection).values(row)).first() is not None:
+            if connection.execute(_build_insert(connection).values(row)).first() is not None:
                 new_keys.append(key)
         return new_keys
 
     def release(self, job_id: int) -> int:
-        """Give the items of a job that failed back, for the next one; return how many."""
+        """Release the items of a failed job, for the next job; return how many."""
         is_job = processed_items.c.job_id == job_id
         with self._database.writing() as connection:
             return connection.execute(processed_items.delete().where(is_job)).rowcount
@@ -93,10 +93,10 @@ class SqlProcessedItems:
             return connection.execute(processed_items.delete().where(is_old)).rowcount
 
 
-def _insert_once(connection: sa.Connection) -> ReturningInsert[Any]:
-    """Return an insert that leaves a row which is there as it is, and then returns nothing."""
+def _build_insert(connection: sa.Connection) -> ReturningInsert[Any]:
+    """Build an insert that leaves an existing row as it is, and then returns nothing."""
     if connection.dialect.name == "sqlite":
-        unless_there = sqlite.insert(processed_items).on_conflict_do_nothing()
-        return unless_there.returning(processed_items.c.item_key)
+        sqlite_insert = sqlite.insert(processed_items).on_conflict_do_nothing()
+        return sqlite_insert.returning(processed_items.c.item_key)
     insert = postgresql.insert(processed_items).on_conflict_do_nothing()
     return insert.returning(processed_items.c.item_key)

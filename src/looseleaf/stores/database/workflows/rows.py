@@ -55,7 +55,7 @@ def flow_of(row: Any) -> Flow:  # noqa: ANN401 - a row of the table
 def choose_slug(
     connection: sa.Connection, table: sa.Table, siblings: sa.ColumnElement[bool], new: Definition
 ) -> Definition:
-    """Give a new definition a slug that no sibling has; one that was asked for is refused."""
+    """Give a new definition a slug that no sibling has; a slug that it has already must be free."""
     noun = table.name.removesuffix("s")
     slugs = set(connection.execute(sa.select(table.c.slug).where(siblings)).scalars())
     if new.slug in slugs:
@@ -77,7 +77,7 @@ def insert_row(connection: sa.Connection, table: sa.Table, row: Mapping[str, Any
 def update_row(
     connection: sa.Connection, table: sa.Table, identity: int, row: Mapping[str, Any]
 ) -> None:
-    """Replace what a row says, with its digest."""
+    """Replace the columns of a row, and its digest."""
     digest = digest_of(table, {**row, "id": identity})
     try:
         connection.execute(
@@ -88,7 +88,7 @@ def update_row(
 
 
 def _build_row(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Write tuples and tables as JSON, and times as whole microseconds."""
+    """Write tuples and dictionaries as JSON, and times as whole microseconds."""
     row: dict[str, Any] = {}
     for name, field in fields.items():
         if name in _TIMES:

@@ -1,4 +1,4 @@
-"""The folder of agents as every part of the disk's list shares it: files, clock, listeners."""
+"""The folder of agents, and what all parts of the list of agents share: clock, listeners."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def create(
 ) -> None:
     """Create an agent that `LockedAgents.begin` has given an id; `start` writes its first pages.
 
-    A folder of that name without a record is taken over as it is: its record is what makes it one.
+    A folder of that name without a record is taken over as it is: the record makes it an agent.
     """
     slug = record.slug
     taken_over = slug in os.listdir(locked_agents.agents_fd)
@@ -81,7 +81,7 @@ def rename(locked_agents: LockedAgents, record: AgentRecord, new_record: AgentRe
 
 
 def delete(locked_agents: LockedAgents, record: AgentRecord, time: str, *, files: bool) -> None:
-    """Move an agent's folder, or its record alone, to where deleted agents are kept."""
+    """Move an agent's folder, or its record alone, to the folder of deleted agents."""
     deleted, name = locked_agents.open_deleted(), f"{record.id}-{record.slug}"
     if files:
         _move_durably((locked_agents.agents_fd, record.slug), (deleted, name))

@@ -50,9 +50,8 @@ class DiskAgents:
         self.default = default
         self.files = self._folder.files
         self._slugs: dict[int, str] = {}
-        self._verified_records: dict[
-            str, AgentRecord
-        ] = {}  # those whose id was found to be their own
+        # The records whose id belongs to no other folder, by slug.
+        self._verified_records: dict[str, AgentRecord] = {}
         self._listeners: list[Callable[[], None]] = []
         self._config_checks: list[Callable[[Mapping[str, Any]], None]] = []
         self.on_discard = self._folder.on_discard
@@ -64,7 +63,7 @@ class DiskAgents:
 
     @property
     def folders(self) -> DiskAgents:
-        """The folders of the agents: here every agent is one."""
+        """The folders of the agents: here every agent is a folder."""
         return self
 
     def records(self) -> list[AgentRecord]:
@@ -72,7 +71,7 @@ class DiskAgents:
         return [record for slug in self.slugs() if (record := self.files.read(slug)) is not None]
 
     def slugs(self) -> list[str]:
-        """Name the folders that can be agents', with or without a record."""
+        """List the folders that can be agents, with or without a record."""
         return self.files.slugs()
 
     def resolve(self, reference: str | int | None = None) -> AgentRecord:
@@ -92,7 +91,7 @@ class DiskAgents:
         return record
 
     def _explain_missing(self, reference: str | int) -> AgentMissing:
-        """Say that there is no such agent, once it is certain that the workspace is there."""
+        """Build the error for a missing agent, once it is certain that the workspace is there."""
         self.files.require_agents()
         records = self.records()
         deleted = {str(record.id) for record in self.deleted_records()} | {
@@ -112,7 +111,7 @@ class DiskAgents:
         return resolve_only_active([record for slug in slugs if (record := self.files.read(slug))])
 
     def slug_of(self, agent_id: int) -> str:
-        """Give the slug of an agent, the name of its folder, which is sure to be its own."""
+        """Give the slug of an agent: the name of the folder that has its record now."""
         slug = self._slugs.get(agent_id)
         if slug is not None and self.files.is_unchanged(slug, agent_id):
             return slug
@@ -122,11 +121,11 @@ class DiskAgents:
         return slug
 
     def is_folder_of(self, folder: int, agent_id: int) -> bool:
-        """Say whether an open folder is an agent's: the one whose record `folder` has looked at."""
+        """Say whether an open folder has the record of an agent, as it was read last."""
         return self.files.is_in(folder, self._slugs.get(agent_id, ""), agent_id)
 
     def on_move(self, listener: Callable[[], None]) -> None:
-        """Tell someone whenever this process has renamed or removed an agent."""
+        """Call a listener whenever this process has renamed or removed an agent."""
         self._listeners.append(listener)
 
     def _notify_listeners(self) -> None:
@@ -156,7 +155,7 @@ class DiskAgents:
         return True
 
     def _require_own_id(self, record: AgentRecord) -> None:
-        """A folder copied by hand has the id of another agent, and must not pass for it."""
+        """Refuse a folder that was copied by hand, whose record has the id of another agent."""
         if self._verified_records.get(record.slug) is record:
             return
         owner = self.files.hint(str(record.id))
@@ -183,10 +182,10 @@ class DiskAgents:
         start: Callable[[AgentRecord], object] = start_without_pages,
         highest_id: Callable[[], int] = ignore_outside_ids,
     ) -> AgentRecord:
-        """Make an agent; a folder of that name without a record is taken over as it is.
+        """Create an agent; a folder of that name without a record is taken over as it is.
 
-        `start` writes the first pages: there is an agent with them, or no agent. Where no register
-        says which ids were given, its id is higher than `highest_id` gives.
+        `start` writes the first pages; if that fails, no agent is created. Where there is no
+        register of ids, the new id is higher than the result of `highest_id`.
         """
         from looseleaf.agents.config import check_config
         from looseleaf.stores.disk.agents import changes
@@ -221,7 +220,7 @@ class DiskAgents:
         return new_record
 
     def configure(self, reference: str | int, config: Mapping[str, Any]) -> AgentRecord:
-        """Set keys of an agent's configuration; a key set to None is taken out."""
+        """Set keys of an agent's configuration; a key set to None is removed."""
         from looseleaf.agents.config import merge_config
 
         self._check_keys(config)
@@ -256,9 +255,9 @@ class DiskAgents:
         return self._folder.deleted_records()
 
     def lost_slugs(self, ids: Collection[int]) -> list[str]:
-        """Name the agents that the register has as present, besides those with one of the ids.
+        """List the agents that the register calls present, but not those with one of the ids.
 
-        A folder whose record cannot be read is not lost.
+        An agent whose folder is there is not lost, even if its record cannot be read.
         """
         from looseleaf.stores.disk.agents.register import list_present_agents
 
@@ -297,7 +296,7 @@ class DiskAgents:
             with self._lock(seconds=0):
                 return
         except LooseleafError:
-            return  # it is being created now, or this process may not write here
+            return  # an agent is being created now, or this process may not write here
 
     def on_configure(self, check: Callable[[Mapping[str, Any]], None]) -> None:
         """Let `check` refuse keys of a configuration before they are stored."""

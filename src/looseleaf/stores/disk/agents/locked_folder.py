@@ -85,7 +85,7 @@ class LockedAgents:
         return self._open[-1]
 
     def _read_records(self) -> list[AgentRecord]:
-        """Read the records that can be read; one that is damaged keeps its entry."""
+        """Read all records but damaged ones; the register keeps the entries of those agents."""
         records = []
         for slug in self.folder.files.slugs():
             with suppress(LooseleafError):
@@ -121,18 +121,18 @@ class LockedAgents:
             self.note_deleted(record, format_time(self.folder.clock()))
 
     def begin(self, slug: str, above: int) -> int:
-        """Spend an id for an agent that is about to be created, and give it."""
+        """Reserve an id for an agent that is about to be created, and return it."""
         number = max(self.register.next_id, above + 1)
-        # The id is spent first: a crash in between wastes it, and never gives it out twice.
+        # The id is reserved first: a crash in between wastes it, but no id is given twice.
         self.register.enter(RegisterEntry(number, slug, UNFINISHED))
         self.write_register()
         return number
 
     def abandon(self, entry: RegisterEntry) -> None:
-        """Remove the files of an agent that was not finished; its id stays spent."""
+        """Remove the files of an agent that was not finished; its id is not given again."""
         folder_exists = entry.slug in os.listdir(self.agents_fd)
-        free = folder_exists and self.folder.files.read(entry.slug) is None
-        self.folder.discard(entry.id, entry.slug if free else "")
+        is_free = folder_exists and self.folder.files.read(entry.slug) is None
+        self.folder.discard(entry.id, entry.slug if is_free else "")
         atomic.remove_tree(self.agents_fd, NEW)
         self.register.leave_out(entry.id)
         with suppress(OSError):
@@ -151,7 +151,7 @@ class LockedAgents:
             raise
 
     def note(self, record: AgentRecord) -> None:
-        """Note where an agent is now; the change is done, so that a failure is left to the next."""
+        """Note where an agent is now; the change is done, so the next one mends a failure."""
         with suppress(OSError):
             self.register.enter(RegisterEntry(record.id, record.slug))
             self._replace(self.hints_fd, str(record.id), f"{record.slug}\n".encode())

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from looseleaf.files.root_folder import RootFolder
 
 RECORD = "agent.json"
-HINTS = ".looseleaf/agents"  # for each id where to look first
+HINTS = ".looseleaf/agents"  # for each id, the slug to look at first
 NEW = ".new"  # in agents/: an agent that is being created
 STAGED = ":making"  # in the folder of hints: a file that is being written
-DELETED = ".looseleaf/deleted"  # what deleted agents left, each in {id}-{slug}
+DELETED = ".looseleaf/deleted"  # the files of deleted agents, each in {id}-{slug}
 
 
 class RecordFiles:
@@ -31,7 +31,7 @@ class RecordFiles:
         self._records: dict[str, AgentRecord] = {}  # as read, once their files had settled
 
     def slugs(self) -> list[str]:
-        """Name the folders that can be agents', with or without a record."""
+        """List the folders that can be agents, with or without a record."""
         names = self._list_names("agents")
         if not names:
             self.require_agents()
@@ -40,7 +40,7 @@ class RecordFiles:
     def require_agents(self) -> None:
         """Raise where the workspace is gone, or the folder of the agents that were created in it.
 
-        An empty folder is none of a workspace that has had agents: theirs has a register.
+        Where agents were created, that folder has a register; so an empty folder is another one.
         """
         self._folder.require()
         if self._list_names(HINTS) and not self._list_names("agents"):
@@ -72,7 +72,7 @@ class RecordFiles:
             with open(f"{self.root}/{HINTS}/{name}", encoding="utf-8") as file:
                 return file.read().strip()
         except (OSError, UnicodeDecodeError):
-            return ""  # it can be made again from the records
+            return ""  # the records are searched instead
 
     def is_unchanged(self, slug: str, agent_id: int) -> bool:
         """Say whether the folder still has the record of this agent that was read from it."""
@@ -83,7 +83,7 @@ class RecordFiles:
         return self._marks.get(slug) == (status.st_ino, status.st_ctime_ns, agent_id)
 
     def is_in(self, folder: int, slug: str, agent_id: int) -> bool:
-        """Say whether an open folder has the record of this agent that was read by that name."""
+        """Say whether an open folder has the record of this agent that was read for that slug."""
         try:
             status = os.stat(RECORD, dir_fd=folder, follow_symlinks=False)
         except OSError:

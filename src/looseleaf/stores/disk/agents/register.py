@@ -37,7 +37,7 @@ class RegisterEntry:
 
 
 class Register:
-    """The register as it was read; `write` replaces the file."""
+    """The register as it was read; `write_register` replaces the file."""
 
     def __init__(self, next_id: int = 1, agents: Iterable[RegisterEntry] = ()) -> None:
         self.next_id = next_id
@@ -49,14 +49,14 @@ class Register:
         self.next_id = max(self.next_id, entry.id + 1)
 
     def enter_records(self, records: Iterable[AgentRecord]) -> None:
-        """Enter the agents whose records are there: made by hand, renamed, or brought back."""
+        """Enter the agents that have a record: created by hand, renamed, or brought back."""
         for record in records:
             entry = self.agents.get(record.id, RegisterEntry(record.id, ""))
             if (entry.slug, entry.state) != (record.slug, PRESENT):
                 self.enter(RegisterEntry(record.id, record.slug))
 
     def is_present(self, record: AgentRecord) -> bool:
-        """Say whether an agent is entered as one that is there."""
+        """Say whether an agent is entered as present."""
         entry = self.agents.get(record.id)
         return entry is not None and entry.state == PRESENT
 
@@ -65,7 +65,7 @@ class Register:
         return [entry for entry in self.agents.values() if entry.state == UNFINISHED]
 
     def leave_out(self, agent_id: int) -> None:
-        """Drop the entry of an agent that was never finished; its id stays spent."""
+        """Drop the entry of an agent that was never finished; its id is not given again."""
         self.agents.pop(agent_id, None)
 
     def mark_deleted(self, agent_id: int, slug: str, time: str) -> None:
@@ -106,7 +106,7 @@ def write_register(agents: int, register: Register, *, mode: int, staging: tuple
 
 
 def list_present_agents(folder: str) -> list[RegisterEntry]:
-    """List the agents that the register in a folder has as present, by id."""
+    """List the agents that the register in a folder calls present, by id."""
     try:
         agents = os.open(folder, atomic.FOLDER)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Where the agents of a workspace lie at one moment, so that all of them are copied as they were.
 
 An agent that is renamed, deleted or restored while a copy is made moves to another folder. It is
-found again by the number of its folder, and copied under the name that it had.
+found again by the inode number of its folder, and copied under the name that it had.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def list_agent_places(root: int) -> AgentPlaces:
 
 
 def open_place(root: int, place: AgentPlace) -> int | None:
-    """Open the folder of an agent, wherever it lies now; None where it is gone for good."""
+    """Open the folder of an agent, wherever it lies now; None where it no longer exists."""
     folder = _open(root, f"{place.parent}/{place.name}")
     if folder is not None:
         if os.fstat(folder).st_ino == place.inode:
@@ -131,7 +131,7 @@ def _read_id(folder: int) -> int:
 
 
 def _find_name(root: int, parent: str, inode: int) -> str:
-    """Find the folder that has a number; "" where there is none."""
+    """Find the folder with an inode number; "" where there is none."""
     folder = _open(root, parent)
     if folder is None:
         return ""

@@ -25,7 +25,7 @@ class FolderCopies:
         self.left_out, self.progress = left_out, progress
 
     def leave_out(self, path: bytes, reason: str) -> None:
-        """Note a file that cannot be copied; of very many, the first."""
+        """Note a file that cannot be copied, up to a limit of notes."""
         if len(self.left_out) < _MOST_NOTES:
             self.left_out.append(f"{os.fsdecode(path)}: {reason}")
 
@@ -88,7 +88,7 @@ class FolderCopies:
 
 
 def list_folder(folder: int) -> list[tuple[str, bool, bool]]:
-    """List an open folder by name: each with whether it is a folder, and whether a file."""
+    """List the entries of an open folder by name: name, whether a folder, whether a file."""
     with os.scandir(folder) as entries:
         return sorted(
             (entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False))

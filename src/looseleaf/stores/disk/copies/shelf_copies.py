@@ -1,10 +1,10 @@
 """Copying the pages of a shelf, each together with its history.
 
-A page and its history are one group, read under the lock of the page, so that the copy has the page
-as the last line of its log has it. The lock is held while small files are read, at most about a
-megabyte; larger ones are read after it is released. They never change but by being replaced or
-appended to: the copy takes the same file, and only the bytes that it had under the lock. Where it
-is another file by then, the group is read again.
+A page and its history are one group, read under the lock of the page, so that the page in the copy
+agrees with the last line of its log. The lock is held while small files are read, at most about a
+megabyte; larger files are read after it is released. A file of a history is only ever replaced or
+appended to: the copy takes the bytes that the same file had under the lock. Where another file is
+in its place by then, the group is read again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from looseleaf.stores.disk.copies.folder_copies import FolderCopies
 
 _NO_FOLDER = -1
-_RECENT_SECONDS = 5.0  # a program that saves a page in place has begun to within this time
+_RECENT_SECONDS = 5.0  # a program may still be saving a page that changed within this time
 
 
 class ShelfCopies:
@@ -45,7 +45,7 @@ class ShelfCopies:
         self._history_path = os.fsencode(f"{HISTORY}/{shelf_name}")
 
     def groups(self) -> Iterator[FileGroup]:
-        """Give every group, the notes about the histories first: they must not run ahead."""
+        """Give every group, the notes about the histories first: they must not be newer."""
         if self._history >= 0:
             for name, _is_folder, is_file in list_folder(self._history):
                 if is_file:
@@ -64,7 +64,7 @@ class ShelfCopies:
             yield from self._group_remaining(seen_keys)
 
     def _group_remaining(self, seen_keys: set[str]) -> Iterator[FileGroup]:
-        """Give the histories of pages that were not there, or were written since."""
+        """Give the histories of pages that were not listed: deleted ones, or written since."""
         for key, is_folder, _is_file in list_folder(self._history):
             if not is_folder or key in seen_keys:
                 continue
@@ -145,9 +145,9 @@ class ShelfCopies:
     def _read_history(self, page_history: int, key: str) -> Iterator[FileCopy]:
         """Read the files of a history, whatever their names; the page is locked.
 
-        What exceeds a megabyte in all is read when the lock is released.
+        Files beyond a megabyte in all are read when the lock is released.
         """
-        room = CHUNK
+        remaining_size = CHUNK
         base = self._history_path + b"/" + os.fsencode(key)
         for name in sorted(os.listdir(page_history)):
             path = base + b"/" + os.fsencode(name)
@@ -156,11 +156,13 @@ class ShelfCopies:
             if fd >= 0:
                 try:
                     place = Place(page_history, name, path)
-                    copy = copy_open_file(fd, place, os.fstat(fd), limit=room, is_locked=True)
+                    copy = copy_open_file(
+                        fd, place, os.fstat(fd), limit=remaining_size, is_locked=True
+                    )
                 finally:
                     os.close(fd)
             if copy is None:
                 self._copies.leave_out(path, NOT_PLAIN)
             else:
-                room -= copy.size if copy.size <= room else 0
+                remaining_size -= copy.size if copy.size <= remaining_size else 0
                 yield copy

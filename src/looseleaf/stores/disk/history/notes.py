@@ -1,8 +1,9 @@
-"""Notes by which a lost history is missed: the pages that ever had one, and how far each log went.
+"""Notes by which a lost history is noticed: the pages that had one, and the end of each log.
 
 The list of pages stands beside the histories of a shelf, the number of the newest change beside
-each log. Neither is synced: a power cut may take a note back, and then a loss later is not missed.
-Nothing else depends on them. The note of removals tells a running search that versions are gone.
+each log. Neither is synced: a power cut may undo a note, and a later loss is then not noticed.
+Nothing else depends on the notes. By the note of removals, a running search learns that versions
+are gone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ HISTORY = ".looseleaf/history"
 
 
 def note_page(history_folder: int, name: str) -> None:
-    """Add a page to the list of its shelf; `history_folder` is that of the page, open."""
+    """Add a page to the list of its shelf; `history_folder` is its open history."""
     line = name.replace("/", ":").encode() + b"\n"
     shelf = os.open("..", atomic.FOLDER, dir_fd=history_folder)
     try:
@@ -34,7 +35,7 @@ def note_page(history_folder: int, name: str) -> None:
 
 
 def read_known_pages(store: StoreFolder, shelf: Shelf) -> set[str]:
-    """Give the names of all pages of a shelf that ever had a history."""
+    """Read the names of all pages of a shelf that ever had a history."""
     folder = store.open_own(*HISTORY.split("/"), shelf.name)
     if folder is None:
         return set()
@@ -57,7 +58,7 @@ def note_head(history_folder: int, number: int) -> None:
 
 
 def read_head(history_folder: int) -> int:
-    """Give the number of the newest change that was ever in a log; 0 where nothing tells."""
+    """Read the number of the newest change that was ever in a log; 0 where it is not noted."""
     try:
         fd = os.open(HEAD, READ, dir_fd=history_folder)
     except FileNotFoundError:

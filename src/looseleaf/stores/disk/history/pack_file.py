@@ -1,7 +1,7 @@
 """The pack of a page: one file of compressed groups of prior versions, and how it is read.
 
 `pack` lies beside the log. It is replaced whole and never changed in place: a reader that has it
-open reads on in the file that it opened. Damage of one group leaves the others readable.
+open continues with the file that it opened. Damage of one group leaves the others readable.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PackFile:
         os.close(self._fd)
 
     def _scan(self) -> Iterator[GroupHead]:
-        """Find the heads of all groups; behind a damaged one, the next is searched for."""
+        """Find the heads of all groups; after a damaged group, the next one is searched for."""
         offset = 0
         while offset < self.size:
             head = parse_head(os.pread(self._fd, HEAD.size, offset), offset)
@@ -65,7 +65,7 @@ class PackFile:
     def _is_plausible(self, head: GroupHead) -> bool:
         """Say whether a group ends where another begins, or with the file, or is intact.
 
-        A wrong length would lead past the groups behind it.
+        A wrong length would skip the groups after it.
         """
         end = head.offset + head.size
         if end == self.size or os.pread(self._fd, len(MAGIC), end) == MAGIC:
@@ -139,7 +139,7 @@ class PackFile:
             yield chunk
 
     def inspect(self) -> tuple[set[int], list[str]]:
-        """Read every group; give the numbers of the versions, and what is not as it was written."""
+        """Read every group; give the numbers of the versions, and the faults that were found."""
         numbers: set[int] = set()
         faults = [f"its {PACK} is damaged at byte {place}" for place in self.damaged_places]
         for head in self.heads:

@@ -1,4 +1,4 @@
-"""A group of a pack: versions of one page in a row, the first whole, the others as differences.
+"""A group of a pack: consecutive versions of a page, the first whole, the others as differences.
 
 A group can be read without any other. Its head says which versions it holds, a table gives their
 numbers and hashes, and the rest is compressed. Sizes are bounded, so that reading a version costs
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAGIC = b"LLP1"
 MOST_VERSIONS = 128
 MOST_BYTES = 768_000  # before compression, of a group with more than one version
-_MOST_COPIED_BYTES = 32_000_000  # that are moved to read the last version of a group
+_MOST_COPIED_BYTES = 32_000_000  # that are copied to read the last version of a group
 _LZMA, _ZLIB = 1, 2
 # Magic, codec, versions, first number, last number, bytes before and after compression, checksum.
 HEAD = Struct(">4sBIQQIII")

@@ -1,7 +1,7 @@
 """Packing a page's history: settled versions go from files of their own into one compressed file.
 
 Versions are read, compressed, read back and compared with their hashes without the page's lock;
-the lock is held only while the new pack takes the place of the old one and the files go. The pack
+the lock is held only while the pack is replaced and the files are removed. The pack
 is on disk before the first file is removed, so that a process that dies at any point leaves every
 version in its file, in the pack, or in both. A file that is in both is removed by the next run.
 """
@@ -50,7 +50,7 @@ class _Changed(Exception):
 def pack_page(
     store: StoreFolder, scope: Scope, log: PageLog, *, dry_run: bool = False
 ) -> PackedVersions:
-    """Pack the settled versions of a page; with `dry_run`, only say what that would give."""
+    """Pack the settled versions of a page; with `dry_run`, only report what that would give."""
     results: list[PackedVersions] = []
     for _ in range(_ATTEMPTS):
         packer = _Packer(store, scope, log)
@@ -83,9 +83,9 @@ class _Packer:
             os.close(self._log_fd)
 
     def run(self, *, dry_run: bool) -> Iterator[PackedVersions]:
-        """Pack a batch at a time, and say what each one gave."""
+        """Pack a batch at a time, and give the result of each."""
         try:
-            # Held open: as long as it is, no other file can get its number.
+            # Kept open, so that no other file can get its inode number.
             self._log_fd = os.open(LOG, READ, dir_fd=self.log.folder)
         except FileNotFoundError:
             return
@@ -109,7 +109,7 @@ class _Packer:
             yield PackedVersions(batch.count, batch.size, sum(map(len, groups)) - tail_size)
 
     def _open_tail(self) -> tuple[int, Iterable[tuple[int, bytes]]]:
-        """Give where new groups begin, and the versions of a last group that has room for more."""
+        """Give the offset of new groups, and the versions of a last group that is not full."""
         if self.pack is None:
             return 0, ()
         for start, end, head in list(self.pack.segments())[-1:]:
@@ -142,7 +142,7 @@ class _Packer:
                 os.close(staging)
 
     def _remove_files(self, lines: list[Line]) -> PackedVersions:
-        """Remove the files of versions that the pack holds already, after a run was cut short."""
+        """Remove the files of versions that the pack holds already, after an interrupted run."""
         names = set(os.listdir(self.log.folder))
         batch = _Batch(self.log, (line for line in lines if str(line["revision"]) in names))
         files = {
@@ -163,7 +163,7 @@ class _Packer:
     def _require_unchanged(self) -> None:
         """Raise where a version may have been purged or pruned, or packed by another process.
 
-        Both replace the log or the pack by a new file; a write only adds to the log.
+        Each of these replaces the log or the pack by a new file; a write only adds to the log.
         """
         if inode_of(self.log.folder, LOG) != os.fstat(self._log_fd).st_ino:
             raise _Changed
@@ -185,11 +185,11 @@ class _Batch:
 
     def __init__(self, log: PageLog, lines: Iterator[Line]) -> None:
         self.log, self._lines = log, lines
-        self.files: dict[int, Mark] = {}  # those that the pack makes superfluous
+        self.files: dict[int, Mark] = {}  # that are not needed once the pack is written
         self.count = self.size = 0
 
     def versions(self) -> Iterator[tuple[int, bytes]]:
-        """Give the versions that can be packed, until they are enough."""
+        """Give the versions that can be packed, until the batch is full."""
         for line in self._lines:
             content = self._read(line)
             if content is not None:
@@ -199,7 +199,7 @@ class _Batch:
                     return
 
     def _read(self, line: Line) -> bytes | None:
-        """Read a version from its file; one that lost its file is rebuilt from the log.
+        """Read a version from its file; a version without a file is rebuilt from the log.
 
         A file that a program has open for writing, or has written to, stays as it is.
         """

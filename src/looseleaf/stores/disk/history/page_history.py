@@ -32,8 +32,8 @@ class DiskHistory:
     def revisions(self, scope: Scope) -> list[Revision]:
         """List the revisions of a page, oldest first; the last one is its present state.
 
-        An outside edit that no write has come upon yet is the last one, under the number it
-        will get.
+        An outside edit that no write has noticed yet is the last revision, with the number that
+        it will get.
         """
         log = self.store.log(scope)
         if log is None:
@@ -119,8 +119,8 @@ class DiskHistory:
     def _read_prior(self, scope: Scope, number: int, *, is_replaced: bool = False) -> bytes | None:
         """Read a version from the history; None where it is not kept.
 
-        With `is_replaced`, only one that the log shows to be replaced. The other lines of the log
-        are not parsed, since a log may have thousands.
+        With `is_replaced`, only a version that the log shows as replaced. The other lines are
+        not parsed, since a log may have thousands.
         """
         log = self.store.log(scope)
         if log is None:
@@ -177,7 +177,7 @@ class DiskHistory:
         return count_removals(self.store, shelf)
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
-        """Drop the versions a retention no longer keeps; give how many went."""
+        """Remove the versions that a retention no longer keeps; return how many."""
         histories = {name: self.revisions(shelf.page(name)) for name in self.pages(shelf)}
         times = (revision.time for revisions in histories.values() for revision in revisions)
         now = self.store.clock()
@@ -230,7 +230,7 @@ class DiskHistory:
             os.close(log.folder)
 
     def pages(self, shelf: Shelf) -> list[str]:
-        """Name every page of a shelf that has a history, deleted ones too."""
+        """List every page of a shelf that has a history, deleted pages, too."""
         folder = self.store.open_own(*HISTORY.split("/"), shelf.name)
         if folder is None:
             return []
@@ -243,7 +243,7 @@ class DiskHistory:
         return sorted(scope.filename for scope in scopes if scope is not None)
 
     def missing(self, shelf: Shelf) -> list[str]:
-        """Name the pages of a shelf that had a history and have none now."""
+        """List the pages of a shelf that had a history and have none now."""
         from looseleaf.stores.disk.history.verification import list_missing_histories
 
         return list_missing_histories(self.store, shelf, set(self.pages(shelf)))
@@ -281,7 +281,7 @@ def _list_revisions(log: PageLog) -> list[Revision]:
 
     lines = log.lines()
     files = set(os.listdir(log.folder))
-    # After the files: a version is in the pack before its file goes.
+    # Read after the files: a version is in the pack before its file is removed.
     pack = log.pack()
     files |= set(map(str, pack.hashes())) if pack is not None else set()
     purge_notes = {
@@ -295,7 +295,7 @@ def _list_revisions(log: PageLog) -> list[Revision]:
     is_kept = False
     for line in changes:
         number = line["revision"]
-        # A version without a file can be redone from the version before, or from nothing.
+        # A version without a file can be rebuilt from the version before, or from its line alone.
         can_redo = "redo" in line and (is_kept or is_whole(line["redo"], line["bytes"]))
         is_kept = line is changes[-1] or not line["hash"] or str(number) in files or can_redo
         revisions.append(revision_of(line, is_kept=is_kept, purge_note=purge_notes.get(number, "")))

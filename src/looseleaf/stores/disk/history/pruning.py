@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 
 def prune_versions(log: PageLog, choose: Choice, *, present: bytes, mode: int) -> int:
-    """Drop the versions that are chosen to go, and the copies in the log of those that lie as
-    files anyway; give how many versions went. `present` is what the page says now."""
+    """Remove the versions that are chosen, and return how many; `present` is the page as it is now.
+
+    Texts in the log of older versions that also have files are removed, too.
+    """
     lines = log.lines()
     changes = [revision_of(line, is_kept=True) for line in lines if "revision" in line]
     pruned_numbers = {revision.number for revision in choose(changes)}
@@ -39,7 +41,7 @@ def prune_versions(log: PageLog, choose: Choice, *, present: bytes, mode: int) -
             del line["redo"]
     if newest - 1 in pruned_numbers:
         make_self_contained(lines, present)
-    # The lines go last: while they are there, a prune that was cut short is done again.
+    # The lines are removed last: until then, an interrupted prune is done again.
     remove_versions(log, pruned_numbers, mode=mode)
     remaining_lines = [
         line for line in lines if line.get("revision", line.get("purged")) not in pruned_numbers
@@ -84,7 +86,7 @@ def require_removable(log: PageLog, number: int) -> None:
 
 
 def _filter_pack(pack: PackFile, numbers: set[int]) -> Iterator[bytes]:
-    """Give a pack without some versions: a group that holds one of them is made anew.
+    """Give a pack without some versions; a group that holds one of them is built anew.
 
     A damaged part stays as it is, since someone may still repair it.
     """

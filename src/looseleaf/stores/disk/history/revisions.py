@@ -1,9 +1,9 @@
 """The history of one page on disk: a log of changes, and the prior versions as plain files.
 
 `.looseleaf/history/<shelf>/<page>/` holds `log`, one JSON line per change, a file per prior version
-named by its number, and `pack`, the versions that were packed into one file. A line also carries
-what the change put in (`redo`), so that a version which an outside program overwrites before we
-replace it can be redone from the one before.
+named by its number, and `pack`, the versions that were packed into one file. A line also holds the
+text that the change inserted (`redo`): where an outside program overwrites a version before a write
+keeps it, the version is rebuilt from the one before.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from looseleaf.memory.store import hash_content
 from looseleaf.stores.disk.history.log_line import CHECKSUM, encode_line
 from looseleaf.stores.disk.history.notes import note_head, note_page
 from looseleaf.stores.disk.history_names import LOG, PACK
-from looseleaf.stores.disk.splice import is_whole, unsplice
+from looseleaf.stores.disk.splice import apply_splice, is_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class PageLog:
     ) -> os.stat_result:
         """Open the log for writing and give its status; cut off a line left unfinished by a crash.
 
-        Files that replace others of the history are made ready at `staging`, a folder and a name.
+        Files that replace others of the history are first written to `staging`, a folder and a
+        name.
         Where the log is as a recent write of this process left it, it need not be read.
         """
         self._staging = staging
@@ -84,7 +85,7 @@ class PageLog:
         return os.fstat(self._fd)
 
     def size(self) -> int:
-        """Give the length of the log, to cut it back to."""
+        """Give the length of the log, to which `cut` can return."""
         return self._size or self.status().st_size
 
     def last(self) -> Line | None:
@@ -95,14 +96,14 @@ class PageLog:
         return self._last
 
     def _change_of(self, line: bytes) -> Line | None:
-        """Read the last line; a purge is noted in the log without being a change of the page."""
+        """Read the newest change, given the last line, which may note a purge instead."""
         change = self.parse(line)
         if "revision" in change:
             return change
         return next((entry for entry in reversed(self.lines()) if "revision" in entry), None)
 
     def newest(self) -> Line | None:
-        """Give the newest change without the lock; None where a look at the end does not tell."""
+        """Give the newest change without the lock; None where its end is not a whole line."""
         try:
             self._fd = os.open(LOG, READ, dir_fd=self.folder)
         except FileNotFoundError:
@@ -119,7 +120,7 @@ class PageLog:
             self.close()
 
     def first(self) -> int:
-        """Give the number of the oldest change, or 0 where that is not seen at a glance."""
+        """Give the number of the oldest change; 0 where the first bytes do not hold it."""
         line, newline, _ = os.pread(self._fd, _TAIL, 0).partition(b"\n")
         return int(self.parse(line).get("revision", 0)) if newline else 0
 
@@ -138,7 +139,8 @@ class PageLog:
         """Cut the log back to this length."""
         if self.status().st_size > size:
             before = self._change_of(self._read_last_line(size)) if size else None
-            note_head(self.folder, before["revision"] if before else 0)  # first: never ahead
+            # The note comes first, so that it is never ahead of the log.
+            note_head(self.folder, before["revision"] if before else 0)
             atomic.truncate(self._fd, size)
         self._size, self._last = size, None
 
@@ -191,7 +193,7 @@ class PageLog:
         """Read a prior version from the pack; None where the pack does not hold it."""
         content = self._pack.read(number) if self._pack is not None else None
         if content is None:
-            # The file of a version goes after its pack has come, so that a look now finds it.
+            # A version is in the pack before its file is removed, so that the present pack has it.
             pack = self.pack()
             content = pack.read(number) if pack is not None else None
         return content
@@ -215,7 +217,7 @@ class PageLog:
         atomic.replace(self.folder, PACK, chunks, mode=mode, staging=staging or self._staging)
 
     def keep(self, folder: int, name: str, number: int) -> None:
-        """Link a file into the history, in the place of what a crash left under that number."""
+        """Link a file into the history, in place of one that a crash left under that number."""
         try:
             atomic.link_file(folder, name, self.folder, str(number))
         except FileExistsError:
@@ -223,19 +225,19 @@ class PageLog:
             atomic.link_file(folder, name, self.folder, str(number))
 
     def sync_names(self, number: int) -> None:
-        """Sync the names of prior versions, if it is time: `number` has just been given one.
+        """Sync the names of prior versions, if it is time; `number` is the newest name.
 
-        The log makes up for a name that a power cut takes away, since it holds the change made to
-        the version before. So names are synced only now and then, and where the log cannot help.
+        A version whose name a power cut removes is rebuilt from the log. So names are synced only
+        now and then, and where the log cannot rebuild a version.
         """
         last = self.last()
         if number % _NAMES_EVERY == 0 or last is None or "redo" not in last:
             atomic.sync(self.folder)
 
     def version(self, line: Line) -> bytes | None:
-        """Give the bytes of a version: those of its file, or redone from the version before.
+        """Read a version from its file or the pack, or rebuild it from the version before.
 
-        None where neither gives what was written, byte for byte.
+        None where none of them gives the bytes that were written.
         """
         content = self.prior(line["revision"])
         if content is not None and hash_content(content) != line["hash"]:
@@ -261,11 +263,11 @@ class PageLog:
                 }
                 line = older.get(number, {})
         for redo in reversed(redos):
-            content = unsplice(content, redo)
+            content = apply_splice(content, redo)
         return content
 
     def find_file(self, inode: int) -> str | None:
-        """Name the prior version that is this very file, if there is one."""
+        """Find the name of a file in the history by its inode number; None where it has none."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 if entry.inode() == inode:
@@ -273,7 +275,7 @@ class PageLog:
         return None
 
     def rescue(self, line: Line, *, at_hand: bytes | None = None, mode: int) -> None:
-        """Keep a version that was overwritten from outside: as read before, or made again."""
+        """Keep a version that was overwritten outside, from the bytes `at_hand` or rebuilt."""
         content = at_hand
         if content is None or hash_content(content) != line["hash"]:
             content = self.version(line)
@@ -292,7 +294,7 @@ class PageLog:
             window *= 8
 
     def parse(self, line: bytes) -> Line:
-        """Read a line."""
+        """Parse a line."""
         import json
 
         try:

@@ -14,7 +14,7 @@ from looseleaf.stores.disk.deleted_pages import read_deleted_page
 from looseleaf.stores.disk.history.log_line import is_intact
 from looseleaf.stores.disk.history.notes import HEAD, is_head_damaged, read_head, read_known_pages
 from looseleaf.stores.disk.history_names import LOG
-from looseleaf.stores.disk.splice import is_whole, unsplice
+from looseleaf.stores.disk.splice import apply_splice, is_whole
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ _MOST_NAMED = 5
 
 
 def list_missing_histories(store: DiskStore, shelf: Shelf, names: set[str]) -> list[str]:
-    """Name the pages of a shelf that had a history and have none now."""
+    """List the pages of a shelf that had a history and have none now."""
     return sorted(read_known_pages(store, shelf) - names)
 
 
@@ -98,7 +98,7 @@ def _verify_lines(
 
 
 def _find_missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) -> Iterator[str]:
-    """Find gaps between the lines, versions without a line, and an end that was written once."""
+    """Find gaps between the lines, versions without a line, and a lost end of the log."""
     listed_numbers = {line["revision"] for line in changes}
     first, last = min(listed_numbers), max(listed_numbers)
     expected_numbers = {*range(first, last), *numbers}
@@ -125,11 +125,11 @@ def _verify_versions(log: PageLog, changes: list[Line]) -> Iterator[tuple[Line, 
 
 
 def _redo_change(line: Line, before: bytes | None) -> bytes | None:
-    """Redo a version from the one before and the change in the log."""
+    """Rebuild a version from the one before and the change in the log."""
     if "redo" not in line:
         return None
     base = b"" if is_whole(line["redo"], line["bytes"]) else before
-    content = None if base is None else unsplice(base, line["redo"])
+    content = None if base is None else apply_splice(base, line["redo"])
     return content if content is not None and hash_content(content) == line["hash"] else None
 
 

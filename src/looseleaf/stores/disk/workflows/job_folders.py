@@ -1,7 +1,7 @@
 """The folders of flows and jobs below the root: uploaded files, packets of a job, artifacts.
 
 Packets lie where Data Machine has them, in `pipeline-{id}/flow-{id}/jobs/job-{id}/data.json`.
-Artifacts lie in `.looseleaf/`, since they stay where the folder of a failed job is removed.
+Artifacts lie in `.looseleaf/`, since they stay when the folder of a job is removed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class JobFolders:
                 atomic.remove(folder, _name_gate_file(step_id))
 
     def write_artifact(self, job_id: int, name: str, content: bytes) -> ArtifactFile:
-        """Keep an artifact of a job, named by its type and a qualifier; equal bytes stay."""
+        """Keep an artifact of a job, by its type and a qualifier; equal bytes are kept."""
         kind, _, qualifier = name.partition("/")
         reference = parse_reference(str(ArtifactReference(job_id, kind, qualifier)))
         with self._open_folder(_locate_artifacts(job_id), create=True) as folder:

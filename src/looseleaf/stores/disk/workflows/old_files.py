@@ -33,14 +33,14 @@ class OldFiles:
         self._root_folder = root_folder
 
     def count(self, times: OldFileTimes) -> OldFileCount:
-        """Count what was last changed before these times."""
+        """Count the files and folders that were last changed before these times."""
         return self._walk(times, removes=False)
 
     def remove(self, times: OldFileTimes) -> OldFileCount:
-        """Remove what was last changed before these times; return what was removed.
+        """Remove files and folders that were last changed before these times; return the counts.
 
-        A folder of a job goes where it has files and all of them are old. A file that is exactly as
-        old as its time stays.
+        A folder of a job is removed where it has files and all of them are old. A file that was
+        changed exactly at its time stays.
         """
         return self._walk(times, removes=True)
 
@@ -70,7 +70,7 @@ class OldFiles:
                 )
 
     def _sweep_files(self, path: Sequence[str], before: float, *, removes: bool) -> int:
-        """Count the old files in a folder, and remove them; an emptied folder goes, too."""
+        """Count the old files in a folder; `removes` them, and a folder that is empty then."""
         with self._open_folder(path) as folder:
             if folder is None:
                 return 0
@@ -83,7 +83,7 @@ class OldFiles:
         return len(old_names)
 
     def _sweep_folders(self, path: Sequence[str], before: float, *, removes: bool) -> int:
-        """Count the folders of jobs whose files are all old, and remove them."""
+        """Count the folders of jobs whose files are all old; `removes` them."""
         count = 0
         for name in self._list_names(path, _JOB):
             with self._open_folder((*path, name)) as folder:

@@ -41,7 +41,7 @@ class DiskPublishFolders:
         return name
 
     def _path_of(self, folder: str) -> str:
-        """Return the path of an allowed folder that is not memory itself."""
+        """Return the path of an allowed folder, which must not overlap the workspace."""
         if folder not in self._folders:
             names = ", ".join(sorted(self._folders)) or "none"
             raise InvalidArgument(

@@ -119,7 +119,7 @@ class UploadFolders:
             os.close(root)
 
     def _create(self, folder: FileFolder) -> int:
-        """Open a folder without following links, made where it is not there."""
+        """Open a folder without following links; it is created where it is not there."""
         root = self._root.open()
         try:
             return open_folder(root, folder.segments, create=self._modes[1])
@@ -168,7 +168,7 @@ class UploadFolders:
 
 
 def _limit_parts(parts: Iterable[bytes], name: str, limit: int) -> Iterator[bytes]:
-    """Give the parts on, up to the limit; `UploadTooLarge` behind it."""
+    """Pass the parts on, up to the limit; `UploadTooLarge` beyond it."""
     size = 0
     for part in parts:
         size += len(part)

@@ -12,7 +12,7 @@ COUNTED = ("users", "grants", "credentials", "settings", "chat_sessions")
 
 
 def upgrade() -> None:
-    """Add a digest to each row; those that are there have none."""
+    """Add a column for digests; existing rows have none."""
     for name in (*COUNTED, "chat_messages"):
         op.add_column(name, sa.Column("digest", sa.Text))
     connection = op.get_bind()

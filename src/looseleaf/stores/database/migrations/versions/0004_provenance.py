@@ -12,6 +12,6 @@ COLUMNS = ("actor_kind", "origin", "activity", "activity_id")
 
 
 def upgrade() -> None:
-    """Add the columns; entries that are there have none, which their hashes rely on."""
+    """Add the columns; they are null in existing entries, whose hashes do not cover them."""
     for name in COLUMNS:
         op.add_column("audit", sa.Column(name, sa.Text))
