@@ -21,7 +21,7 @@ from tests.stores.scenes import move_over, open_store, page_file_of, save_in_pla
 from tests.stores.state import list_leftovers, versions_of
 from tests.stores.tree import create_memory_folder
 
-STEPS = ("append", "create", "exchange", "link", "move", "remove", "sync")
+STEPS = ("append", "create", "exchange", "link_file", "move", "remove", "sync")
 THEIRS = b"theirs\n"
 OURS = b"ours\n"
 

@@ -1,4 +1,4 @@
-"""Requests to other servers, for every part of Looseleaf that asks one.
+"""Requests to other servers, for every part of Looseleaf that sends one.
 
 A request goes only to a host on the operator's allow-list, and only to an address that was checked
 (`http_client/addresses.py`); each redirect is checked like the first request. Time, bytes and

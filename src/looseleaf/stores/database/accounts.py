@@ -93,7 +93,7 @@ class SqlAccounts:
         )
 
     def start(self, user_id: int, login: str = "admin") -> None:
-        """Make the first user, who may do everything, unless there are users."""
+        """Create the first user, who may do everything, unless there are users."""
         if not self.users.list():
             first = User(
                 user_id,

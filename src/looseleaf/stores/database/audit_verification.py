@@ -69,7 +69,7 @@ class _Walk:
         return ""
 
     def check_beginning(self) -> str:
-        """Check that retention, and nobody else, removed what is missing at the beginning."""
+        """Check that the entries which are missing at the beginning were removed by retention."""
         if not self.start:
             return ""
         number, digest = self._start_note

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def open_disk(
     root_folder: RootFolder, settings: Settings, clock: Callable[[], float]
 ) -> tuple[DiskAgents, DiskStore]:
-    """Open the agents and the pages of a folder; each follows what the other changes."""
+    """Open the agents and the pages of a folder; each follows the changes of the other."""
     modes = GROUP if settings.group_writable else PRIVATE
     agents = DiskAgents(root_folder, default=settings.default_agent, modes=modes, clock=clock)
     store = DiskStore(

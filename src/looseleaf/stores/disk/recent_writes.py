@@ -1,4 +1,4 @@
-"""The newest writes of this process to a few pages, so that the next one need not read them."""
+"""The newest writes of this process to a few pages, so that the next write need not read."""
 
 from __future__ import annotations
 

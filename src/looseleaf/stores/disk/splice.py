@@ -56,7 +56,7 @@ def count_common_start(first: bytes, second: bytes) -> int:
 
 
 def count_common_end(first: bytes, second: bytes) -> int:
-    """Count the bytes two strings share at their end, likewise."""
+    """Count the bytes two strings share at their end, in the same way."""
     low, high = 0, min(len(first), len(second))
     if first.endswith(second[len(second) - high :]):
         return high

@@ -1,4 +1,4 @@
-"""The disk store: pages as plain files below one root, compared, locked, kept and durable."""
+"""The disk store: pages as plain files below one root, with locks, history and durable writes."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class DbosEngine:
             raise RunAbandoned(error) from error
 
     def forget_worker(self, executor_id: str) -> None:
-        """Forget the runs of a process that died; its jobs are started anew."""
+        """Forget the runs of a process that died; its jobs are started again."""
         while True:
             runs = DBOS.list_workflows(
                 executor_id=executor_id, limit=_MOST_RUNS, load_input=False, load_output=False

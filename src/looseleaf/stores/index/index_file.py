@@ -63,7 +63,7 @@ def supports_full_text() -> bool:
 
 def remove(path: str) -> None:
     """Delete an index file and what SQLite keeps beside it."""
-    # The file itself goes first: a process that has it open notices that and opens it again.
+    # The file itself is removed first: a process that has it open notices that and reopens it.
     for suffix in SUFFIXES:
         try:
             os.unlink(path + suffix)

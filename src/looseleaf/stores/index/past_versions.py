@@ -169,7 +169,7 @@ class PastVersions:
         """Read the timelines again of the pages that may have changed."""
         names = self._changed_names
         if names is None:
-            # A page may have come and gone: every page that is not there now is looked at.
+            # A page may have been created and deleted since: each page that is missing now is read.
             known_names = self._timelines.keys() | set(self._history.pages(self._shelf))
             names = {name for name in pages if self._signatures.get(name) != pages[name]}
             names |= known_names - pages.keys()
@@ -213,7 +213,7 @@ class PastVersions:
             at = timeline.position(moment)
             if at < 0:
                 if timeline.is_cut:
-                    return None  # nothing tells what the page said then
+                    return None  # the text of that time is not known
             elif at == len(timeline.numbers) - 1:
                 if timeline.last_hash:
                     present_versions[name] = timeline.times[at], timeline.last_hash

@@ -92,7 +92,7 @@ def _compute_checksum(path: str) -> bytes:
     total, size = 0, 0
     buffer = bytearray(_CHUNK)
     view = memoryview(buffer)
-    # A workspace that is dropped at the end of Python is closed when `open` is gone.
+    # A workspace may be closed at the end of Python, when `open` is gone.
     with FileIO(path) as file:
         while count := file.readinto(buffer):
             total, size = crc32(view[:count], total), size + count

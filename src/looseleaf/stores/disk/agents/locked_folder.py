@@ -151,7 +151,7 @@ class LockedAgents:
             raise
 
     def note(self, record: AgentRecord) -> None:
-        """Note where an agent is now; the change is done, so the next one mends a failure."""
+        """Note where an agent is now; the change is done, so the next one repairs a failed note."""
         with suppress(OSError):
             self.register.enter(RegisterEntry(record.id, record.slug))
             self._replace(self.hints_fd, str(record.id), f"{record.slug}\n".encode())

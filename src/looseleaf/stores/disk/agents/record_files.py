@@ -58,7 +58,7 @@ class RecordFiles:
             raise Unavailable("The folder of agents", error.strerror) from error
 
     def is_interrupted(self) -> bool:
-        """Say whether a change of the agents is under way, or was cut short."""
+        """Say whether a change of the agents is under way, or was interrupted."""
         traces = (f"agents/{NEW}", f"{HINTS}/{STAGED}")
         return any(os.path.lexists(f"{self.root}/{path}") for path in traces)
 

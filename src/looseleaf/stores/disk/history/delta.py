@@ -7,7 +7,7 @@ from itertools import accumulate
 from looseleaf.memory.text.line_diff import diff_ranges
 from looseleaf.stores.disk.splice import count_common_end, count_common_start
 
-# A replacement: its place in the old bytes, how many of them go, and the bytes that come.
+# A replacement: its place in the old bytes, the number of bytes to remove, the bytes to insert.
 Hunk = tuple[int, int, bytes]
 
 _LEAST_BYTES = 512  # of a changed part; below, a comparison by lines saves nothing

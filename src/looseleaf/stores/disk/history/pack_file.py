@@ -116,7 +116,7 @@ class PackFile:
                 try:
                     group = self.open_group(head)
                 except PackDamage:
-                    continue  # a newer group may hold what was rebuilt since
+                    continue  # a newer group may hold the version, rebuilt since
                 if number in group.hashes:
                     return group.read(number)
         return None

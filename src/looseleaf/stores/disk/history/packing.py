@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Mark = tuple[int, int, int]
 
 NEWEST_UNPACKED = 16  # versions before the present one that keep their files
-LEAST_VERSIONS = 16  # for which a pack is made, or made anew
+LEAST_VERSIONS = 16  # settled versions that are worth a new pack
 _BATCH_BYTES = 64_000_000  # of files that are packed before the lock is taken
 _ATTEMPTS = 5
 
@@ -122,7 +122,7 @@ class _Packer:
         return self.pack.size, ()
 
     def _replace_pack(self, files: dict[int, Mark], groups: list[bytes], end: int) -> None:
-        """Write a pack of the old one's bytes up to `end` and new groups; remove the files."""
+        """Write a pack: the old bytes up to `end`, then new groups; remove the files."""
         staging = self.store.open_own(*STAGING.split("/"))
         name = staged_name_of(self.scope) + MAKING
         atomic.lock(self.log.folder, self.scope.filename)

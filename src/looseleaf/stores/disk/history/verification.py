@@ -109,7 +109,7 @@ def _find_missing_lines(log: PageLog, changes: list[Line], numbers: set[int]) ->
 
 
 def _verify_versions(log: PageLog, changes: list[Line]) -> Iterator[tuple[Line, str]]:
-    """Give each prior change with what is wrong with its file, oldest first."""
+    """Give each prior change with the fault of its file, oldest first."""
     before: bytes | None = None
     for line in changes:
         content = log.prior(line["revision"])

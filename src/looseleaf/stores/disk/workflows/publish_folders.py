@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.settings import Settings
 
-_FILE_MODE, _FOLDER_MODE = 0o644, 0o755  # what is published is for others to read
+_FILE_MODE, _FOLDER_MODE = 0o644, 0o755  # published files are for others to read
 
 
 class DiskPublishFolders:
