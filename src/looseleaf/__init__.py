@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings as Settings
     from looseleaf.workspace import Workspace as Workspace
 
-_HOMES = {
+_MODULES = {
     "ABSENT": "memory.store",
     "Activity": "memory.provenance",
     "Assembly": "prompt.assembly",
@@ -69,19 +69,19 @@ _HOMES = {
     "Workspace": "workspace",
     "hookimpl": "plugins.hooks",
 }
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in the table above
+__all__ = sorted(_MODULES)  # noqa: PLE0605 - the names are in the table above
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_MODULES})
 
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that a command imports only what it needs."""
-    home = _HOMES.get(name)
-    if home is None:
+    module_name = _MODULES.get(name)
+    if module_name is None:
         raise AttributeError(f"module 'looseleaf' has no attribute {name!r}")
-    module = __import__(f"looseleaf.{home}", fromlist=[name])
+    module = __import__(f"looseleaf.{module_name}", fromlist=[name])
     attribute: object = getattr(module, name)
     globals()[name] = attribute
     return attribute

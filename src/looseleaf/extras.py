@@ -27,10 +27,10 @@ NAME = "looseleaf"
 
 @contextmanager
 def require_extra(extra: str, feature: str) -> Iterator[None]:
-    """Import inside of this what an extra brings; where it is missing, say how to add it.
+    """Wrap the imports of an extra; `ExtraMissing` says how to add a missing package.
 
-    A package that is there in an older version than the extra asks for is missing, too: other
-    programs in the same environment may hold it back.
+    A package in an older version than the extra requires counts as missing, too: other programs in
+    the same environment may hold it back.
     """
     try:
         yield
@@ -44,7 +44,7 @@ def require_extra(extra: str, feature: str) -> Iterator[None]:
 
 
 def format_install_line(extra: str) -> str:
-    """Give the line to type that adds an extra to this very installation."""
+    """Format the line to type that adds an extra to this very installation."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -52,7 +52,7 @@ def format_install_line(extra: str) -> str:
     except PackageNotFoundError:
         installation = None  # a folder on the path, without an installation
     source, options = _find_source(installation)
-    # A tool's environment is made anew, so the line names what is there already as well.
+    # uv and pipx build a tool's environment again, so the line names its present extras, too.
     extras = ",".join(sorted({extra, *_find_extras(installation)}))
     tools = {
         "uv-receipt.toml": "uv tool install --force",
@@ -65,7 +65,7 @@ def format_install_line(extra: str) -> str:
 
 
 def _choose_command() -> str:
-    """Give the words that install into the environment of this process."""
+    """Choose the command that installs into the environment of this process."""
     from importlib.util import find_spec
     from shutil import which
 
@@ -79,7 +79,7 @@ def _choose_command() -> str:
 
 
 def _find_source(installation: Distribution | None) -> tuple[str, str]:
-    """Say where this installation came from, and the options that installing it so takes."""
+    """Find the source of this installation, and the options to install it in the same way."""
     import json
 
     text = installation.read_text("direct_url.json") if installation else None
@@ -91,7 +91,7 @@ def _find_source(installation: Distribution | None) -> tuple[str, str]:
 
 
 def _find_extras(installation: Distribution | None) -> Iterator[str]:
-    """Name the extras of which every package is installed."""
+    """Find the extras of which every package is installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     requirements = (installation.requires if installation else None) or ()

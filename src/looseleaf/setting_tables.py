@@ -15,7 +15,7 @@ _PASSWORD = "LOOSELEAF_PASSWORD_"  # noqa: S105 - the beginning of a variable's 
 
 @value
 class Provider:
-    """How to reach a provider of models, as far as that is not known anyway."""
+    """The address and the key of a provider of models, as far as they are set."""
 
     name: str = ""
     base_url: str = ""
@@ -57,7 +57,7 @@ def add_passwords(
 
 
 def read_tables(fields: dict[str, object]) -> dict[str, object]:
-    """Read what is a table in the file: models of modes, providers, folders and sites."""
+    """Read the settings that are tables: models of modes, providers, folders and sites."""
     readers = {
         "mode_models": _read_mode_models,
         "providers": _read_providers,

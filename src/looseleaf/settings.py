@@ -25,13 +25,13 @@ _GIT_PLACES = (
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR"),
     *("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"),
 )
-REMOTE = "LOOSELEAF_REMOTE"
-DATABASE_URL = "LOOSELEAF_DATABASE_URL"  # the variable that names a server to ask
+REMOTE = "LOOSELEAF_REMOTE"  # the variable that names a server to work with
+DATABASE_URL = "LOOSELEAF_DATABASE_URL"
 
 
 @value
 class Settings:
-    """Everything that can be set, with what it is when nobody sets it."""
+    """All settings of a workspace, with their defaults."""
 
     root: str
     name: str = ""  # of the workspace, for people
@@ -120,7 +120,7 @@ _AT_LEAST_ONE_DAY = (
     "task_run_retention_days",
     "audit_retention_days",
 )
-# Settings that can be made while running, in the database; the rest is fixed on opening.
+# Settings that can be changed while running, in the database; the others need a restart.
 RUNTIME = (
     "daily_memory_enabled",
     "history_packing_enabled",
@@ -131,7 +131,7 @@ RUNTIME = (
 
 
 def find_root(explicit: str | None = None, *, environ: Mapping[str, str] = os.environ) -> str:
-    """Find the workspace: as told, by LOOSELEAF_ROOT, the nearest one above, or the user's own."""
+    """Find the workspace: as given, by LOOSELEAF_ROOT, the nearest above, or the user's own."""
     root = explicit or environ.get("LOOSELEAF_ROOT")
     if root:
         return os.path.abspath(os.path.expanduser(root))
@@ -154,14 +154,14 @@ def _find_data_folder(environ: Mapping[str, str]) -> str:
 
 
 def read_variable(name: str, *, environ: Mapping[str, str] = os.environ) -> str:
-    """Give a variable of the environment that is no setting of a workspace; "" if nobody set it."""
+    """Read a variable of the environment that is no setting; "" where it is not set."""
     return environ.get(name, "")
 
 
 def build_git_environment(
     variables: Mapping[str, str], *, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Give the environment of a call of git, which follows no repository but that of its folder."""
+    """Build the environment of git, without variables that name another repository."""
     inherited_variables = {name: text for name, text in environ.items() if name not in _GIT_PLACES}
     return {**inherited_variables, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **variables}
 
@@ -171,11 +171,11 @@ def folder_of(variable: str, default: str, *, environ: Mapping[str, str] = os.en
     return os.path.expanduser(environ.get(variable) or default)
 
 
-def _describe_missing(root: str, environ: Mapping[str, str]) -> WorkspaceMissing:
-    """Say what is where a workspace should be.
+def _build_missing_error(root: str, environ: Mapping[str, str]) -> WorkspaceMissing:
+    """Build the error for a folder that is no workspace.
 
-    A disk that is not mounted leaves an empty folder or none, and so does a workspace that nobody
-    made. Nobody can tell the two apart, so the error names both where someone chose the folder.
+    An empty or missing folder may be a disk that is not mounted, or a workspace that was never
+    created. The two look the same, so the error names both where someone chose the folder.
     """
     is_there = os.path.isdir(root)
     try:
@@ -191,12 +191,12 @@ def _describe_missing(root: str, environ: Mapping[str, str]) -> WorkspaceMissing
 
 
 def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the settings of a workspace; `WorkspaceMissing` where the folder is not one."""
+    """Read the settings of a workspace; raise `WorkspaceMissing` where it is none."""
     try:
         with open(os.path.join(root, FILE), "rb") as file:
             text = file.read()
     except FileNotFoundError:
-        raise _describe_missing(root, environ) from None
+        raise _build_missing_error(root, environ) from None
     except OSError as error:
         raise InvalidSetting(FILE, f"it cannot be read ({error.strerror})") from error
     fields = _check_fields(_parse(text)) if _has_content(text) else {}
@@ -215,7 +215,7 @@ def load(root: str, *, environ: Mapping[str, str] = os.environ) -> Settings:
 
 
 def check_runtime(name: str, setting: object) -> object:
-    """Give a setting back that can be made while running, or raise `InvalidSetting`."""
+    """Return a setting that can be changed while running, or raise `InvalidSetting`."""
     if name not in RUNTIME:
         is_setting = name in Settings.__match_args__ and name != "root"
         reason = "there is no such setting"

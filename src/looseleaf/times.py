@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DAY_SECONDS = 86_400
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": DAY_SECONDS, "w": 7 * DAY_SECONDS}
-# The years that can be written with four digits; what lies beyond is written as their end.
+# The times that can be written with a year of four digits; others are written as their end.
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -46,7 +46,7 @@ def format_time(seconds: float, zone: str = "Z") -> str:
 
 
 def format_microseconds(seconds: float) -> str:
-    """Write a time to the microsecond, so that it can be asked for again; from 1970 on."""
+    """Write a time to the microsecond, exact enough to find it again; from 1970 on."""
     global _date_of_day  # noqa: PLW0603 - the day of the last write is most likely that of the next
     seconds = min(max(seconds, 0.0), float(_LAST))
     whole_seconds = int(seconds)
@@ -80,7 +80,7 @@ def parse_duration(text: str) -> int:
 
 
 def is_calendar_day(year: str, month: str, day: str) -> bool:
-    """Say whether YYYY, MM and DD are a day that there is: what a day is, everywhere."""
+    """Say whether YYYY, MM and DD are a real day; everything uses this definition."""
     digits = f"{year}{month}{day}"
     has_shape = len(year) == 4 and len(month) == 2 and len(day) == 2
     if not (has_shape and digits.isascii() and digits.isdigit()):

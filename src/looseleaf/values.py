@@ -42,7 +42,7 @@ def value(cls: type[T]) -> type[T]:
         if name not in defaults and name not in ("__dict__", "__weakref__")
     }
     namespace.update(_SHARED, __slots__=fields, __match_args__=fields)
-    namespace.update(_defaults=defaults, _normal="normal" in namespace, _made=0)
+    namespace.update(_defaults=defaults, _normal="normal" in namespace, _count=0)
     new_class: type[T] = type(cls)(cls.__name__, cls.__bases__, namespace)  # type: ignore[misc]
     new_class.__qualname__ = cls.__qualname__
     return new_class
@@ -83,14 +83,14 @@ def as_dict(instance: object) -> dict[str, object]:
 
 
 def _init(self: object, *positional: object, **keywords: object) -> None:
-    """Set the fields one by one; a class that turns out to be made often gets a compiled version.
+    """Set the fields one by one; a class with many instances gets a compiled version.
 
     A cold command makes a few instances of many classes, and compiling an `__init__` for each would
     take longer than everything else it does.
     """
     cls: Any = type(self)
-    cls._made += 1
-    if cls._made > _OFTEN:
+    cls._count += 1
+    if cls._count > _OFTEN:
         cls.__init__ = _compile_init(cls)
         cls.__init__(self, *positional, **keywords)
         return
@@ -197,7 +197,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """Give the text to whoever needs it to sign in."""
+        """Give the text, for code that needs it to sign in."""
         return self._text
 
     @property

@@ -116,7 +116,7 @@ class Workspace:
         clock: Clock = time.time,
         surface: str = "library",
     ) -> Workspace:
-        """Make a folder a workspace, or complete one; nothing that is there is overwritten."""
+        """Turn a folder into a workspace, or complete one; no existing file is overwritten."""
         from looseleaf.stores.disk.create import create_folder
 
         folder = os.path.abspath(os.path.expanduser(os.fspath(root)))
@@ -143,7 +143,7 @@ class Workspace:
                 part.close()
 
     def start(self, agent: str = "") -> None:
-        """Give every folder of an agent a record, make a first agent, start the core pages."""
+        """Give every folder of an agent a record, create a first agent, start the core pages."""
         from looseleaf.first_pages import start_workspace
 
         start_workspace(self.context, self.agents.slugs(), agent)
@@ -187,7 +187,7 @@ class Workspace:
         user: int | None = None,
         **fields: Any,  # noqa: ANN401 - as in `assemble`
     ) -> Assembly:
-        """Assemble what an agent is given in a mode; `fields` are a request's, or `as_of`."""
+        """Assemble the prompt of an agent in a mode; `fields` are a request's, or `as_of`."""
         from looseleaf.catalog.prompt_assembly import compose
 
         return compose(self.context, mode, where=Where(agent, user), **fields)
@@ -202,11 +202,11 @@ class Workspace:
         return self._history
 
     def require_available(self) -> None:
-        """Raise `Unavailable` where the folder is not there, such as on a disk not mounted."""
+        """Raise `Unavailable` where the folder is missing, such as on an unmounted disk."""
         self.root_folder.glance()
 
     def chain(self) -> Chain:
-        """Give the chain of directives, put together when it is first needed."""
+        """Give the chain of directives, built when it is first needed."""
         return self.registries.chain()
 
     def generated(self) -> GeneratedPages:
@@ -214,7 +214,7 @@ class Workspace:
         return self.registries.generated_pages()
 
     def operations(self) -> Operations:
-        """Give everything one can do here, plugins' operations too."""
+        """Give all operations, those of plugins too."""
         return self.registries.operations()
 
     def model_for(self, agent: str | int | None, mode: str) -> str | None:
@@ -223,7 +223,7 @@ class Workspace:
         return self._hooks.pick("pick_model", "a name", agent=record, mode=mode)  # type: ignore[no-any-return]
 
     def index(self) -> Index | None:
-        """Give the search index, made when it is first needed."""
+        """Give the search index, opened when it is first needed."""
         if self._index is None:
             from looseleaf.stores.disk.history.page_history import DiskHistory
             from looseleaf.stores.index.open_index import open_index
@@ -248,23 +248,23 @@ class Workspace:
         self.database.add_event(event)
 
     def has_accounts(self) -> bool:
-        """Say whether there is a database already; asking makes none."""
+        """Say whether there is a database already, and create none."""
         return self.database.exists()
 
     def accounts(self) -> Accounts:
-        """Open the database, made and brought up to date when it is first needed."""
+        """Open the accounts; their database is created or migrated when first needed."""
         return self.database.accounts()
 
     def chats(self) -> Chats:
-        """Give the conversations, which lie beside the accounts."""
+        """Give the conversations, from the database of the accounts."""
         return self.database.chats()
 
     def definitions(self) -> Definitions:
-        """Give the pipelines and flows, which lie beside the accounts."""
+        """Give the pipelines and flows, from the database of the accounts."""
         return self.database.definitions()
 
     def workflow_resources(self) -> WorkflowResources:
-        """Give what workflows use besides memory: other servers, files, items taken before."""
+        """Give the resources of workflows: other servers, files, and the items taken before."""
         if self._resources is None:
             from looseleaf.stores.workflow_resources import WorkflowResources
 
@@ -315,5 +315,5 @@ class Workspace:
 
     @staticmethod
     def report(failure: str, error: Exception) -> None:
-        """Tell the operator about a failure that must not undo what was done."""
+        """Tell the operator about a failure that must not undo a finished change."""
         sys.stderr.write(f"looseleaf: {failure}: {type(error).__name__}: {error}\n")

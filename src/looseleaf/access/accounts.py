@@ -25,7 +25,7 @@ TOKEN, APPLICATION, SESSION, LOGIN_LINK = "token", "application", "session", "lo
 
 @value
 class User:
-    """Someone who may act here; ids are never given out again."""
+    """Someone who may act here; ids are never used again."""
 
     id: int
     login: str
@@ -62,7 +62,7 @@ class Credential:
     created: float = 0.0
     expires: float = 0.0  # 0 is never
     last_used: float = 0.0  # to the hour
-    ended: float = 0.0  # revoked, signed out or used up; 0 is not
+    ended: float = 0.0  # revoked, signed out or used up; 0 where it has not ended
 
 
 class Users(Protocol):
@@ -85,10 +85,10 @@ class Grants(Protocol):
     """The roles of users on agents."""
 
     def put(self, grant: Grant, event: Event) -> None:
-        """Give a user a role on an agent, or another one."""
+        """Set the role of a user on an agent."""
 
     def remove(self, user_id: int, agent_id: int, event: Event) -> bool:
-        """Take a role away; say whether there was one."""
+        """Remove a role; say whether there was one."""
 
     def list(self, *, user_id: int = 0, agent_id: int = 0) -> list[Grant]:
         """List grants, of a user or on an agent."""
@@ -120,7 +120,7 @@ class SiteSettings(Protocol):
         """Give every setting made, by name."""
 
     def put(self, settings: Mapping[str, object], event: Event) -> None:
-        """Make settings by name, all or none; None takes one out."""
+        """Set settings by name, all or none; None removes a setting."""
 
 
 class SettingsAndAudit(Protocol):
@@ -163,7 +163,7 @@ class Accounts(SettingsAndAudit, Protocol):
         """The audit."""
 
     def verify(self) -> list[str]:
-        """Name the rows that were changed outside, and those that are missing."""
+        """List the rows that other programs changed, and those that are missing."""
 
     def end_agent(self, agent_id: int, time: float, event: Event) -> bool:
         """End every credential of an agent and every role on it; say whether there was any."""

@@ -16,7 +16,7 @@ else:
 class Event:
     """An event of the audit: the actor, the action, the surface, the target and the outcome.
 
-    The last four are "" in entries that an older Looseleaf wrote.
+    The last four fields are "" in entries that an older Looseleaf wrote.
     """
 
     action: str

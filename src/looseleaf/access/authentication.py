@@ -31,7 +31,7 @@ _KINDS = {TOKEN: principals.TOKEN, APPLICATION: principals.PASSWORD, SESSION: pr
 
 
 class AgentNames(Protocol):
-    """The questions that authentication asks of the list of agents."""
+    """The part of the list of agents that authentication uses."""
 
     def slug_of(self, agent_id: int) -> str:
         """Give the slug of an agent, or raise `AgentMissing`."""
@@ -39,7 +39,7 @@ class AgentNames(Protocol):
 
 @value
 class IssuedCredential:
-    """A credential that was just made, and the text that is shown once."""
+    """A credential that was just created, and the text that is shown once."""
 
     credential: Credential
     text: str
@@ -47,7 +47,7 @@ class IssuedCredential:
 
 @value
 class _Answer:
-    """An answer: of when, and of which version of the accounts."""
+    """A remembered principal, with its time and the version of the accounts."""
 
     principal: Principal
     credential: Credential
@@ -56,7 +56,7 @@ class _Answer:
 
 
 class Authentication:
-    """Knows credentials; an answer is remembered until any account changes anywhere."""
+    """Authentication by credentials; a principal is remembered until any account changes."""
 
     def __init__(
         self, accounts: Accounts, agents: AgentNames, *, clock: Callable[[], float] = time.time
@@ -68,9 +68,9 @@ class Authentication:
         self._current: dict[str, tuple[int, Credential]] = {}
 
     def is_current(self, principal: Principal) -> bool:
-        """Say whether the credential of a principal still counts: not ended, its user active.
+        """Say whether the credential of a principal is still valid and its user still active.
 
-        What lasts longer than a request (a turn, a stream) asks now and then, and ends with it.
+        A turn or a stream, which lasts longer than a request, asks repeatedly, and ends if not.
         """
         if not principal.credential:
             return True  # the operator
@@ -102,7 +102,7 @@ class Authentication:
         if principal is not None:
             return principal
         user = self._accounts.users.find(login) if login else None
-        # The same work for a login that nobody has, so that the time says nothing.
+        # The same work for an unknown login, so that the duration reveals nothing.
         candidates = self._accounts.credentials.list(APPLICATION, user_id=user.id if user else -1)
         digests = [candidate.secret for candidate in candidates] or [""]
         verdicts = [credentials.is_secret(secret, candidate) for candidate in digests]
@@ -140,13 +140,13 @@ class Authentication:
         self._accounts.credentials.end(credential.id, self._clock(), event)
 
     def login_link(self, user: User, event: Event) -> IssuedCredential:
-        """Make a link that begins one session of a user, within the hour."""
+        """Create a link that begins one session of a user, within the hour."""
         return self.issue(
             Credential("", LOGIN_LINK, user.id, "", expires=self._clock() + LINK_SECONDS), event
         )
 
     def issue(self, template: Credential, event: Event) -> IssuedCredential:
-        """Make a credential as wanted, with an id and a secret of its own."""
+        """Create a credential from a template, with an id and a secret of its own."""
         application = template.kind == APPLICATION
         secret = (
             credentials.create_application_password()
@@ -172,7 +172,7 @@ class Authentication:
         return self.issue(Credential("", SESSION, user.id, "", expires=expires), event)
 
     def _authenticate_text(self, kind: str, text: str) -> Principal:
-        # Asked before anything is looked up: what changes meanwhile makes the answer an old one.
+        # The version is read first, so that a change during the lookup makes the result outdated.
         key, version = credentials.hash_secret(text), self._accounts.version()
         principal = self._recall(key, kind, version)
         return principal or self._accept(key, self._resolve_credential(kind, text), version)
@@ -182,7 +182,7 @@ class Authentication:
         credential = (
             self._accounts.credentials.find(parts[1]) if parts and parts[0] == kind else None
         )
-        # Compared even if there is nothing to compare with, so that the time says nothing.
+        # Compared even without a credential, so that the duration reveals nothing.
         is_right = credentials.is_secret(
             parts[2] if parts else "", credential.secret if credential else ""
         )
@@ -266,7 +266,7 @@ class Authentication:
             try:
                 self._accounts.credentials.note_use(credential.id, now - now % HOUR)
             except Unavailable:
-                return  # when it was last used is good to know, and no reason to turn anyone away
+                return  # a missing note of the last use is no reason to refuse anyone
 
 
 def _with_actor(user: User, event: Event) -> Event:

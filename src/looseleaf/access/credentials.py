@@ -1,4 +1,4 @@
-"""Secrets: how tokens and passwords are made, written, read and compared."""
+"""Secrets: how tokens and passwords are created, formatted, parsed and compared."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import zlib
 
 from looseleaf.access.accounts import APPLICATION, LOGIN_LINK, SESSION, TOKEN
 
-# What a credential begins with says what it is, to people and to programs that look for leaks.
+# The prefix names the kind of a credential, for people and for programs that look for leaks.
 PREFIXES = {TOKEN: "llt", SESSION: "lls", LOGIN_LINK: "lll", APPLICATION: "lla"}
 _KINDS = {prefix: kind for kind, prefix in PREFIXES.items()}
 _ID_BYTES, _SECRET_BYTES = 8, 24
@@ -24,29 +24,29 @@ _MOST_MEMORY = 2**27
 
 
 def create_id() -> str:
-    """Make the public id of a credential."""
+    """Create the public id of a credential."""
     return secrets.token_hex(_ID_BYTES)
 
 
 def create_secret() -> str:
-    """Make a secret that nobody can guess: 192 bits."""
+    """Create a secret that nobody can guess: 192 bits."""
     return secrets.token_hex(_SECRET_BYTES)
 
 
 def create_application_password() -> str:
-    """Make a password for programs, in groups of four as people copy it."""
+    """Create a password for programs, in groups of four as people copy it."""
     signs = "".join(secrets.choice(_LETTERS) for _ in range(_PASSWORD_LETTERS))
     return " ".join(signs[start : start + 4] for start in range(0, _PASSWORD_LETTERS, 4))
 
 
 def format_credential(kind: str, identity: str, secret: str) -> str:
-    """Write a credential as it is shown once: what it is, its public id, its secret, a checksum."""
+    """Format a credential as it is shown once: its kind, public id, secret and a checksum."""
     text = f"{PREFIXES[kind]}_{identity}_{secret}"
     return text + _compute_checksum(text)
 
 
 def parse_credential(text: str) -> tuple[str, str, str] | None:
-    """Read kind, public id and secret from a credential; None where it cannot be one."""
+    """Parse the kind, public id and secret of a credential; None where the text is none."""
     parts = text.split("_")
     if len(parts) != 3 or len(text) > 200:
         return None
@@ -67,13 +67,13 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_secret(secret: str, stored_digest: str) -> bool:
-    """Compare a secret with what is stored, taking as long whatever it is."""
-    return hmac.compare_digest(hash_secret(secret), stored_digest)
+def is_secret(secret: str, stored_hash: str) -> bool:
+    """Compare a secret with the stored hash, in constant time."""
+    return hmac.compare_digest(hash_secret(secret), stored_hash)
 
 
 def normalize_password(password: str) -> str:
-    """Give an application password without the gaps that people see it with."""
+    """Give an application password without the spaces between its groups."""
     return "".join(password.split())
 
 
@@ -85,7 +85,7 @@ def hash_password(password: str) -> str:
 
 
 def is_password(password: str, stored_hash: str) -> bool:
-    """Compare a password with what is stored; an account without one takes as long to say no."""
+    """Compare a password with the stored hash; without a hash it takes as long to refuse."""
     _, n, r, p, salt, expected = (stored_hash or _NOBODY).split("$")
     actual = _compute_scrypt(password, bytes.fromhex(salt), int(n), int(r), int(p))
     return hmac.compare_digest(actual.hex(), expected) and bool(stored_hash)

@@ -22,17 +22,17 @@ CAPABILITIES = (
     "chat",
     "view_logs",
 )
-EVERYTHING = "manage_options"  # who has it has the others too
-AGENT_CEILING = frozenset(("chat",))  # what an agent may do besides its role, unless told otherwise
-# What a tool policy may add to that, for a principal who has it.
+EVERYTHING = "manage_options"  # it includes all other capabilities
+AGENT_CEILING = frozenset(("chat",))  # the capabilities of an agent, by default
+# Capabilities that a tool policy may add, for a principal who has them.
 POLICY_CAPABILITIES = frozenset(("manage_flows",))
 WRITE_USER_PAGES = "write_user_pages"  # a right of a credential: to append to its user's pages
-CREDENTIAL_RIGHTS = (*CAPABILITIES, WRITE_USER_PAGES)  # what a ceiling may name
-ROLES = ("viewer", "operator", "admin")  # on one agent; each may do what those before it may
+CREDENTIAL_RIGHTS = (*CAPABILITIES, WRITE_USER_PAGES)  # the rights that a ceiling may name
+ROLES = ("viewer", "operator", "admin")  # on one agent; each includes those before it
 LOCAL, TOKEN, PASSWORD, SESSION = "local", "token", "application password", "session"
 AGENT = "agent"  # a model on this machine, started by its operator
 
-# The role it takes on an agent's pages. One's own pages take the same of a credential.
+# The role that each permission requires on an agent's pages.
 _ROLE_FOR = {
     "read": "viewer",
     "history": "viewer",
@@ -46,7 +46,7 @@ _ROLE_FOR = {
     "grants": "admin",
     "tokens": "admin",
 }
-# The capability it takes where no agent's and no user's pages are meant.
+# The capability that each permission requires in the whole workspace.
 _CAPABILITY_FOR = {
     "append": EVERYTHING,
     "write": EVERYTHING,
@@ -70,7 +70,7 @@ PERMISSIONS = tuple(sorted({*_ROLE_FOR, *_CAPABILITY_FOR}))
 
 @value
 class Principal:
-    """The one who acts: a user, by what they showed, and how far that reaches."""
+    """The identity behind a call: a user, limited by the credential."""
 
     kind: str  # local, token, application password, session or agent
     user_id: int
@@ -109,7 +109,7 @@ class Principal:
         return capability in CAPABILITIES and bool(sufficient & self.capabilities) and is_within
 
     def role_on(self, agent_id: int, owner: int) -> str | None:
-        """Give the role on an agent that belongs to `owner`; None where it is not even seen."""
+        """Give the role on an agent that belongs to `owner`; None where it sees no such agent."""
         if self.is_local:
             return "admin"
         if self.agent_id and self.agent_id != agent_id:
@@ -123,12 +123,12 @@ LOCAL_ADMINISTRATOR = Principal(LOCAL, 0, "operator")
 
 
 def confine(principal: Principal, extra: frozenset[str] = frozenset()) -> Principal:
-    """Give a principal as a model speaks for it: it writes pages, and changes nobody's identity.
+    """Limit a principal for a model, which writes pages and changes nobody's identity.
 
-    The identity of an agent and the rules for all agents are decided by people, whatever the rights
+    People decide about the identity of an agent and the rules for all agents, whatever the rights
     of the person in the conversation: a page that the model has read may give it other orders.
-    `extra` are capabilities that the agent's tool policy names; of them the model has those that
-    its principal has, too, and only such as a policy may give (`POLICY_CAPABILITIES`).
+    `extra` are capabilities that the agent's tool policy names; the model gets those of them that
+    its principal has and that a policy may give (`POLICY_CAPABILITIES`).
     """
     ceiling = AGENT_CEILING | (extra & POLICY_CAPABILITIES)
     if principal.ceiling is not None:
@@ -140,9 +140,9 @@ def confine(principal: Principal, extra: frozenset[str] = frozenset()) -> Princi
 
 
 def confine_model(principal: Principal) -> Principal:
-    """Give a principal as a model with the small tool set speaks for it, on every transport.
+    """Limit a principal for a model with the small tool set, on every transport.
 
-    It keeps the reach to the agents that its principal reaches; bound to one, to that one.
+    The model reaches the same agents as its principal.
     """
     model = confine(principal)
     if not principal.can("manage_agents"):
@@ -151,15 +151,15 @@ def confine_model(principal: Principal) -> Principal:
 
 
 def find_policy_capability(permission: str) -> frozenset[str]:
-    """Give the capability for a permission that a tool policy may give to a model, if any."""
+    """Find the capability for a permission that a tool policy may give to a model, if any."""
     capability = _CAPABILITY_FOR.get(permission, "")
     return POLICY_CAPABILITIES & {capability}
 
 
 def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str = "") -> Principal:
-    """Give a principal as it acts through an agent: its own rights, on this agent alone.
+    """Limit a principal to one agent, with its own rights.
 
-    The operator becomes an agent of `user`, so that what is asked of agents is asked of it.
+    The operator becomes an agent of `user`, so that the rules for agents apply.
     """
     if principal.is_local:
         return Principal(AGENT, user, name, frozenset(CAPABILITIES), agent_id=agent_id)
@@ -169,12 +169,12 @@ def act_through(principal: Principal, agent_id: int, *, user: int = 0, name: str
 
 
 def lower_role(role: str, other_role: str) -> str:
-    """Give the role of the two that may do less."""
+    """Give the lower of two roles."""
     return min(role, other_role, key=ROLES.index)
 
 
 def has_role(role: str | None, required_role: str) -> bool:
-    """Say whether a role may do what the other may."""
+    """Say whether a role includes the required one."""
     return role in ROLES and ROLES.index(role) >= ROLES.index(required_role)
 
 
@@ -188,8 +188,8 @@ def authorize(
 ) -> None:
     """Raise `Forbidden` unless the principal has a permission on a shelf and on a page of it.
 
-    `owner` is whose agent the shelf belongs to; `file` is what is registered of the page. Without a
-    shelf the whole workspace is meant.
+    `owner` owns the agent of the shelf; `file` is the registered file of the page. Without a shelf,
+    the permission is for the whole workspace.
     """
     requirement = find_requirement(principal, permission, shelf, owner=owner, file=file)
     if requirement is not None:
@@ -210,7 +210,7 @@ def find_requirement(
     if permission not in PERMISSIONS:
         return "a permission that exists"
     if permission == "tokens" and (principal.kind != SESSION or principal.is_agent):
-        # Whoever steals a token must not make another one that outlives it.
+        # A stolen token must not create another one that outlives it.
         return "someone who has signed in; tokens make no tokens"
     requirement = (
         _find_workspace_requirement(principal, permission, shelf)
@@ -255,14 +255,14 @@ def _find_agent_requirement(
         return f"the role {required_role} on this agent"
     if permission == "grants" and principal.agent_id:
         return "a credential that is not bound to one agent"
-    # To talk costs money, and a model may write: a role alone is not enough. Flows do so unasked.
+    # A conversation or a flow costs money, and its model may write: a role alone is not enough.
     if permission in ("chat", "flows"):
         return _find_workspace_requirement(principal, permission, None)
     return None
 
 
 def find_user_requirement(principal: Principal, user_id: int) -> str | None:
-    """Say what a principal lacks to act on a user's pages and agents; None for one's own."""
+    """Say what a principal lacks to act on a user's pages and agents; None for its own."""
     if principal.is_local or principal.user_id == user_id:
         return None
     if principal.agent_id or not principal.can("manage_agents"):
@@ -287,8 +287,8 @@ def _find_user_page_requirement(principal: Principal, permission: str, user_id: 
 def _find_agent_write_requirement(principal: Principal, permission: str) -> str | None:
     """Say what an agent lacks to change a user's pages; None for a person.
 
-    These pages stand in the prompts of all agents of the user, so that one agent could speak to the
-    others through them.
+    These pages stand in the prompts of all agents of the user, so that one agent could influence
+    the others through them.
     """
     if not principal.is_agent:
         return None

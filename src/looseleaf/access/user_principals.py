@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 _NO_ROLE = ""  # below every role, so that nothing is allowed on any agent
 
 
-def find_user_principal(
+def build_user_principal(
     accounts: Accounts, user_id: int, *, agent_id: int, name: str = ""
 ) -> Principal:
-    """Give the principal of a user as an agent acts for them: capabilities and grants as of now.
+    """Build the principal of a user for whom an agent acts, with the rights that they have now.
 
-    A user without an account has what they own and nothing else: at the command line an agent has
-    an owner before there is any account. A disabled user has no right at all.
+    A user without an account has rights on their own agents alone: at the command line, an agent
+    has an owner before there is any account. A disabled user has no right at all.
     """
     user = accounts.users.find(user_id)
     if user is None:
@@ -31,7 +31,7 @@ def find_user_principal(
 
 
 def find_job_requirement(principal: Principal, shelf: Shelf, owner: int) -> str | None:
-    """Say what a user lacks for a job that acts as an agent of `owner`; None where nothing does.
+    """Say what a user lacks for a job that acts as an agent of `owner`; None for nothing.
 
     The owner needs an account that is not disabled, if there is one. Any other user needs what it
     takes to start the job: the role operator on the agent, and the capability for workflows.

@@ -1,7 +1,7 @@
 """The contract of the list of agents; stores implement it, on a disk or elsewhere.
 
-Every call sees the agents as they are now. `Unavailable` says that the list cannot be asked, which
-is never the same as an agent that does not exist.
+Every call sees the agents as they are now. `Unavailable` means that the list cannot be
+read, which is never the same as an agent that does not exist.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class AgentFolders(Protocol):
     """An optional ability of a list of agents: each agent is a folder that people can reach."""
 
     def slugs(self) -> list[str]:
-        """Name the folders that can be agents', with or without a readable record."""
+        """List the folders that can be agents', with or without a readable record."""
 
     def lost_slugs(self, ids: Collection[int]) -> list[str]:
-        """Name the agents that were created and whose folder is gone, besides those with an id."""
+        """List the slugs of created agents whose folder is gone, except those with these ids."""
 
 
 class AgentList(Protocol):
@@ -59,10 +59,10 @@ class AgentList(Protocol):
         start: Callable[[AgentRecord], object] = ...,
         highest_id: Callable[[], int] = ...,
     ) -> AgentRecord:
-        """Create an agent; `start` writes the first pages: there is an agent with them, or none.
+        """Create an agent; `start` writes its first pages: both are done, or neither.
 
-        `highest_id` gives the highest id that anything outside the list names. It is asked only
-        where the list itself does not know which ids it has given.
+        `highest_id` gives the highest id that is used outside the list. It is called only where
+        the list itself does not know which ids it has given.
         """
 
     def rename(self, reference: str | int, slug: str, *, name: str = "") -> AgentRecord:
@@ -89,12 +89,12 @@ def start_without_pages(_record: AgentRecord) -> None:
 
 
 def ignore_outside_ids() -> int:
-    """Say that nothing outside the list names an id."""
+    """Give 0, as if no id were used outside the list."""
     return 0
 
 
 def resolve_only_active(records: Sequence[AgentRecord]) -> AgentRecord:
-    """Choose the agent that is meant where nobody names one: the only active one."""
+    """Resolve the agent where a caller names none: the only active one."""
     active = [record for record in records if record.status == "active"]
     if len(active) > 1:
         raise AgentAmbiguous(tuple(record.slug for record in active))
@@ -104,7 +104,7 @@ def resolve_only_active(records: Sequence[AgentRecord]) -> AgentRecord:
 
 
 def list_readable_agents(agents: AgentList) -> Iterator[AgentRecord]:
-    """Give the agents whose records can be read; a damaged record hides no other one."""
+    """List the agents whose records can be read; a damaged record hides no other one."""
     if agents.folders is None:
         yield from agents.records()
         return

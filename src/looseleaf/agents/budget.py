@@ -25,7 +25,7 @@ class Budget:
 
     @staticmethod
     def normal(page: int, total: int, unit: Unit) -> tuple[int, int, Unit]:
-        """Refuse what limits nothing one could count."""
+        """Refuse a limit that is no whole number, and an unknown unit."""
         for name, limit in (("page", page), ("total", total)):
             if type(limit) is not int or limit < 0:
                 raise Invalid(f"The budget's {name} is a whole number; 0 is no limit.")
@@ -41,7 +41,7 @@ NO_BUDGET = Budget()
 
 
 def budget_of(config: Mapping[str, Any] | None) -> Budget:
-    """Read `prompt_budget` of an agent's configuration."""
+    """Parse `prompt_budget` of an agent's configuration."""
     if config is None:
         return NO_BUDGET
     if not isinstance(config, dict) or not set(config) <= set(Budget.__match_args__):

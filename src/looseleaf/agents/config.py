@@ -46,7 +46,7 @@ class Compaction:
         max_messages: int,
         recent_messages: int,
     ) -> tuple[bool, int, int]:
-        """Keep fewer than it takes to sum up."""
+        """Correct the numbers, so that fewer messages stay than it takes to sum up."""
         limit = max(max_messages, 2)
         return enabled, limit, min(max(recent_messages, 1), limit - 1)
 
@@ -139,7 +139,7 @@ class AgentConfig:
         return ChatConfig(**{**chat, "compaction": Compaction(**chat.get("compaction", {}))})
 
     def check(self) -> None:
-        """Raise where the configuration could not be followed, whatever is asked of it first."""
+        """Raise where a part of the configuration is invalid."""
         _ = (self.memory_policy, self.tool_policy, self.prompt_budget)
         _ = (self.daily_memory, self.models, self.chat)
         try:
@@ -149,7 +149,7 @@ class AgentConfig:
 
 
 def check_config(agent: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the JSON of a configuration back, or raise where it could not be followed."""
+    """Return the JSON of a valid configuration, or raise."""
     AgentConfig(agent, config).check()
     return dict(config)
 

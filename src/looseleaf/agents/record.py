@@ -21,7 +21,7 @@ _MAX_NAME = 200
 
 @value
 class AgentRecord:
-    """One agent: a stable id, the slug its folder is called, and its configuration."""
+    """One agent: a stable id, the slug that names its folder, and its configuration."""
 
     id: int
     slug: str
@@ -45,10 +45,10 @@ class AgentRecord:
 
 
 def format_record(record: AgentRecord, *, new_record: AgentRecord | None = None) -> bytes:
-    """Write a record as people and programs read it; the slug is the name of its folder.
+    """Format a record as JSON; the slug is the name of its folder.
 
-    With `renamed`, the record also says which name holds from the moment that its folder has the
-    new slug, so that both change in one step.
+    With `new_record`, the record also has the name that holds from the moment that its folder has
+    the new slug, so that both change in one step.
     """
     fields: dict[str, object] = {"id": record.id, "name": record.name}
     if new_record is not None:
@@ -65,7 +65,7 @@ def format_record(record: AgentRecord, *, new_record: AgentRecord | None = None)
 
 
 def parse_record(slug: str, content: bytes) -> AgentRecord:
-    """Read back a record; ValueError, KeyError or TypeError where it is damaged."""
+    """Parse a record; ValueError, KeyError or TypeError where it is damaged."""
     fields = _parse_plain_fields(content.decode())
     if fields is None:
         import json
@@ -83,7 +83,7 @@ def parse_record(slug: str, content: bytes) -> AgentRecord:
 
 
 def _parse_plain_fields(text: str) -> dict[str, Any] | None:
-    """Read a record without a configuration as we lay it out; None for any other text.
+    """Parse a record without a configuration in our own layout; None for any other text.
 
     The JSON parser is a fifth of a cold start, and most commands need no more than this.
     """
@@ -98,7 +98,7 @@ def _parse_plain_fields(text: str) -> dict[str, Any] | None:
 
 
 def check_name(slug: str, name: str) -> str:
-    """Give the name that people call an agent by back, or raise `InvalidAgent`."""
+    """Return the name of an agent for people, or raise `InvalidAgent`."""
     from looseleaf.memory.text.hidden_characters import find_invisible
 
     if len(name) > _MAX_NAME or find_invisible(name, allow_joiners=True):

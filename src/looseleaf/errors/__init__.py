@@ -6,33 +6,33 @@ LooseleafError is never raised itself; catch it to catch everything::
 
     LooseleafError
     ├── Invalid (ValueError)            the request is wrong; nothing was done
-    │   ├── InvalidName                 a filename, layer or id that cannot be
+    │   ├── InvalidName                 a filename, layer or id that is not valid
     │   ├── InvalidSectionName
     │   ├── InvalidDate
     │   ├── InvalidPolicy
     │   ├── InvalidSetting
-    │   ├── InvalidAgent                a slug or a configuration that cannot be
+    │   ├── InvalidAgent                a slug or a configuration that is not valid
     │   ├── InvalidQuery
-    │   ├── InvalidUser                 a login, role or capability that cannot be
+    │   ├── InvalidUser                 a login, role or capability that is not valid
     │   ├── InvalidArgument             an operation takes no such argument, or not this value
-    │   ├── InvalidModel                a name nobody answers to, or a key that is missing
+    │   ├── InvalidModel                an unknown name, or a provider whose key is missing
     │   ├── ModelMissing                nothing names a model; the message says where to
     │   ├── ExtraMissing (ImportError)  a part that is not installed; the message is how to add it
     │   ├── EmptyMessage
     │   ├── BrokenDirective             it could not keep its contract; found at registration
     │   ├── BrokenPlugin                the same; found while the workspace opens
-    │   ├── InvalidOperation            one that no surface could offer
+    │   ├── InvalidOperation            an operation that no surface could offer
     │   ├── InvalidSchedule
     │   ├── InvalidPacket               data that does not fit the schema of its type
-    │   ├── InvalidStep                 a type of step, or its settings, that cannot be
+    │   ├── InvalidStep                 a type of step, or its settings, that is not valid
     │   ├── InvalidBackup               a file that is no backup, or a damaged or hostile one
-    │   ├── InvalidUpload               a file that is not taken: its type, or too many of them
+    │   ├── InvalidUpload               a file that is refused: by its type, or too many of them
     │   ├── InvalidWorkflow             a pipeline or flow that could not be run
     │   ├── InvalidArchive              a zip or folder with names, links or sizes that are not safe
-    │   ├── InvalidExport               what cannot be exported, or not to this folder or file
+    │   ├── InvalidExport               pages that cannot be exported, or not to this folder
     │   ├── InvalidImport               a source of an import that cannot be read as one
-    │   ├── InvalidBundle               files that define no agent one could install
-    │   ├── InvalidSource               a feed or document that has no items one could read
+    │   ├── InvalidBundle               files that define no agent that could be installed
+    │   ├── InvalidSource               a feed or document without items that can be read
     │   ├── InvalidTask                 a system task that could not run
     │   ├── InvalidTaskParameters       a task takes no such parameters, or not these values
     │   ├── TaskNotRunnable             a task that only its schedule runs
@@ -41,10 +41,10 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── NotText                     the bytes are not UTF-8
     │   ├── LossRefused                 a replacement that loses most of a page by mistake
     │   ├── PreconditionUnsupported     the operation replaces no single version of a page
-    │   ├── VersionRequired             the settings ask a replacement for the version it replaces
+    │   ├── VersionRequired             a replacement must name the version that it replaces
     │   └── TooLarge
     │       └── UploadTooLarge
-    ├── NotFound (LookupError)          what was named is not there
+    ├── NotFound (LookupError)          there is nothing of this name
     │   ├── PageMissing
     │   ├── SectionMissing              names the sections there are
     │   ├── RevisionMissing
@@ -68,7 +68,7 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── TaskRunMissing              a run of a system task
     │   ├── TaskPromptMissing           names the prompts of the task
     │   └── WorkspaceMissing
-    ├── Ambiguous (LookupError)         several things answer to the name
+    ├── Ambiguous (LookupError)         several things have the name
     │   ├── SectionAmbiguous
     │   ├── SessionAmbiguous            a shortened id that several conversations begin with
     │   ├── WorkflowAmbiguous           a slug that several pipelines or flows have
@@ -81,24 +81,24 @@ LooseleafError is never raised itself; catch it to catch everything::
     │   ├── AgentExists
     │   ├── UserExists
     │   ├── FolderTaken                 a backup is restored to a new or an empty folder alone
-    │   ├── DatabaseTaken               and to a new or an empty database alone
+    │   ├── DatabaseTaken               a backup is restored to a new or an empty database alone
     │   ├── SlugTaken                   a sibling of the pipeline or flow has the slug
-    │   ├── Forbidden                   someone else may; the message says what it takes
+    │   ├── Forbidden                   a right is missing; the message says which
     │   │   ├── JobForbidden            the user of a job may no longer run it
     │   │   └── PageDenied              the agent's memory policy binds access and denies the page
-    │   ├── Unauthenticated             nobody, or no longer someone: show a valid credential
+    │   ├── Unauthenticated             the credential is missing or not valid
     │   │   └── LoginLinkInvalid        used before, expired or incomplete
     │   ├── ToolDenied                  the agent's policy or the call leaves the tool out
     │   ├── AssembledText               a page as a prompt shows it, to be stored as if it were new
-    │   ├── DailyMemoryOff              the journal is closed to agents until it is switched on
+    │   ├── DailyMemoryOff              agents may not write the journal until it is switched on
     │   ├── FolderRefused               a folder of the server that only its operator may name
-    │   ├── RequestRefused              another server that may not be asked, or not so
+    │   ├── RequestRefused              a request to another server that is not allowed
     │   ├── BundleMismatch              the agent was installed from another bundle
-    │   ├── UpgradeOutdated             what waits for approval was changed here meanwhile
+    │   ├── UpgradeOutdated             the parts that wait for approval have changed meanwhile
     │   ├── RepositoryUnusable          git cannot commit the pages; the message says what to do
     │   ├── SecretsFound                an export that would carry secrets; names file and line
     │   └── Unsafe                      a link, device or mount where a page should be
-    ├── DirectiveFailed                 a part of the prompt that must not be missing
+    ├── DirectiveFailed                 a part of the prompt that must not be missing has failed
     ├── Conflicted                      the page is not the version the writer had read
     ├── SessionBusy                     a turn of the conversation is running
     ├── TurnLost                        the turn was taken over by another; nothing was written
@@ -108,8 +108,8 @@ LooseleafError is never raised itself; catch it to catch everything::
         ├── Locked                      another process holds the page too long
         ├── InUse                       a file or folder that another program is writing to
         ├── HistoryMissing              the store of the page keeps no prior versions
-        ├── TooBusy                     too many wait for the same already
-        ├── TookTooLong                 reading that was given up
+        ├── TooBusy                     too many requests wait for the same already
+        ├── TookTooLong                 a read that was stopped
         ├── DiskFull
         ├── ArtifactBroken              an artifact that is not what the job left
         ├── RequestFailed               another server did not answer, or not as it should
@@ -132,7 +132,7 @@ class Invalid(LooseleafError, ValueError):
 
 
 class _InvalidThing(Invalid):
-    """A thing of a kind that cannot be used; each kind has its own sentence."""
+    """Something that cannot be used; each subclass has its own sentence."""
 
     template = ""
 
@@ -207,7 +207,7 @@ class WorkspaceMissing(NotFound):
 
 
 class Ambiguous(LooseleafError, LookupError):
-    """Several things answer to the name."""
+    """Several things have the name."""
 
     code = "ambiguous"
 
@@ -219,7 +219,7 @@ class Refused(LooseleafError):
 
 
 class Forbidden(Refused):
-    """The one who acts lacks a role or a capability; nothing was done."""
+    """The principal lacks a role or a capability; nothing was done."""
 
     code = "forbidden"
 
@@ -296,7 +296,7 @@ class TooBusy(Unavailable):
 
 
 class TookTooLong(Unavailable):
-    """Reading that was given up."""
+    """A read that took too long and was stopped."""
 
     code = "took_too_long"
 

@@ -43,7 +43,7 @@ class UserMissing(NotFound):
 
 
 class Unauthenticated(Refused):
-    """The credential is missing, wrong, expired or revoked; it is not said which."""
+    """The credential is missing, wrong, expired or revoked; the message does not say which."""
 
     code = "unauthenticated"
 
@@ -55,7 +55,7 @@ class Unauthenticated(Refused):
 
 
 class LoginLinkInvalid(Unauthenticated):
-    """The login link was used before, has expired or is incomplete; it is not said which."""
+    """The login link was used before, has expired or is incomplete."""
 
     code = "login_link_invalid"
 

@@ -35,7 +35,7 @@ class InvalidArchive(_InvalidThing):
 
 
 class InvalidBundle(_InvalidThing):
-    """Files of a bundle that cannot be read, or that define nothing one could install."""
+    """Files of a bundle that cannot be read, or that define nothing that can be installed."""
 
     code = "agent_bundle_parse_failed"
     template = "The bundle cannot be used: {name}: {why}."
@@ -152,7 +152,7 @@ class UpgradeOutdated(Refused):
 
 
 class SecretsFound(Refused):
-    """Files that were to leave hold secrets; the places are named, the values are not."""
+    """Files to export hold secrets; the error names the places, not the values."""
 
     code = "secrets_found"
 

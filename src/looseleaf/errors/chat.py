@@ -6,7 +6,7 @@ from looseleaf.errors import Ambiguous, Invalid, LooseleafError, NotFound
 
 
 class EmptyMessage(Invalid):
-    """A message that says nothing."""
+    """A message without text."""
 
     code = "empty_message"
 
@@ -15,7 +15,7 @@ class EmptyMessage(Invalid):
 
 
 class SessionMissing(NotFound):
-    """No conversation has that id, or it is not one's own."""
+    """No conversation has that id, or it belongs to someone else."""
 
     code = "session_not_found"
 
@@ -25,7 +25,7 @@ class SessionMissing(NotFound):
 
 
 class SessionAmbiguous(Ambiguous):
-    """Several conversations have an id that begins so; give more of it."""
+    """Several conversations have an id with this beginning."""
 
     code = "session_ambiguous"
 

@@ -14,14 +14,14 @@ from looseleaf.errors import (
 
 
 class InvalidSectionName(_InvalidThing):
-    """A section name that would not survive in a page."""
+    """A section name that no header of a page can hold."""
 
     code = "invalid_section_name"
     template = "{name!r} cannot be the name of a section: {why}."
 
 
 class InvalidPolicy(Invalid):
-    """A memory or tool policy that says nothing one could follow."""
+    """A memory or tool policy that cannot be followed."""
 
     code = "invalid_policy"
 
@@ -31,7 +31,7 @@ class InvalidPolicy(Invalid):
 
 
 class InvalidQuery(_InvalidThing):
-    """A search that asks for nothing."""
+    """A search whose text or bounds cannot be used."""
 
     code = "invalid_query"
     template = "Cannot search for {name!r}: {why}."
@@ -76,7 +76,7 @@ class PreconditionUnsupported(Invalid):
 
 
 class VersionRequired(Invalid):
-    """The settings ask every replacement for the version it replaces."""
+    """The settings require that a replacement names the version that it replaces."""
 
     code = "precondition_required"
 
@@ -175,7 +175,7 @@ class Protected(Refused):
 
 
 class NotEditable(Refused):
-    """A generated page, which changes only by being composed anew."""
+    """A generated page, which only `compose` changes."""
 
     code = "not_editable"
 
@@ -236,7 +236,7 @@ class AssembledText(Refused):
 
 
 class DailyMemoryOff(Refused):
-    """The journal is closed to agents until it is switched on."""
+    """Agents may not write the journal until it is switched on."""
 
     code = "daily_memory_disabled"
 

@@ -36,7 +36,7 @@ class InvalidStep(_InvalidThing):
 
 
 class InvalidUpload(_InvalidThing):
-    """An upload that is not taken: its type is not allowed, or the folder is full."""
+    """An upload that is refused: its type is not allowed, or the folder is full."""
 
     code = "invalid_upload"
     template = "The file {name!r} is not taken: {why}."
@@ -50,7 +50,7 @@ class InvalidWorkflow(_InvalidThing):
 
 
 class InvalidSource(_InvalidThing):
-    """A document that came from a source, and has no items one could read."""
+    """A document of a source without items that can be read."""
 
     code = "invalid_source"
     template = "The {name} cannot be read: {why}."
@@ -67,7 +67,7 @@ class UploadTooLarge(TooLarge):
 
 
 class JobMissing(NotFound):
-    """No job has that number, or it belongs to an agent that one may not see."""
+    """No job has that number, or it belongs to an agent that the caller may not see."""
 
     code = "job_not_found"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.access.user_principals import find_job_requirement, find_user_principal
+from looseleaf.access.user_principals import build_user_principal, find_job_requirement
 from looseleaf.errors.workflows import JobForbidden
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ def require_job_rights(context: Context, job: Job) -> None:
     if job.source == "system":
         return
     user_id = job.user_id or agent.owner
-    principal = find_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
+    principal = build_user_principal(context.parts.accounts(), user_id, agent_id=agent.id)
     requirement = find_job_requirement(principal, agent.shelf, agent.owner)
     if requirement is not None:
         raise JobForbidden(user_id, agent.slug, requirement)

@@ -1,4 +1,4 @@
-"""The daily journal of one agent: a page a day, in UTC, never cleared by itself."""
+"""The daily journal of one agent: one page for each day, in UTC, never cleared by itself."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from looseleaf.memory.search.results import Results
     from looseleaf.memory.store import Change, Conflict, Deleted, Found
 
-_FIRST = "0001-01-01"  # a search with a bound looks at days only
+_FIRST = "0001-01-01"  # the default of `since`: with it, a search finds only pages of days
 
 
 class DailyMemory:
-    """What happened, day by day. Dates are YYYY-MM-DD; without one, today in UTC is meant."""
+    """The journal of one agent. Dates are YYYY-MM-DD; without a date, today in UTC is meant."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class DailyMemory:
         return resolve_day(None, self.clock())
 
     def day(self, text: str | None) -> Day:
-        """Read a date, or raise `InvalidDate`; None and "" are today."""
+        """Parse a date, or raise `InvalidDate`; None and "" mean today."""
         return resolve_day(text, self.clock())
 
     def scope(self, text: str | None = None) -> Scope:
@@ -64,16 +64,16 @@ class DailyMemory:
     def write(
         self, text: str | None, content: str, *, change: Change, if_match: str | None = None
     ) -> Saved | Conflict:
-        """Replace a day's page whole."""
+        """Replace the whole page of a day."""
         return self.pages.write(self.scope(text), content, change=change, if_match=if_match)
 
     def append(self, text: str | None, content: str, *, change: Change) -> Saved:
-        """Add to a day's page; a new one begins with the date as its title."""
+        """Append to a day's page; a new page begins with the date as its title."""
         day = self.day(text)
         scope = self.shelf.page(day.filename)
 
         def add(page: str) -> str:
-            # A page that was emptied is there, and has lost its title on purpose.
+            # An emptied page still exists, and has lost its title on purpose.
             head = page or ("" if self.pages.exists(scope) else day.heading)
             return append_lines(head, content)
 

@@ -1,4 +1,4 @@
-"""A day of the journal: its date, and the page it has."""
+"""A day of the journal: its date and its page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Day:
 
 
 def parse_date(text: str) -> Day | None:
-    """Read YYYY-MM-DD; None unless it is a real day."""
+    """Parse YYYY-MM-DD; None unless it is a real day."""
     parts = text.split("-")
     return Day(*parts) if len(parts) == 3 and is_calendar_day(*parts) else None
 
@@ -58,7 +58,7 @@ def day_of(filename: str) -> Day | None:
 
 
 def resolve_day(text: str | None, now: float) -> Day:
-    """Read a date, or raise `InvalidDate`; None and "" are the day of now, in UTC."""
+    """Parse a date, or raise `InvalidDate`; None and "" mean the day of `now`, in UTC."""
     day = parse_date(text or format_date(now))
     if day is None:
         raise InvalidDate(text or "")

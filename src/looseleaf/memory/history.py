@@ -30,7 +30,7 @@ _STEP_SHARE = 0.1
 class Revision:
     """One state of a page and how it came about; `hash` is "" where the page was deleted.
 
-    The last four are "" in lines that an older Looseleaf wrote.
+    The last four fields are "" in lines that an older Looseleaf wrote.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Revision:
 
     @property
     def provenance(self) -> Provenance:
-        """The provenance of the change that made it."""
+        """The provenance of the change that made this revision."""
         # A newer Looseleaf may have written words that this one does not know.
         activity = Activity(self.activity, self.activity_id)  # type: ignore[arg-type]
         return Provenance(
@@ -67,7 +67,7 @@ class Revision:
 class PageVerdict:
     """The result of verifying a page: versions read, faults in words, whether it was edited.
 
-    An edit outside is no fault: people may edit pages with any program.
+    An edit by another program is no fault: people may edit pages with any program.
     """
 
     versions: int
@@ -100,10 +100,10 @@ class History(Protocol):
         """Remove the content of one prior revision for good, and record that it happened."""
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
-        """Drop the versions a retention no longer keeps; give how many went."""
+        """Drop the versions that a retention no longer keeps; return how many."""
 
     def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
-        """Put the settled versions of a page into less room; with `dry_run`, only say how much."""
+        """Compress the settled versions of a page; with `dry_run`, only return the sizes."""
 
     def pages(self, shelf: Shelf) -> list[str]:
         """Name every page of a shelf that has a history, deleted ones too."""
@@ -133,7 +133,7 @@ def has_history(store: Store) -> TypeGuard[StoreWithHistory]:
 
 
 def pick_revision(filename: str, revisions: list[Revision], at: int | float) -> Revision | None:
-    """Choose by number (an int) or by time (a float); None where the page was not there yet."""
+    """Choose by number (an int) or by time (a float); None where the page did not exist yet."""
     if isinstance(at, int):
         for revision in revisions:
             if revision.number == at:
@@ -148,7 +148,7 @@ def pick_revision(filename: str, revisions: list[Revision], at: int | float) -> 
 
 
 def parse_moment(text: str) -> int | float:
-    """Read a revision number, or a UTC time or day (meaning its end) as seconds."""
+    """Parse a revision number, or a time in UTC as seconds; a day means its end."""
     if text.isascii() and text.isdigit() and len(text) < 10:
         return int(text)
     from looseleaf.memory.day import parse_date
@@ -166,7 +166,7 @@ def parse_moment(text: str) -> int | float:
 
 
 def require_content_at(history: History, scope: Scope, as_of: str) -> bytes:
-    """Read what a page said at a time or revision, or raise `PageMissing` if it was not there."""
+    """Read a page as of a time or revision, or raise `PageMissing`."""
     content = read_content_at(history, scope, parse_moment(as_of))
     if content is None:
         raise PageMissing(scope.filename, f"the history as of {as_of}")
@@ -174,7 +174,7 @@ def require_content_at(history: History, scope: Scope, as_of: str) -> bytes:
 
 
 def read_content_at(history: History, scope: Scope, moment: int | float) -> bytes | None:
-    """Read what a page said at a time or revision; None where it was not there."""
+    """Read a page as of a time or revision; None where it did not exist then."""
     revision = pick_revision(scope.filename, history.revisions(scope), moment)
     return (
         history.content(scope, revision.number) if revision is not None and revision.hash else None
@@ -182,10 +182,10 @@ def read_content_at(history: History, scope: Scope, moment: int | float) -> byte
 
 
 class ShownTime:
-    """How much time has passed, as far as the changes of a shelf show it.
+    """The time that has passed, as far as the changes of a shelf show it.
 
-    The steps from change to change are added up, each to at most a week, or a tenth of the limit
-    that is asked about: a clock that jumps by a year adds one such step.
+    The steps from change to change are added up. A step counts at most a week, or a tenth of the
+    limit in question: a clock that jumps by a year adds one such step.
     """
 
     def __init__(self, times: Iterable[float], now: float, retention: Retention) -> None:
@@ -222,9 +222,9 @@ class ShownTime:
 def list_outlived_revisions(
     revisions: list[Revision], retention: Retention, now: float, shown_time: ShownTime | None = None
 ) -> list[Revision]:
-    """Choose the revisions that a retention no longer keeps; never the newest.
+    """List the revisions that a retention no longer keeps; never the newest.
 
-    Without the time that the changes of the whole shelf show, these revisions alone show it.
+    `shown_time` is that of the whole shelf; without it, these revisions alone show the time.
     """
     prior = revisions[:-1]
     shown_time = shown_time or ShownTime((revision.time for revision in revisions), now, retention)
@@ -258,7 +258,7 @@ class PastPages:
         self._read_known = read_known
 
     def read(self, scope: Scope) -> Found | Missing:
-        """Read what a page said then."""
+        """Read a page as it was at the moment."""
         known_page = self._read_known(scope) if self._read_known is not None else None
         if known_page is not None:
             return known_page
@@ -269,7 +269,7 @@ class PastPages:
         return Missing() if content is None else Found(content, revision.time, revision.hash)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there was such a page."""
+        """Say whether there was such a page at the moment."""
         return isinstance(self.read(scope), Found)
 
     def list_layer(self, shelf: Shelf) -> list[Entry]:

@@ -20,12 +20,12 @@ class NamedRegistry:
         self._is_frozen = False
 
     def deregister(self, name: str) -> bool:
-        """Take an entry out; say whether it was there."""
+        """Remove an entry; say whether it was there."""
         self._refuse_if_frozen(name)
         return self._entries.pop(name, None) is not None
 
     def freeze(self) -> None:
-        """End start-up: from now on the same request meets the same entries."""
+        """End the registration: from now on the entries stay the same."""
         self._is_frozen = True
 
     def _by_priority(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""A page as operations give it: its text, or one section of it, and its version."""
+"""A page as operations return it: its text, or one section of it, and its version."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PageText:
 
     @property
     def raw(self) -> bytes:
-        """The same as bytes, which a page need not share with any text."""
+        """The same content as bytes; those of a page may be no valid text."""
         return self.part.encode() if self.part is not None else self.page.content
 
     @property
@@ -60,7 +60,7 @@ class PageText:
 
     @property
     def updated(self) -> float:
-        """When the page last changed; 0 for one of the past."""
+        """When the page last changed; 0 for a past version."""
         return self.page.updated
 
     def document(self) -> PageDocument:

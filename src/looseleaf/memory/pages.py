@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     TextEdit = Callable[[str], str]
 
 MAX_PAGE_BYTES = 10_000_000
-_PLAIN = bytes((9, 10, 13, *range(32, 127)))  # characters of ASCII that everyone sees
+_PLAIN = bytes((9, 10, 13, *range(32, 127)))  # visible characters of ASCII, tabs and line ends
 
 
 @value
 class Saved:
-    """A page as it is after a change; `changed` is False where it already said so."""
+    """A page after a change; `changed` is False where the page had this text before."""
 
     filename: str
     hash: str
@@ -63,7 +63,7 @@ class Changed:
 
 
 class MemoryPages:
-    """The pages of a workspace; the one way in and out for every surface."""
+    """The pages of a workspace; every surface reads and writes them through this class."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class MemoryPages:
         return outcome
 
     def scaffold(self, scope: Scope, starter: str, *, change: Change) -> bool:
-        """Create a page from its starter text unless it is there; say whether it was made."""
+        """Create a page from its starter text unless it exists; say whether it was created."""
         content = self._check(scope, starter)
         creation = replace(change, operation="scaffold")
         outcome = self.store_for(scope).write(scope, content, if_match=ABSENT, change=creation)
@@ -223,7 +223,7 @@ class MemoryPages:
     def edit(
         self, scope: Scope, edit: TextEdit, *, change: Change, replacement: str | None = None
     ) -> Saved:
-        """Change a page by a function of its text ("" where there is none), under its lock."""
+        """Change a page by a function of its text ("" for a new page), under its lock."""
         content = None if replacement is None else _encode(scope.filename, replacement)
 
         def edit_bytes(page: bytes | None) -> bytes:
@@ -241,13 +241,13 @@ class MemoryPages:
     ) -> Saved:
         """Change a page under its lock, where every condition of the change is checked.
 
-        `replacement` is a text that takes the place of another one, and must be all of it.
+        `replacement` is the new text of a page or section, which must be complete.
         """
         self._require_editable(scope, change)
         store = self.store_for(scope)
         needs_check = change.precondition is not None and not store.capabilities.preconditions
         if needs_check and not store.exists(scope):
-            # Before the lock, so that nothing is made for a page that must be there and is not.
+            # Before the lock, so that no file is created where the page must exist and does not.
             require_condition(scope, change, "")
         new_content = b""
 

@@ -1,6 +1,6 @@
 """Memory and tool policies: the pages an agent gets, the tools it may use, and the deciding rule.
 
-Every rule only takes away, so their order never changes the result, only which rule is named:
+Every rule only takes something away, so the order decides only which rule is named:
 the call's deny, the agent's deny, the agent's allow_only, the call's allow_only, the mode.
 """
 
@@ -56,7 +56,7 @@ class MemoryPolicy:
     def normal(
         mode: MemoryMode, deny: Collection[str], allow_only: Collection[str], binds: Binds
     ) -> tuple[MemoryMode, tuple[str, ...], tuple[str, ...], Binds]:
-        """Refuse a policy that cannot be followed, or that says two things at once."""
+        """Refuse a policy that cannot be followed, or that contradicts itself."""
         _check_choice("mode", mode, MEMORY_MODES)
         _check_choice("binds", binds, BINDS)
         lists = {
@@ -77,7 +77,7 @@ class ToolPolicy:
     mode: ToolMode = "deny"
     tools: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    outside_tools: tuple[str, ...] = ()  # those that programs bring with their requests
+    outside_tools: tuple[str, ...] = ()  # tools that programs bring with their requests
 
     @staticmethod
     def normal(
@@ -93,7 +93,7 @@ class ToolPolicy:
 
 
 def parse_memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
-    """Read `memory_policy` of an agent's configuration; one that is missing restricts nothing."""
+    """Parse `memory_policy` of an agent's configuration; a missing policy restricts nothing."""
     if config is None:
         return _FREE_MEMORY
     fields = _check_fields(config, ("mode", "deny", "allow_only", "binds"))
@@ -101,7 +101,7 @@ def parse_memory_policy(config: Mapping[str, object] | None) -> MemoryPolicy:
 
 
 def parse_tool_policy(config: Mapping[str, object] | None) -> ToolPolicy:
-    """Read `tool_policy` of an agent's configuration; one that is missing restricts nothing."""
+    """Parse `tool_policy` of an agent's configuration; a missing policy restricts nothing."""
     if config is None:
         return _FREE_TOOLS
     fields = _check_fields(config, ("mode", "tools", "categories", "outside_tools"))
@@ -117,7 +117,7 @@ def decide(
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
 ) -> Decision:
-    """Decide about one page; for a call, `allow_only=None` narrows nothing and `[]` to nothing."""
+    """Decide about one page; `allow_only=None` narrows nothing, and `[]` allows nothing."""
     return _build_judge(policy, deny, allow_only)(filename)
 
 
@@ -129,7 +129,7 @@ def resolve_registered(
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
 ) -> tuple[tuple[RegisteredFile, Decision], ...]:
-    """Decide about registered files in one mode: all of them, in the order they came."""
+    """Decide about registered files in one mode; return all of them, in the same order."""
     check_mode(mode)
     judge = _build_judge(policy, deny, allow_only)
     decisions = []
@@ -148,7 +148,7 @@ def resolve_names(
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
 ) -> tuple[tuple[str, Decision], ...]:
-    """Decide about an explicit list of pages: all of them, in the order they came."""
+    """Decide about an explicit list of pages; return all of them, in the same order."""
     judge = _build_judge(policy, deny, allow_only)
     return tuple((name, judge(name)) for name in _check_collection("the list of pages", names))
 
@@ -161,7 +161,7 @@ def decide_tool(
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
 ) -> Decision:
-    """Decide about one tool and its categories by the same rules; a call names tools only."""
+    """Decide about one tool and its categories; the lists of a call name tools alone."""
     (key,) = _fold_names(_check_words("the tool", [name]))
     is_listed = key in _fold_names((*policy.tools, *policy.outside_tools)) or bool(
         _fold_names(policy.categories)
@@ -204,7 +204,7 @@ def _build_judge(
 def _apply_rules(
     *, call_deny: bool, policy_deny: bool, policy_allow_only: bool, call_allow_only: bool
 ) -> Decision:
-    """Name the highest rule that refuses."""
+    """Give the decision of the highest rule that refuses."""
     if call_deny:
         return Decision(allowed=False, rule="call_deny")
     if policy_deny:
@@ -237,7 +237,7 @@ def _check_choice(field: str, choice: object, choices: tuple[str, ...]) -> None:
 
 
 def _check_collection(subject: str, names: Collection[str]) -> Collection[str]:
-    # One name instead of a list of it would otherwise be taken letter by letter.
+    # A text in the place of a list would be read letter by letter.
     if not isinstance(names, list | tuple | set | frozenset):
         raise InvalidPolicy(f"{subject} is {type(names).__name__}, not a list of names")
     return names
@@ -275,5 +275,5 @@ def _fold_names(names: Iterable[str]) -> set[str]:
     return {fold(name) for name in names}
 
 
-# The policies of agents that have none, made once: a turn asks for them dozens of times.
+# The policies of agents that have none, built once: a turn reads them dozens of times.
 _FREE_MEMORY, _FREE_TOOLS = MemoryPolicy(), ToolPolicy()

@@ -1,7 +1,7 @@
-"""Provenance: who changed memory, what kind of actor that is, by which way, and where it is from.
+"""Provenance: who changed memory, the kind of this actor, the surface, and the origin of the text.
 
-Every change carries it; the history of a page and the audit keep it. The words are stored, so that
-they never change their meaning; "" is what nobody recorded.
+Every change has a provenance; the history of a page and the audit keep it. Its words are stored, so
+that they never change their meaning; "" means that nothing was recorded.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ UNKNOWN = Provenance()
 
 
 def list_stated_origins(kind: str) -> tuple[Origin, ...]:
-    """Give the origins that an actor of this kind may state for what it writes itself."""
+    """List the origins that an actor of this kind may state for its own texts."""
     return STATED_BY_AGENTS if kind == AGENT else STATED_BY_PEOPLE
 
 
 def default_origin_of(kind: str) -> Origin:
-    """Give the origin of what an actor of this kind writes and says nothing about."""
+    """Give the origin of a text for which an actor of this kind states none."""
     return FROM_AGENT if kind == AGENT else FROM_USER
 
 

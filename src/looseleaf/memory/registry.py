@@ -26,13 +26,13 @@ _PRIVATE_FOLDERS = (".git", ".looseleaf")
 
 @value
 class RegisteredFile:
-    """A page that is known by name, and the rules it lives by."""
+    """A page that is known by name, and its rules."""
 
     filename: str
     priority: int = 50
     layer: Layer = "agent"
     protected: bool = False
-    editable: bool | str = True  # or the capability, or the role on the agent, that editing takes
+    editable: bool | str = True  # or the capability or role that is required
     modes: tuple[str, ...] = (EVERY_MODE,)  # none: registered, never injected
     composable: bool = False
     convention_path: str = ""  # where a copy is kept for others, inside a project's folder
@@ -53,7 +53,7 @@ class RegisteredFile:
 
 
 class FileRegistry:
-    """The registered files of one workspace, looked up by names that compare by `fold`."""
+    """The registered files of one workspace, by name; `fold` says which names are equal."""
 
     def __init__(self) -> None:
         self._files: dict[str, RegisteredFile] = {}
@@ -76,7 +76,7 @@ class FileRegistry:
         byte_budget: int = BYTE_BUDGET,
         owner: str = "",
     ) -> RegisteredFile:
-        """Add a file, or replace the one of the same name; it is injected in every mode."""
+        """Add a file, or replace the one of the same name; by default, every mode injects it."""
         self._refuse_if_frozen(filename)
         file = RegisteredFile(
             check_filename(filename),
@@ -98,16 +98,16 @@ class FileRegistry:
         return file
 
     def deregister(self, filename: str) -> bool:
-        """Take a file out; say whether it was there."""
+        """Remove a file; say whether it was there."""
         self._refuse_if_frozen(filename)
         return self._files.pop(fold(filename), None) is not None
 
     def freeze(self) -> None:
-        """End start-up: from now on the same request meets the same files."""
+        """End the registration: from now on the files stay the same."""
         self._is_frozen = True
 
     def get(self, filename: str) -> RegisteredFile | None:
-        """Give the file that is registered under this name, however it is spelled."""
+        """Find the file with this name, whatever its case or Unicode form."""
         return self._files.get(fold(filename))
 
     def files(self) -> tuple[RegisteredFile, ...]:
@@ -125,14 +125,14 @@ class FileRegistry:
         return tuple(file for file in self.files() if file.layer == layer)
 
     def layer_of(self, filename: str) -> Layer:
-        """Say where a page stands; pages nobody registered are the agent's own."""
+        """Give the layer of a page; a page that is not registered is the agent's own."""
         file = self.get(filename)
         return file.layer if file else "agent"
 
     def size_warnings(self, filename: str, content: bytes) -> tuple[str, ...]:
-        """Say where a page is larger than it should be; nothing is ever refused for that."""
+        """Warn about a page over its budgets; such a page is never refused."""
         file = self.get(filename)
-        limit = file.byte_budget if file else 8192
+        limit = file.byte_budget if file else BYTE_BUDGET
         warnings = []
         if limit and len(content) > limit:
             warnings.append(
@@ -140,7 +140,7 @@ class FileRegistry:
                 "happened to the daily journal, or split it into pages."
             )
         budget = file.word_budget if file else 0
-        # Few blanks cannot part many words; counting blanks takes a tenth of the time.
+        # Few blanks cannot separate many words; counting blanks takes a tenth of the time.
         if budget and len(content.translate(None, _NOT_BLANK)) >= budget:
             words = len(content.split())
             if words > budget:
@@ -148,7 +148,7 @@ class FileRegistry:
         return tuple(warnings)
 
     def placement_warnings(self, filename: str, layer: Layer) -> tuple[str, ...]:
-        """Say where no prompt gives a page and no search of an agent finds it.
+        """Warn about a page that no prompt gives and no search of an agent finds.
 
         An agent's own pages are found by its searches, whether or not they are registered.
         """
@@ -198,14 +198,14 @@ class FileRegistry:
 
 
 def check_mode(mode: str) -> str:
-    """Give a mode back if a request can be in it, else raise `InvalidName`."""
+    """Return a mode if a request can be in it, else raise `InvalidName`."""
     if mode == EVERY_MODE:
         raise InvalidName(mode, "it stands for every mode; a request is in one")
     return check_word(mode, "mode")
 
 
 def check_word(word: str, noun: str) -> str:
-    """Give a short name (of a mode, of a section) back if it is one; never rewrite it."""
+    """Return the name of a mode or section if it is valid, else raise `InvalidName`."""
     if not isinstance(word, str):
         raise InvalidName(word, f"a {noun} must be text")
     if not word or not _WORD.issuperset(word):
@@ -246,7 +246,7 @@ def _check_layer(layer: Layer) -> Layer:
 
 
 def _check_editable(filename: str, *, editable: bool | str) -> bool | str:
-    # Anything else would count as true, and open a page to everyone by a slip.
+    # Anything else would count as true, and let everyone edit the page by mistake.
     if editable == "" or not isinstance(editable, bool | str):
         raise _build_error(
             filename, "editable", f"{editable!r} is neither yes, no nor a capability"
@@ -261,7 +261,7 @@ def _check_modes(filename: str, modes: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_convention_path(filename: str, path: str) -> str:
-    # Unlike a page's name it may have parts that start with a dot: .github, .cursor.
+    # Unlike the name of a page, the path may have parts that start with a dot: .github, .cursor.
     if not isinstance(path, str):
         raise _build_error(filename, "convention_path", f"{path!r} is not text")
     if path and any(not part or part in (".", "..") for part in path.split("/")):

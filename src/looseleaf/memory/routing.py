@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Shelves:
-    """Which store each shelf lies in; the answer holds as long as the workspace is open.
+    """The store of each shelf, which is picked once while the workspace is open.
 
-    All pages of a shelf lie in one store, else no list of them would be true.
+    All pages of a shelf lie in one store, so that a list of them is complete.
     """
 
     def __init__(self, own_store: Store, history: History, pick: Callable[[Shelf], Store]) -> None:
@@ -48,7 +48,7 @@ class Shelves:
 
 
 class HistoryByShelf:
-    """The history of each page, from the store of its shelf, where that store keeps one."""
+    """The history of each page, from the store of its shelf, where that store keeps a history."""
 
     def __init__(
         self, history_for: Callable[[Scope | Shelf], History | None], own_history: History
@@ -74,12 +74,12 @@ class HistoryByShelf:
         self._require_history(scope).purge(scope, number, change=change)
 
     def prune(self, shelf: Shelf, retention: Retention) -> int:
-        """Drop the versions a retention no longer keeps; give how many went."""
+        """Drop the versions that a retention no longer keeps; return how many."""
         history = self.history_for(shelf)
         return history.prune(shelf, retention) if history is not None else 0
 
     def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
-        """Put the settled versions of a page into less room."""
+        """Compress the settled versions of a page."""
         history = self.history_for(scope)
         return history.pack(scope, dry_run=dry_run) if history is not None else PackedVersions()
 
@@ -111,13 +111,13 @@ class HistoryByShelf:
 
 
 class IndexByShelf:
-    """A search index for the shelves that lie where it looks; the others are scanned."""
+    """A search index for the shelves of our own store; other shelves are scanned."""
 
     def __init__(self, index: Index, is_own: Callable[[Shelf], bool]) -> None:
         self.index, self.is_own = index, is_own
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
-        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
+        """Count the lines with a folded text, by page below a folder; say how fresh that is."""
         return self.index.matching(shelf, prefix, folded_text) if self.is_own(shelf) else None
 
     def rank_pages(
@@ -131,7 +131,7 @@ class IndexByShelf:
         return self.index.at(shelf, moment) if self.is_own(shelf) else None
 
     def forget(self, shelf: Shelf) -> None:
-        """Drop every text of a shelf; the next search makes it anew."""
+        """Drop the indexed texts of a shelf; the next search indexes them again."""
         self.index.forget(shelf)
 
     def verify(self, shelf: Shelf) -> list[str]:

@@ -1,4 +1,4 @@
-"""Whose page, and which: layers, scopes and the one validator of names."""
+"""The identity of a page: layers, scopes, shelves, and the one validator of names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³"]
 )
-# Nothing can be wrong with these, one by one: most names have no others, and are soon checked.
+# Characters that are allowed by themselves: most names have no others, and skip a check.
 _PLAIN = frozenset(map(chr, range(32, 127))) - _FORBIDDEN - {"%"}
 _DAY_DEPTH = 3  # folders above the page of a day: the journal's, the year's and the month's
 _HEX = frozenset("0123456789abcdefABCDEF")
@@ -31,7 +31,7 @@ _REMEMBER = 4096
 
 
 def check_filename(name: str) -> str:
-    """Give the name back if a page can have it, else raise `InvalidName`; never rewrite it."""
+    """Return the name if a page can have it, else raise `InvalidName`; never rewrite it."""
     if not isinstance(name, str):
         raise InvalidName(name, "it must be text")
     if name in _KNOWN_GOOD:
@@ -49,7 +49,7 @@ def check_filename(name: str) -> str:
 
 
 def check_folder(name: str) -> str:
-    """Give the name of a folder of pages back if it can exist, else raise `InvalidName`."""
+    """Return the name of a folder of pages if it is valid, else raise `InvalidName`."""
     if not isinstance(name, str):
         raise InvalidName(name, "it must be text")
     _check_path(name)
@@ -148,7 +148,7 @@ class Shelf:
         return _format_shelf_name(self)
 
     def page(self, filename: str) -> Scope:
-        """Name a page on this shelf."""
+        """Give the scope of a page on this shelf."""
         return Scope(self.layer, self.user_id, self.agent_id, filename)
 
 
@@ -170,7 +170,7 @@ class Scope:
 
     @property
     def shelf(self) -> Shelf:
-        """Where the page stands."""
+        """The shelf that the page stands on."""
         return Shelf(self.layer, self.user_id, self.agent_id)
 
     @property
@@ -185,7 +185,7 @@ class Scope:
 
     @property
     def place(self) -> str:
-        """Whose pages it is among, for messages."""
+        """The shelf of the page in words, for messages."""
         places = {"shared": "the shared pages", "network": "the network's pages"}
         return places.get(self.layer, f"the pages of {self.layer} {self.agent_id or self.user_id}")
 
@@ -197,7 +197,7 @@ def _format_shelf_name(place: Shelf | Scope) -> str:
 
 @value
 class Where:
-    """Whose page someone means: an agent by id or slug, a user (and their agent), a layer.
+    """The owner of a page, as a caller names it: an agent by id or slug, a user, a layer.
 
     Fields:
         agent: The agent whose page is meant, by id or slug; without it, the token's or the default

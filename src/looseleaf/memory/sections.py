@@ -11,7 +11,7 @@ from looseleaf.errors.pages import (
 )
 from looseleaf.values import value
 
-# The reference product's markers, so that its folders read right; a number may stand before `-->`.
+# The markers of the reference product, to read its folders; a number may stand before `-->`.
 _OPENING = "<!-- datamachine-section-body"
 _CLOSING = "<!-- /datamachine-section-body"
 # The indents before a block: a fourth column would make it code, or part of a deeper list.
@@ -21,7 +21,7 @@ _LIST_MARKS = (*"-*+", *(digit + end for digit in "0123456789" for end in ".)"))
 
 @value
 class Section:
-    """One section of a page: what it is called and where it stands."""
+    """One section of a page: its name and its place."""
 
     name: str
     position: int  # 1-based, among all sections of the page.
@@ -44,7 +44,7 @@ class _Page:
 
 
 def list_sections(text: str) -> tuple[Section, ...]:
-    """Name every section of the page, in order, duplicates included."""
+    """List every section of the page, in order, duplicates included."""
     sections, line, counted_to = [], 1, 0
     page = _scan(text)
     for index, (name, start, _, _) in enumerate(page.headers):
@@ -56,7 +56,7 @@ def list_sections(text: str) -> tuple[Section, ...]:
 
 
 def is_body_marker(line: str) -> bool:
-    """Tell whether a line only guards an opaque body, so that a search can pass over it."""
+    """Say whether a line is only a marker of an opaque body, which a search skips."""
     return bool(_parse_marker(line, 0, _OPENING) or _parse_marker(line, 0, _CLOSING))
 
 
@@ -85,7 +85,7 @@ def append_to_section(
 
 
 def append_lines(text: str, addition: str) -> str:
-    """Return the page with text added at its end, on lines of its own that end as its lines do."""
+    """Return the page with text added on new lines at its end, with the page's kind of line end."""
     newline = newline_of(text)
     above = end_line(text) if text else ""
     if newline != "\n" and addition.endswith("\n") and not addition.endswith(newline):
@@ -101,7 +101,7 @@ def end_paragraph(text: str) -> str:
 
 
 def end_line(text: str, newline: str = "") -> str:
-    """End a text as its lines do; a carriage return that stands there alone becomes part of it."""
+    """End a text with its own kind of line end; a lone carriage return there gets a line feed."""
     if text.endswith("\n"):
         return text
     return text + ("\n" if text.endswith("\r") else newline or newline_of(text))
@@ -120,7 +120,7 @@ def delete_section(text: str, name: str | None, *, position: int | None = None) 
 
 
 def _scan(text: str) -> _Page:
-    """Walk the few lines that can matter once, so that the cost stays linear in the page."""
+    """Scan the few lines that can matter once, so that the cost is linear in the page's size."""
     lines = _find_candidates(text)
     closings = _collect_closings(text, lines) if "<" in text and _OPENING in text else {}
     headers: list[_Header] = []
@@ -149,7 +149,7 @@ def _scan(text: str) -> _Page:
 def _find_candidates(text: str) -> list[int]:
     """Find, at the speed of `str.find`, the lines that may be headers or open or close a block."""
     headers = []
-    # One character is found fifty times as fast as several, and most pages lack those of blocks.
+    # Finding one character is fifty times as fast as finding several; most pages have no blocks.
     at = text.find("#")
     while at >= 0:
         if text.startswith("## ", at) and (not at or text[at - 1] == "\n"):
@@ -166,7 +166,7 @@ def _find_block_lines(text: str, needle: str) -> list[int]:
     while at >= 0:
         start = text.rfind("\n", 0, at) + 1
         indent = text[start:at] if at - start <= 3 else needle
-        # A fence may open behind a list mark: if not seen, its end would pass for an opening.
+        # A fence may open behind a list mark; if it were missed, its end would look like a start.
         in_list = indent[-1:] == " " and indent.strip(" ") in _LIST_MARKS and needle != "<!--"
         if in_list or indent in _INDENTS:
             lines.append(start)
@@ -199,7 +199,7 @@ def _find_closing(text: str, body: int, closings: dict[str, list[int]]) -> int:
 
 
 def _parse_marker(text: str, at: int, marker: str) -> str:
-    """Return what follows the marker's words, ` -->` or ` 2 -->`; empty for any other line."""
+    """Return the end of a marker line, ` -->` or ` 2 -->`; "" for any other line."""
     if not text.startswith(marker, at):
         return ""
     tail = text[at + len(marker) : _skip_line(text, at)].rstrip(" \t\r\n")
@@ -213,11 +213,11 @@ def _skip_line(text: str, at: int) -> int:
 
 
 def _locate(page: _Page, name: str | None, position: int | None, *, create: bool = False) -> int:
-    """Return the index of the section meant, or the next free one where it may be created."""
+    """Return the index of a section, or the next free index where it may be created."""
     names = tuple([header[0] for header in page.headers])
     if name is None and position is None:
         raise InvalidSectionName(name, "neither a name nor a position was given")
-    # The name as given comes first, so that whatever a page lists can be addressed.
+    # An exact match comes first, so that every name in the list of sections works.
     exact = name if name is None else name.strip()
     title = exact if exact is None or exact in names else _check_title(exact)
     hits = [i for i, header in enumerate(names) if title is None or header == title]
@@ -234,7 +234,7 @@ def _locate(page: _Page, name: str | None, position: int | None, *, create: bool
 
 
 def _check_title(name: str) -> str:
-    """Return the name as a header shows it, or refuse a name that a page would not give back."""
+    """Return the name as a header shows it, or refuse a name that no header can hold."""
     title = f"{name.strip()} ".removeprefix("## ").strip()
     if not title:
         raise InvalidSectionName(name, "it is empty")
@@ -267,7 +267,7 @@ def _split_body(content: str) -> tuple[str, str, str, str]:
 
 
 def _ensure_section(text: str, name: str | None, position: int | None) -> tuple[_Page, int]:
-    """Find the section to write to, after adding it to a page that lacks it."""
+    """Find the section to write to; add it to a page that lacks it."""
     page = _scan(text)
     index = _locate(page, name, position, create=True)
     if index < len(page.headers):
@@ -280,7 +280,7 @@ def _ensure_section(text: str, name: str | None, position: int | None) -> tuple[
 
 
 def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> str:
-    """Put a body in its place; a page that ends without a newline may go on to do so."""
+    """Replace a body; `keeps_end` keeps the end of a page that has no final newline."""
     text, (_, start, after, _), newline = page.text, page.headers[index], newline_of(page.text)
     above, _, line_end, below = _split_body(_body_of(page, index))
     start_marker, end_marker = _choose_markers(page, index, body)
@@ -293,7 +293,7 @@ def _write(page: _Page, index: int, body: str, *, keeps_end: bool = False) -> st
 
 
 def _choose_markers(page: _Page, index: int, body: str) -> tuple[str, str]:
-    """Choose the lines that make a body opaque; both are empty where it can stand as it is."""
+    """Choose the marker lines of a body; both are empty where the body needs none."""
     body_page, newline = _scan(body), newline_of(page.text)
     opaque = body_page.headers or body_page.unclosed_at >= 0 or _parse_marker(body, 0, _OPENING)
     if not opaque and _CLOSING not in body:

@@ -1,7 +1,7 @@
-"""The contract of a store: the questions that memory asks it, and its answers.
+"""The contract of a store: its methods, and the values that they take and return.
 
 Expected outcomes (a missing page, a version that is no longer the present one) are values. A store
-that cannot answer raises `Unavailable` from every method; it never says "missing".
+that cannot answer raises `Unavailable` from every method; it never returns `Missing`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANY_VERSION = "*"
 
 
 def hash_content(content: bytes) -> str:
-    """Give the version of these bytes: the sha256 of exactly them, in hex."""
+    """Give the version of a content: the sha256 of its exact bytes, in hex."""
     # Reading a page needs no hash, and hashlib costs a quarter of a cold start.
     import hashlib
 
@@ -36,7 +36,7 @@ def hash_content(content: bytes) -> str:
 
 
 class Found:
-    """A page as it was read: its bytes, when they last changed, and their hash when asked."""
+    """A page as it was read: its bytes, when they last changed, and their hash."""
 
     __slots__ = ("_hash", "content", "updated")
 
@@ -99,13 +99,13 @@ class Entry:
 
 @value
 class Precondition:
-    """The versions of a page that a change may replace, as the headers of HTTP say it."""
+    """The versions of a page that a change may replace, as in the If-Match headers of HTTP."""
 
     match: tuple[str, ...] | None = None  # one of these
     none_match: tuple[str, ...] | None = None  # none of these
 
     def holds(self, actual: str) -> bool:
-        """Say whether a change may replace this version; "" is a page that is not there."""
+        """Say whether a change may replace this version; "" means that there is no page."""
         if self.match is not None and not _matches_version(self.match, actual):
             return False
         return self.none_match is None or not _matches_version(self.none_match, actual)
@@ -133,8 +133,8 @@ def build_precondition(version: str) -> Precondition:
 class Change:
     """An operation on a page and its provenance, which the history keeps beside the bytes.
 
-    The last three are not kept. They bind the change itself: which version it may replace, whether
-    it must name that version, and whether it may take most of a page away.
+    The history does not keep the last three fields. They limit the change: which version it may
+    replace, whether it must name that version, and whether it may take most of a page away.
     """
 
     operation: str = "write"
@@ -148,11 +148,11 @@ class Change:
 class Capabilities:
     """What a store can do, so that callers ask for a capability and never for a class."""
 
-    durable: bool = False  # an answer means the bytes survive a power cut
+    durable: bool = False  # the bytes survive a power cut once a write has returned
     history: bool = False  # it is a `StoreWithHistory` (memory/history.py)
     paths: bool = False  # it is a `StoreWithPaths`: its pages are files that people can open
-    outside_edits: bool = False  # people may edit the pages behind the store's back
-    agent_folders: bool = False  # an agent's pages lie in its folder, and go where that goes
+    outside_edits: bool = False  # other programs may edit the pages directly
+    agent_folders: bool = False  # an agent's pages lie in its folder, and move with it
     preconditions: bool = False  # `edit` itself refuses what a change's precondition forbids
 
 
@@ -160,10 +160,10 @@ class Capabilities:
 class Retention:
     """How long prior versions stay, counted from the moment they were replaced.
 
-    A version goes when it was replaced more than `days` ago, or when more than `versions` newer
-    ones exist and it was replaced more than `grace_days` ago: a burst of writes cannot push
-    yesterday's text out of reach. The newest always stays. Time counts as far as changes show that
-    it has passed (see `history.ShownTime`), so that a clock set wrong makes no version old.
+    A version is dropped when it was replaced more than `days` ago, or when more than `versions`
+    newer ones exist and it was replaced more than `grace_days` ago: a burst of writes does not
+    remove yesterday's text. The newest always stays. Only time that changes show counts (see
+    `history.ShownTime`), so that a wrong clock makes no version old.
     """
 
     days: float = 90.0
@@ -172,7 +172,7 @@ class Retention:
 
 
 class Store(Protocol):
-    """Where pages lie. Every method raises `Unavailable` when the store cannot answer."""
+    """A place for pages. Every method raises `Unavailable` when the store cannot answer."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -210,7 +210,7 @@ class StoreWithPaths(Store, Protocol):
     """An optional ability: every page is a file on this machine."""
 
     def path(self, scope: Scope) -> str:
-        """Give the absolute path of the file that a page is, whether it exists or not."""
+        """Give the absolute path of a page's file, whether it exists or not."""
 
 
 def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
@@ -219,7 +219,7 @@ def has_paths(store: Store) -> TypeGuard[StoreWithPaths]:
 
 
 def with_version(change: Change, version: str | None) -> Change:
-    """Give the change that replaces this version alone (or `ABSENT`); None is as it was."""
+    """Limit a change to one version (or `ABSENT`); with None, it stays as it is."""
     if version is None:
         return change
     rules = (change.must_name_version, change.allow_shrink)
@@ -240,7 +240,7 @@ def require_condition(scope: Scope, change: Change, actual: str) -> None:
 
 
 def delete_version(store: Store, scope: Scope, change: Change) -> Deleted | Missing | Conflict:
-    """Delete a page, provided that it is a version which the change may replace."""
+    """Delete a page if the change may replace its present version."""
     if change.precondition is None:
         return store.delete(scope, change=change)
     while True:

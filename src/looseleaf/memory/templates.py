@@ -1,4 +1,4 @@
-"""Templates of new pages: headings to fill in, and hints that only their curator sees."""
+"""Templates of new pages: headings, and hints for the people who fill them in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @value
 class TemplateContext:
-    """The facts that a new page starts with; empty ones are left for its curator to write."""
+    """The facts that a new page starts with; people fill in those that are empty."""
 
     agent_name: str = ""
     workspace_name: str = ""
@@ -69,10 +69,10 @@ def register_core_starters(starters: PageStarters) -> None:
 
 
 def start_core_page(filename: str, context: TemplateContext) -> str | None:
-    """Start the pages that every workspace has, and daily pages; None for any other."""
-    make = _CORE.get(filename)
-    if make:
-        return make(context)
+    """Give the first text of a core page or a daily page; None for any other page."""
+    build_page = _CORE.get(filename)
+    if build_page:
+        return build_page(context)
     day = day_of(filename)
     return day.heading if day else None
 
@@ -83,7 +83,7 @@ CORE_STARTERS: Starters = (start_core_page,)
 def find_starter(
     filename: str, context: TemplateContext, starters: Starters = CORE_STARTERS
 ) -> str | None:
-    """Ask each starter in order; the first that gives a text wins, None where none does."""
+    """Give the first text that a starter has for a page; None where no starter has one."""
     for start in starters:
         text = start(filename, context)
         if text is not None:
@@ -92,7 +92,7 @@ def find_starter(
 
 
 def as_one_line(text: str) -> str:
-    """Keep a text on its line, so that it cannot become a heading or a section of its own."""
+    """Put a text on one line, so that it cannot become a heading or a section of its own."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""The pages of the admin site: what one is made of, and the registry that plugins add theirs to.
+"""The pages of the admin site: the parts of a page, and the registry that plugins add pages to.
 
 A page is a view over operations, a template and a test. Nothing here knows a web framework, so that
 a plugin's view is a plain function.
@@ -36,7 +36,7 @@ class UploadedFile:
 
 @value
 class Visit:
-    """One request for an admin page: who sends it, for what, and what a form says."""
+    """One request for an admin page: its context, its address and the fields of its form."""
 
     context: Context
     parameters: Mapping[str, str]  # the parts of the address, such as the agent
@@ -47,7 +47,7 @@ class Visit:
     file: UploadedFile | None = None  # of a page that takes files
 
     def run(self, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - as the operation gives
-        """Run an operation as the one who is signed in; the admin site has no right of its own."""
+        """Run an operation with the rights of the person who is signed in, and no others."""
         json_arguments = {
             name: argument for name, argument in arguments.items() if argument is not None
         }
@@ -56,7 +56,7 @@ class Visit:
 
 @value
 class Document:
-    """What a view answers with: a template, the title of the page and the data it shows."""
+    """The answer of a view: a template, the title of the page and its data."""
 
     template: str
     title: str
@@ -66,7 +66,7 @@ class Document:
 
 @value
 class Redirect:
-    """Where a view leads on after a form was taken; the notice is shown there once."""
+    """The next page after a form was accepted; the notice is shown there once."""
 
     address: str
     notice: str = ""
@@ -74,7 +74,7 @@ class Redirect:
 
 @value
 class Download:
-    """A file that a view gives; a browser keeps it and shows nothing."""
+    """A file that a view returns; a browser saves it and shows nothing."""
 
     name: str
     media_type: str
@@ -92,7 +92,7 @@ class AdminPage:
     name: str
     address: str
     view: View
-    submit: View | None = None  # what takes its form
+    submit: View | None = None  # the view that accepts its form
     label: str = ""
     section: str = WORKSPACE
     priority: int = 50

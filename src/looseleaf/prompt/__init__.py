@@ -1,1 +1,1 @@
-"""How memory reaches a model: the chain of directives, and what one can ask about it."""
+"""How memory reaches a model: the chain of directives, and reports about prompts."""

@@ -32,7 +32,7 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The page, the file or the label; else who says it."""
+        """The name of the page, file or label; else of the directive."""
         item = self.item
         if isinstance(item, LeftOut | File):
             return item.name
@@ -42,7 +42,7 @@ class Piece:
 
     @property
     def layer(self) -> str:
-        """The layer of the page; "" for what is no page."""
+        """The layer of the page; "" where it is no page."""
         item = self.item
         if isinstance(item, Data | File):
             return ""
@@ -98,7 +98,7 @@ class Assembly:
 
     @property
     def stable(self) -> tuple[Piece, ...]:
-        """The pieces before the first that may change though no page does."""
+        """The pieces before the first that may change while no page changes."""
         stable_pieces: list[Piece] = []
         for piece in self.pieces:
             if piece.text and piece.directive.varies != "content":
@@ -108,5 +108,5 @@ class Assembly:
 
     @property
     def stable_text(self) -> str:
-        """The beginning of the text that stays as long as pages and request do."""
+        """The beginning of the text that stays the same while pages and request do."""
         return BETWEEN.join(piece.text for piece in self.stable if piece.text)

@@ -82,7 +82,7 @@ def find_overruns(
     count_tokens: Callable[[str], int],
     registry: FileRegistry,
 ) -> list[Overrun]:
-    """List the pages that are over their own or the prompt's budget, and the whole if it is."""
+    """List the pages over their own or the prompt's budget, and the whole prompt if it is."""
     overruns = []
     for piece in assembly.pieces:
         source = piece.item.source if isinstance(piece.item, Text) else None

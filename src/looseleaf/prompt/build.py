@@ -31,7 +31,7 @@ def open_chain(
     decide_tools: Callable[[Request], Iterable[tuple[Tool, Decision]]],
     clock: Callable[[], float],
 ) -> Chain:
-    """Make a chain; `fill` gives back a registry, filled by a hook.
+    """Build a chain; `fill` returns a registry that a hook has filled.
 
     `decide_tools` decides about the tools that a request brings.
     """

@@ -42,7 +42,7 @@ class DirectiveResult:
 class CachedAssembly:
     """The last assembly of a request, used again as long as its pages are the same.
 
-    `variable` names the places in the chain where anything can change while the request does not.
+    `variable` has the places of directives whose result can change while the request does not.
     """
 
     __slots__ = ("assembly", "request", "results", "variable")
@@ -79,7 +79,7 @@ class Chain:
         self._listeners: list[Callable[[Assembly], None]] = []
 
     def on_compose(self, listener: Callable[[Assembly], None]) -> None:
-        """Call a listener for every prompt that a model is given; it answers for its failures."""
+        """Call a listener for every prompt that a model is given; it handles its own failures."""
         self._listeners.append(listener)
 
     def compose(self, request: Request) -> Assembly:
@@ -122,7 +122,7 @@ class Chain:
     def _renew(
         self, last: CachedAssembly, request: Request, now: float
     ) -> dict[int, DirectiveResult]:
-        """Run the directives again whose results no longer hold; give the new ones by place."""
+        """Run again the directives whose results no longer hold; give the new ones by place."""
         results = {}
         for place in last.variable:
             directive = self.directives[place]
@@ -131,7 +131,7 @@ class Chain:
         return results
 
     def _find_variable_places(self, results: list[DirectiveResult]) -> tuple[int, ...]:
-        """Name the places of results that depend on more than the request."""
+        """Find the places of results that depend on more than the request."""
         return tuple(
             place
             for place, (directive, result) in enumerate(zip(self.directives, results, strict=True))
@@ -173,7 +173,7 @@ class Chain:
             pieces = [Piece(directive, item, _render_item(item)) for item in directive.make(view)]
         except Exception as error:
             # Looseleaf's own refusals (a policy that cannot be followed, a store that cannot
-            # answer) are never a reason to go on with less.
+            # answer) always stop the prompt.
             if directive.on_error == "stop" or isinstance(error, LooseleafError):
                 raise _build_error(directive, error) from error
             left_out = LeftOut(directive.name, "failed", detail=f"{type(error).__name__}: {error}")
@@ -192,7 +192,7 @@ class Chain:
 
 
 def _build_key(request: Request) -> tuple[object, ...]:
-    """Give a key that tells requests apart without comparing their parts, which are immutable."""
+    """Build a key that tells requests apart without comparing their parts, which are immutable."""
     return (
         id(request.agent),
         request.mode,

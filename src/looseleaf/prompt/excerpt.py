@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LONGEST_FENCE = 2 * 64
 _CUT = " […]"
 _LONGEST_WORD = 40  # not every language has spaces
-_LEAST_USE = 4  # a part of the room: a long line is cut where more than this stays empty
+_LEAST_USE = 4  # a quarter of the room: a long line is cut where more stays empty
 _LINES = re.compile(r"[^\n]*\n|[^\n]+$")
 
 

@@ -1,4 +1,4 @@
-"""Why a prompt is as it is: every candidate in order, given or left out, and what it costs."""
+"""The explanation of a prompt: every candidate in order, given or left out, and its size."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HOSTS = tuple(UNITS)
 
 # The characters of JSON for one that a terminal would not show: \uXXXX, or a pair of them.
 _ESCAPE, _LONG_ESCAPE = 6, 12
-_SMALL = 10  # words of a directive that take a smaller part than this come before a cut page
+_SMALL = 10  # words of a directive below a tenth of the room come before a cut page
 _MOST_NAMES = 8
 _LONGEST_EXTENT = "000,000 of 000,000 lines"
 
@@ -65,7 +65,7 @@ class HostLimit:
 
     @staticmethod
     def normal(host: str, characters: int, command: str, agent: str) -> tuple[str, int, str, str]:
-        """Refuse a host nobody knows, and a limit under which nothing would fit."""
+        """Refuse an unknown host, and a limit under which nothing would fit."""
         if host not in UNITS:
             raise Invalid(f"Invalid host {host!r}. Available hosts: {', '.join(HOSTS)}.")
         if type(characters) is not int or characters < LEAST:
@@ -73,7 +73,7 @@ class HostLimit:
         return host, characters, command, agent
 
     def count(self, text: str) -> int:
-        """Count a text as this host does, at most as long as its JSON can become."""
+        """Count a text as this host does, in the longest JSON that it can become."""
         json_text = json.dumps(text, ensure_ascii=False)[1:-1]
         extra_characters = sum(
             json_text.count(sign) * (_ESCAPE if sign <= "\uffff" else _LONG_ESCAPE)
@@ -107,7 +107,7 @@ def fit_to_host(assembly: Assembly, limit: HostLimit) -> Assembly:
 
 
 class _Fitting:
-    """One prompt on its way into a host's limit, with room for a notice of what is missing."""
+    """The fitting of a prompt into a host's limit, with room for a notice of what is missing."""
 
     def __init__(self, assembly: Assembly, limit: HostLimit, notice_size: int = 0) -> None:
         self.assembly, self.limit = assembly, limit

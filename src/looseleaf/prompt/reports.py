@@ -19,7 +19,7 @@ class Candidate:
 
     priority: int
     directive: str
-    kind: str  # page, text, data, file, or directive where one said nothing
+    kind: str  # page, text, data, file, or directive without output
     name: str
     layer: str
     rule: str

@@ -22,7 +22,7 @@ class Tool:
 
     name: str
     description: str = ""
-    parameters: str = "{}"  # as text, so that nobody can change it behind our back
+    parameters: str = "{}"  # as text, so that it cannot be changed
     categories: tuple[str, ...] = ()
 
     @staticmethod
@@ -56,7 +56,7 @@ class ContextFile:
 
 @value
 class Pipeline:
-    """The facts about a pipeline for a prompt; `step` is the place in `steps` that asks."""
+    """The facts about a pipeline for a prompt; `step` is the asking step's place in `steps`."""
 
     id: int
     name: str = ""
@@ -78,10 +78,10 @@ class Flow:
 
 @value
 class Request:
-    """One prompt that is asked for.
+    """The request for one prompt.
 
     `deny` and `allow_only` narrow the pages for this call on top of the agent's policy, and
-    `tool_deny` and `tool_allow_only` its tools; None narrows nothing, an empty list to nothing.
+    `tool_deny` and `tool_allow_only` its tools; None narrows nothing, [] allows nothing.
     """
 
     agent: AgentRecord

@@ -1,4 +1,4 @@
-"""Counting tokens without a network, by a tokenizer that has a name."""
+"""Counting tokens offline, by a named tokenizer."""
 
 from __future__ import annotations
 

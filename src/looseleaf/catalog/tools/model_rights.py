@@ -108,8 +108,8 @@ def _find_person(context: Context, request: Request) -> Principal:
     """
     agent_id, name = request.agent.id, context.actor or request.agent.slug
     if context.principal.is_local and request.mode in UNATTENDED:
-        from looseleaf.access.user_principals import find_user_principal
+        from looseleaf.access.user_principals import build_user_principal
 
         accounts = context.parts.accounts()
-        return find_user_principal(accounts, request.user, agent_id=agent_id, name=name)
+        return build_user_principal(accounts, request.user, agent_id=agent_id, name=name)
     return act_through(context.principal, agent_id, user=request.user, name=name)

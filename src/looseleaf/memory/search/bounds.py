@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from looseleaf.values import value
 
-MOST_PAGES = 50  # that one ranked search gives
+MOST_PAGES = 50  # of one ranked search
 
 
 @value
 class Bounds:
-    """The most that a search gives, whatever it is asked for; its total is true all the same."""
+    """The limits of a search's answer, whatever is asked for; its total counts all matches."""
 
     matches: int = 500
     context: int = 20  # lines before and after a match

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.memory.search.words import split_words
 from looseleaf.times import weekday_of
 
-# A sign that no word of a page has: what a page's date says is never mixed up with its text.
+# A character that no word of a page has, so that terms of dates match no text of a page.
 MARK = "§"
 # A line is a language, or a grammatical case of one: January to December, Monday to Sunday.
 _MONTHS = """
@@ -38,7 +38,7 @@ poniedziałek wtorek srode czwartek piatek sobote niedziele
 월요일 화요일 수요일 목요일 금요일 토요일 일요일
 """
 _SHORT_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-# Month names that are another word, too, need a number or one of these words beside them.
+# Names of months that are also other words count only beside a number or a preposition.
 _DOUBTFUL = frozenset(("may", "march", "mars", "marco", "marca", "mai", "mei", "maj", "maja"))
 _PREPOSITIONS = """
 in of on since until last this next early late mid im am ende anfang en de du fin debut a nel di em
@@ -70,7 +70,7 @@ def build_day_terms(year: int, month: int, day: int) -> tuple[str, ...]:
 
 
 def parse_question_dates(question: str) -> tuple[str, ...]:
-    """Give the terms of the dates that a question names, in any of the languages we know."""
+    """Give the terms of the dates that a question names, in any of the known languages."""
     words = split_words(question)
     terms: list[str] = []
     for at, word in enumerate(words):
@@ -89,7 +89,7 @@ def parse_question_dates(question: str) -> tuple[str, ...]:
 
 
 def _find_month(words: list[str], at: int) -> int:
-    """Give the month that a word names, if it does; 0 where it rather is another word."""
+    """Find the month that a word names; 0 where the word is no month."""
     word = words[at]
     before = words[at - 1] if at else ""
     after = words[at + 1] if at + 1 < len(words) else ""
@@ -101,7 +101,7 @@ def _find_month(words: list[str], at: int) -> int:
 
 
 def _find_days(words: list[str], at: int) -> list[int]:
-    """Give the day of the month that stands beside its name: 7 May, May 7th, 7 de mayo."""
+    """Find the day that stands beside the name of its month: 7 May, May 7th, 7 de mayo."""
     near = [words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""]
     if at > 1 and words[at - 1] in ("of", "de", "di"):
         near.insert(0, words[at - 2])

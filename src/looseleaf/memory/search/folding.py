@@ -17,7 +17,7 @@ _MARKER = b"datamachine-section-body"
 
 
 def fold(content: bytes) -> bytes:
-    """Give a page's text as it is compared: case folded, lines that only mark bodies emptied."""
+    """Give a page's text as it is compared: case folded, marker lines of bodies emptied."""
     if _MARKER not in content and content.isascii():
         return content.lower()
     text = content.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.search.bounds import Bounds
     from looseleaf.memory.sections import Section
 
-_REPEATED = 2  # lines around a match that the window of the match before already shows
+_REPEATED = 2  # context lines of a match in the window of the match before
 
 
 class MatchCollector:
@@ -39,7 +39,7 @@ class MatchCollector:
         return not self._is_full and len(self.matches) < self._limit
 
     def add(self, filename: str, content: bytes) -> int:
-        """Take the matches of a page, as far as there is room; give how many it has."""
+        """Add the matches of a page while there is room; return how many it has."""
         numbers = _find_lines(fold(content), self._needle)
         if not numbers:
             return 0
@@ -53,7 +53,7 @@ class MatchCollector:
                 continue
             count += 1
             if self.has_room:
-                # A match that the window before shows already need not show all of it again.
+                # A match in the window of the match before needs less context.
                 around = min(self._context, _REPEATED) if number <= shown_until else self._context
                 window = max(0, number - 1 - around), min(len(lines), number + around)
                 shown_until = max(shown_until, window[1])

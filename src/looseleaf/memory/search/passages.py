@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 900  # of a passage
 _LINE = 280  # characters of one line; the rest of a longer one is left out
 _CUT = "…"
-STEM = 5  # letters of a word of the question that a line must have to be shown for it
+STEM = 5  # letters of a question's word that a line must contain
 
 
 def build_passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> str:
-    """Give the best lines of a page, the best first in the choice and all in the page's order.
+    """Give the best lines of a page that fit, in the order of the page.
 
     Each line brings the line before and after it, as long as there is room: in a conversation the
     answer often stands beside the words of the question.
@@ -32,9 +32,9 @@ def build_passage(content: bytes, best: Sequence[int], stems: Sequence[str]) -> 
 
 
 def _order_by_worth(lines: list[str], best: Sequence[int]) -> list[int]:
-    """Order the numbers of lines: the best and their neighbours, else the page's beginning."""
+    """Order the numbers of lines: the best and their neighbors, else the page's beginning."""
     numbers = [number for number in best if number < len(lines)]
-    first = 1 if lines[0].startswith("# ") else 0  # the page's title tells nothing
+    first = 1 if lines[0].startswith("# ") else 0  # the title of a page answers nothing
     if not numbers:
         return [number for number in range(first, len(lines)) if lines[number].strip()][:3]
     order = dict.fromkeys(numbers)

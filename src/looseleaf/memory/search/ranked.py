@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-_MOST_LINES = 3  # that show what a page is about, where its best lines are notes
+_MOST_LINES = 3  # of a passage where the best lines are comments
 
 
 class PageFinder(Protocol):
-    """A faster way to the result of a plain scan; None where it has none, and a scan is needed."""
+    """A faster way to the result of a scan; its methods give None where a scan is needed."""
 
     def matching(self, shelf: Shelf, prefix: str, folded_text: str) -> tuple[Counts, str] | None:
-        """Count the lines that hold a folded text, by page below a folder, and say how fresh."""
+        """Count the lines with a folded text, by page below a folder; say how fresh that is."""
 
     def rank_pages(
         self, shelf: Shelf, terms: tuple[str, ...], limit: int, keep: Filter | None = None
     ) -> list[RankedPage] | None:
-        """Give the best pages for some terms, best first; only those that `keep` names."""
+        """Give the best pages for some terms, best first; only those that `keep` accepts."""
 
 
 class PastFinder(PageFinder, Protocol):
     """A page finder for the pages of one shelf as they were at a moment."""
 
     def read(self, scope: Scope) -> Found | None:
-        """Give a page as it was then; None where only the history can tell."""
+        """Give a page as it was then; None where only the history has it."""
 
 
 class Index(PageFinder, Protocol):
-    """The page finder of all shelves as they are now, and what else its owner does with it."""
+    """The page finder of all shelves as they are now, and its maintenance."""
 
     def at(self, shelf: Shelf, moment: float) -> PastFinder | None:
         """Give a page finder for a moment in the past; None where there is none."""
@@ -53,7 +53,7 @@ class Index(PageFinder, Protocol):
         """List the differences between the file of an index and its pages."""
 
     def forget(self, shelf: Shelf) -> None:
-        """Drop every text of a shelf; the next search makes it anew."""
+        """Drop the indexed texts of a shelf; the next search indexes them again."""
 
     def close(self) -> None:
         """Close every file; the next search opens them again."""
@@ -81,14 +81,14 @@ def rank_pages(
     hits = []
     for page in best:
         content = read_content(store, shelf, page.filename)
-        text = _read_passage(content, page, terms) if content is not None else None
+        text = _choose_passage(content, page, terms) if content is not None else None
         if text is not None:
             hits.append(Hit(page.filename, float(f"{page.score:.6g}"), text))
     return hits
 
 
-def _read_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
-    """Give the lines that show what a page is about; None where only notes for people do."""
+def _choose_passage(content: bytes, page: RankedPage, terms: tuple[str, ...]) -> str | None:
+    """Choose the lines that show what a page is about; None where only comments do."""
     if b"<!--" not in content:
         return build_passage(content, page.lines, terms)
     from looseleaf.memory.text.comments import blank_comments

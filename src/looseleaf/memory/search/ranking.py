@@ -1,7 +1,7 @@
 """Ranking: which pages are about some words, by the words of each page and of its best lines.
 
-Whether the words come from an index or from the pages themselves, the same pages come out: both
-ways give a `PageWords`, and everything else happens here.
+An index and a scan of the pages lead to the same result: both supply a `PageWords`, and everything
+else happens here.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-MOST_COUNTED = 15  # occurrences of a word on a page; more say nothing more
+MOST_COUNTED = 15  # occurrences of a word on a page; more do not count
 _NAME_COUNT = 4  # a word of a page's name counts as so many in its text
-# The usual constants of BM25: how fast repetition wears off, and how much long texts pay.
+# The usual constants k1 and b of BM25: the effect of repetition, and of the length of a text.
 _WEAR, _LENGTH = 1.2, 0.75
 _LINE_LENGTH = 0.4  # a short line that holds the words is not much better than a long one
 _USUAL_LINE = 90.0  # characters of stems
@@ -37,12 +37,12 @@ _WORDS_OF_LINE = 12
 _LINES_SHARE = 1.5  # of the best lines, beside the page as a whole
 _BEST_LINES, _DECAY = 3, 0.5
 _CLOSER_LINES = 6
-_NEIGHBOUR = 0.3  # the words of the line before and after: an answer follows its question
+_NEIGHBOR = 0.3  # the words of the line before and after: an answer follows its question
 _FEWEST_CANDIDATES = 48  # pages that are scored as a whole
 _FEWEST_CLOSER = 16  # pages that are scored line by line
 _MOST_TERMS = 40
 _LANE = 200  # the sum of all weights in the first, coarse round; with all terms it fits a byte
-_MOST_SOUGHT = 500  # occurrences of a frequent word on one page
+_MOST_SOUGHT = 500  # occurrences of a frequent word that are looked for on one page
 
 
 @value
@@ -102,7 +102,7 @@ def count_words(filename: str, stems: str) -> dict[str, int]:
 def rank(
     words: PageWords, terms: tuple[str, ...], limit: int, keep: Filter | None = None
 ) -> list[RankedPage]:
-    """Give the pages that are about the terms, best first; `keep` names the pages in question.
+    """Give the pages that are about the terms, best first; `keep` says which pages count.
 
     A coarse sum finds the candidates among all pages; these are then scored line by line.
     """
@@ -177,7 +177,7 @@ def _compute_rarity(of: float, number: float) -> float:
 def _score_pages(
     words: PageWords, places: list[int], terms: Sequence[Weighted]
 ) -> list[tuple[float, str, int]]:
-    """Score pages by BM25 over their words; the least number is the best page."""
+    """Score pages by BM25 over their words; the lowest number is the best page."""
     usual = max(1.0, words.total / words.pages)
     lengths = words.lengths
     scores = []
@@ -195,10 +195,10 @@ def _score_pages(
 def _choose_candidates(
     names: Sequence[str], terms: Sequence[Weighted], limit: int, keep: Filter | None
 ) -> list[int]:
-    """Choose the places worth a closer look.
+    """Choose the places of the pages to score.
 
     Each page is one byte of a very large number, so that the weights of a term are added for all
-    pages at once. No byte can run over: the sum of all weights is at most `_LANE`.
+    pages at once. No byte can overflow: the sum of all weights is at most `_LANE`.
     """
     total_weight = sum([weight for _, weight in terms])
     sums = 0
@@ -232,7 +232,7 @@ def _places_of(lanes: bytes, level: int) -> list[int]:
 
 
 class _LineWeights(dict[int, float]):
-    """The weight in a line of each set of terms, learned when it is first met.
+    """A cache of the weight in a line of each set of terms.
 
     A set is a number whose bits are the terms.
     """
@@ -280,7 +280,7 @@ def _find_best_lines(
         if start:
             beside |= terms_by_line.get(find_back("\n", 0, start - 1) + 1, 0)
         if beside:
-            loss -= _NEIGHBOUR * weights[beside & ~terms_by_line[start]]
+            loss -= _NEIGHBOR * weights[beside & ~terms_by_line[start]]
         scores.append((loss, start))
     scores.sort()
     return [(-loss, start) for loss, start in scores[:_BEST_LINES]]

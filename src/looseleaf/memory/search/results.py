@@ -27,7 +27,7 @@ class Hit:
 
 @value
 class Results:
-    """The first matches, how many lines on how many pages match in all, and how that is known.
+    """The first matches, the numbers of all matching lines and pages, and their freshness.
 
     Where several words match nowhere, `ranked` has the pages that are about them, best first.
     `notice` says so, and says what was left out of the matches because the answer is bounded.

@@ -1,4 +1,4 @@
-"""Stop words: what every question has, in several languages, and what therefore finds nothing."""
+"""Stop words in several languages: the words of every question, which find nothing."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _RUSSIAN = """
 нет ни но ну о об он она они оно от откуда по под после почему при с со сколько так там тебя то
 тоже только тот ты у уже чего чем что чтобы это этот я
 """
-# Of scripts without spaces: pairs of signs that ask, or that only hold a sentence together.
+# In scripts without spaces: pairs of characters that are question words or grammar.
 _PAIRS = """
 什么 什麼 怎么 怎麼 哪里 哪裡 哪个 哪個 哪天 何时 何時 多少 为什 為什
 谁的 誰の 时候 時候 是谁 是誰 的时 了吗 了嗎 是什 いつ どこ だれ 誰が

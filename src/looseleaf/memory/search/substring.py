@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from looseleaf.memory.search.ranking import Filter
     from looseleaf.memory.store import Store
 
-# A search through years of days asks thousands of names for their day, the same ones each time.
+# A search through years of days parses thousands of names, the same at each search.
 _DAYS: dict[str, str] = {}
 _REMEMBER = 8192
-_RANKED_PAGES = 5  # in the place of matches that there are none of
+_RANKED_PAGES = 5  # given where no line matches
 _NO_LINE_NOTICE = "No line has this text."
 _NOTHING_NOTICE = "No line has this exact text, and no page is about its words."
 _RANKED_NOTICE = "No line has this exact text; ranked lists the pages that are about its words."
@@ -37,7 +37,7 @@ class Query:
     """The text to look for, and where: everywhere, below a folder, on a page, in a range of days.
 
     `since` and `until` are days, both included; with either, only daily pages are searched. `keep`
-    names the pages that are searched where no single page is; None is every page.
+    says which pages are searched, unless one page is named; None means every page.
     """
 
     text: str
@@ -61,7 +61,7 @@ def search(
 ) -> Results:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.
 
-    An index says which pages match; every match that is given is read from its page all the same.
+    An index says which pages match; every match in the result is still read from its page.
     """
     folded_text = _check_query(query)
     if query.filename:
@@ -77,7 +77,7 @@ def search(
     total = files = 0
     for filename, line_count in _order_pages(counts, query):
         count = line_count
-        # Only a page's own text tells its sections, and what it says now.
+        # Only the page itself has its sections and its present text.
         if collector.has_room or query.section or query.filename:
             content = read_content(store, shelf, filename)
             count = 0 if content is None else collector.add(filename, content)
@@ -115,7 +115,7 @@ def _check_query(query: Query) -> str:
 
 
 def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Counts, str]:
-    """Read every page that can be meant."""
+    """Count the matching lines of every page that the query can mean."""
     names = [entry.filename for entry in store.list_subtree(shelf, query.prefix)]
     if keep := _build_filter(query):
         names = [filename for filename in names if keep(filename)]
@@ -128,7 +128,7 @@ def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Coun
 
 
 def _build_filter(query: Query) -> Filter | None:
-    """Give the function that tells whether a page is searched; None where all pages are."""
+    """Build the function that says whether a page is searched; None where all pages are."""
     if query.filename:
         return lambda filename: filename == query.filename
     keep = query.keep
@@ -168,6 +168,6 @@ def _find_day(filename: str) -> str:
 
 
 def describe_freshness(files: int, action: str) -> str:
-    """Say how fresh an answer is that came from looking at so many files just now."""
+    """Describe the freshness of an answer: the number of files, and the present time."""
     moment = format_time(now())
     return f"{files} file{'' if files == 1 else 's'} {action} at {moment}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class VisiblePages(PastPages):
     """Past pages without those whose versions of that moment are no longer kept.
 
-    `unseen_names` has the names of these, as far as they were asked for.
+    `unseen_names` has the names of those that a caller has tried to read.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class VisiblePages(PastPages):
         self.unseen_names: set[str] = set()
 
     def read(self, scope: Scope) -> Found | Missing:
-        """Read what a page said then; a page that nothing tells of is noted."""
+        """Read a page as it was; the name of a page without its version is noted."""
         try:
             return super().read(scope)
         except RevisionMissing:

@@ -8,7 +8,7 @@ from itertools import groupby
 from looseleaf.memory.search.stop_words import STOP_WORDS
 
 _LONGEST = 40  # letters of a word; longer runs are no words, but data
-_STEM = 6  # letters: what is behind them is mostly grammar, in many languages
+_STEM = 6  # letters; the rest is mostly grammar, in many languages
 _MOST_CACHED = 65_536
 _MOST_TERMS = 32
 _VOWELS = frozenset("aeiouy")
@@ -31,9 +31,9 @@ _PLAIN = bytes(code if code == 10 or chr(code).isalnum() else 32 for code in ran
 
 
 def stem_lines(folded_text: bytes) -> str:
-    """Give the words of a folded text by their stems; a line of it is a line of the text.
+    """Give the stems of the words of a folded text, line by line.
 
-    Each stem stands between two spaces, so that one can be found without cutting the text again.
+    Each stem stands between two spaces, so that it can be found without splitting the text.
     """
     stem = _STEMS.__getitem__
     lines = [" ".join(map(stem, line.split())) for line in _split_plain_lines(folded_text)]
@@ -41,7 +41,7 @@ def stem_lines(folded_text: bytes) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """Cut a text into folded words without accents, in their order."""
+    """Split a text into folded words without accents, in their order."""
     folded_text = text.casefold().encode("utf-8", "ignore")
     return [word for line in _split_plain_lines(folded_text) for word in line.split()]
 
@@ -52,7 +52,7 @@ def is_question(text: str) -> bool:
 
 
 def parse_question_terms(question: str) -> tuple[str, ...]:
-    """Give the stems a question is about, each once, without the words that every question has."""
+    """Give the stems of a question, each once, without stop words."""
     words = split_words(question)
     language = max(
         STOP_WORDS, key=lambda candidate: sum(map(STOP_WORDS[candidate].__contains__, words))
@@ -64,14 +64,14 @@ def parse_question_terms(question: str) -> tuple[str, ...]:
 
 
 def _split_plain_lines(folded_text: bytes) -> list[str]:
-    """Put a space in the place of every sign that is no letter or digit, and cut lines apart."""
+    """Replace every character that is no letter or digit by a space, and split the lines."""
     if folded_text.isascii():
         return folded_text.translate(_PLAIN).decode("ascii").split("\n")
     return folded_text.decode("utf-8", "replace").translate(_LETTERS).split("\n")
 
 
 class _Letters(dict[int, str]):
-    """The plain letter of each character, computed when it is first met."""
+    """A cache of the plain letter of each character."""
 
     def __missing__(self, code: int) -> str:
         self[code] = plain = _simplify_letter(chr(code))
@@ -82,7 +82,7 @@ def _simplify_letter(sign: str) -> str:
     if sign == "\n":
         return sign
     if unicodedata.combining(sign):
-        return ""  # an accent that stands for itself
+        return ""  # an accent as a character of its own
     if not (sign.isalnum() or unicodedata.category(sign) in ("Mn", "Mc")):
         return " "
     if _is_spaceless(sign):
@@ -97,7 +97,7 @@ def _is_spaceless(sign: str) -> bool:
 
 
 class _Stems(dict[str, str]):
-    """The stems of each word, learned when it is first met; a bounded number of them."""
+    """A cache of the stems of words, of a bounded size."""
 
     def __missing__(self, word: str) -> str:
         if word.isascii() and not word.isalpha():
@@ -111,7 +111,7 @@ class _Stems(dict[str, str]):
 
 
 def _stem_page_word(word: str) -> list[str]:
-    """Give the stems of a page's word; in a script without spaces, its signs and pairs."""
+    """Give the stems of a page's word; in a script without spaces, its characters and pairs."""
     if word.isascii():
         return [_stem_word(word)]
     stems = []
@@ -132,12 +132,12 @@ def _list_pairs(run: str) -> list[str]:
 
 
 def _split_runs(word: str) -> list[tuple[str, bool]]:
-    """Cut a word where its script changes between one with spaces and one without."""
+    """Split a word where its script changes between one with spaces and one without."""
     return [("".join(run), spaceless) for spaceless, run in groupby(word, _is_spaceless)]
 
 
 def _stem_word(word: str) -> str:
-    """Take the commonest endings off a word; two forms of a word should meet, that is all."""
+    """Remove the most common endings, so that forms of one word have the same stem."""
     word = word[:_LONGEST]
     if len(word) < 4 or not word.isalpha():
         return word  # a number or an identifier is exact

@@ -1,7 +1,7 @@
 """HTML comments that stand on lines of their own: notes for people, which prompts leave out.
 
-The scanner follows the block structure of CommonMark as far as it decides what is code: lists,
-fences, indented code and other HTML. Where it is in doubt, a comment stays.
+The scanner follows the block structure of CommonMark as far as needed to recognize code: lists,
+fences, indented code and other HTML. In doubt, a comment stays.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _OTHER_TAG = re.compile(rf"(?:<{_TAG}(?:{_ATTRIBUTE})*\s*/?>|</{_TAG}\s*>)[ \t]*
 
 @lru_cache(maxsize=32)
 def without_comments(text: str) -> str:
-    """Give a page without the lines that only comments stand on; every other byte stays."""
-    # Pages that all agents share are asked for with every prompt.
+    """Give a page without the lines that hold only comments; every other byte stays."""
+    # Cached, since the pages that all agents share are in every prompt.
     if "<!--" not in text:
         return text
     parts, at = [], 0
@@ -54,7 +54,7 @@ def without_comments(text: str) -> str:
 
 
 def blank_comments(text: str) -> str:
-    """Give a page with an empty line for each line of a comment, so that the others keep theirs."""
+    """Give a page with an empty line for each comment line; the others keep their numbers."""
     if "<!--" not in text:
         return text
     parts, at = [], 0
@@ -65,7 +65,7 @@ def blank_comments(text: str) -> str:
 
 
 def is_unwritten(text: str) -> bool:
-    """Say whether a page without its comments has headings (lines of `#`) alone, or nothing."""
+    """Say whether a page without its comments has only headings (`#` lines), or nothing."""
     return all(
         not line.strip() or _HEADING.match(line.lstrip(" ")) is not None
         for line in text.splitlines()
@@ -73,16 +73,16 @@ def is_unwritten(text: str) -> bool:
 
 
 class _Scanner:
-    """One walk over the lines of a page, which knows the list items and the block it is in."""
+    """A scan of the lines of a page, which tracks the open list items and the open block."""
 
     def __init__(self, text: str) -> None:
-        self.lines: list[tuple[int, str, str]] = []  # offset, the line, and without its end
+        self.lines: list[tuple[int, str, str]] = []  # offset, the line, the line without its end
         for match in _LINE.finditer(text):
             if match.group():
                 self.lines.append((match.start(), match.group(), match.group().rstrip("\r\n")))
         self.items: list[int] = []  # the column at which the text of each open list item begins
         self.fence = ""
-        self.html: re.Pattern[str] | None = None  # what ends the block of HTML that is open
+        self.html: re.Pattern[str] | None = None  # the end of the open block of HTML
         self.paragraph = False
         self.empty_item = False  # the line before opened an item, and nothing else
 
@@ -98,7 +98,7 @@ class _Scanner:
         return ranges
 
     def _read_line(self, number: int) -> tuple[int, bool]:
-        """Take in a line, or all lines of a comment; give the last, and whether to remove them."""
+        """Read a line, or all lines of a comment; give the last, and whether to remove them."""
         line = self.lines[number][2]
         column, at = _measure_indent(line)
         if at == len(line):
@@ -132,7 +132,7 @@ class _Scanner:
         self.paragraph = self.empty_item = False
 
     def _continues_lazily(self, rest: str, indent: int) -> bool:
-        """Say whether a line that left the list item still belongs to the paragraph in it."""
+        """Say whether a line outside a list item's indent still belongs to its paragraph."""
         if not self.paragraph or self.fence or self.html:
             return False
         if indent >= _CODE_COLUMNS:
@@ -156,7 +156,7 @@ class _Scanner:
             self.html = None
 
     def _read_start(self, number: int, column: int, at: int) -> tuple[int, bool]:
-        """Read what a line begins: list items, then the block in the last of them."""
+        """Read the start of a line: list items, then the block in the last of them."""
         line, is_alone = self.lines[number][2], True
         while True:
             rest, indent = line[at:], column - self._base
@@ -207,7 +207,7 @@ class _Scanner:
         self.paragraph = is_text and not (self.paragraph and _UNDERLINE.match(rest))
 
     def _read_comment(self, number: int, at: int, *, is_alone: bool) -> tuple[int, bool]:
-        """Find the last line of a comment; one that never ends is text like any other."""
+        """Find the last line of a comment; a comment that never ends is plain text."""
         base, last, is_certain = self._base, number, True
         end = self.lines[number][2].find("-->", at)
         while end < 0:
@@ -219,7 +219,7 @@ class _Scanner:
             if base and column < base:
                 if start < len(line):
                     return last - 1, False  # the list item ends here, and the comment with it
-                is_certain = False  # readers differ on whether a blank line ends it, too
+                is_certain = False  # Markdown readers differ on whether a blank line ends it
             end = line.find("-->")
         rest = self.lines[last][2][end + len("-->") :]
         return last, is_alone and is_certain and _COMMENTS.fullmatch(rest) is not None

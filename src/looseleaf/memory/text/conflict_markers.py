@@ -21,7 +21,7 @@ _COPIES = tuple(
         r"(.+\.md)\.(?:orig|rej)()",
     )
 )
-# What iCloud and Google Drive write looks like any name, so the page must lie beside it.
+# Names by iCloud and Google Drive look like any other, so the page must lie beside the copy.
 _NUMBERED = re.compile(r"(.+?) (?:\d|\(\d\))(\.\w+)")
 
 
@@ -41,7 +41,7 @@ def find_conflict_line(text: str) -> int:
 
 
 def find_original_page(name: str, siblings: Collection[str]) -> str:
-    """Name the page that a file is a second version of; "" where it is a file of its own."""
+    """Find the page that a file is a second version of; "" where it is no such copy."""
     for pattern in _COPIES:
         match = pattern.fullmatch(name)
         if match:

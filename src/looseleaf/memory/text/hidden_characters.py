@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-# Letters, marks and signs that Unicode counts as such, and that show nothing of their own.
+# Characters that Unicode counts as letters, marks or symbols, and that show nothing.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _JOINERS = ("\u200c", "\u200d")
 _EMOJI_STYLE = ("\ufe0e", "\ufe0f")
@@ -18,7 +18,7 @@ _FIRST_JOINED = "\u0590"  # no script before this one is written with joiners
 
 
 def is_invisible(character: str) -> bool:
-    """Say whether a character shows nothing, or changes how those around it are shown."""
+    """Say whether a character shows nothing, or changes how its neighbors are shown."""
     category = unicodedata.category(character)
     return (
         category in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
@@ -47,7 +47,7 @@ def describe_hidden(text: str) -> str:
     """Say how many hidden characters a text has, and where the first is; "" where it has none.
 
     Hidden are characters that show nothing or change the order in which others are shown. Line
-    ends, tabs, spaces, what joins letters or emoji, and characters for private use are not.
+    ends, tabs, spaces, joiners of letters or emoji, and characters for private use are not.
     """
     places = list_hidden_places(text)
     if not places:

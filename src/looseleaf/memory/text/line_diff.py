@@ -1,8 +1,8 @@
 """Line differences of two texts, at a bounded cost, as a unified diff.
 
-The shortest edit script is searched for as Myers describes it, until a number of steps is used up.
-A part that would cost more is compared by the lines that stand in both texts once, and what lies
-between them counts as replaced: still a correct diff, only coarser, and it says so.
+The shortest edit script is searched for with the algorithm of Myers, for a limited number of steps.
+A part that would cost more is compared by the lines that occur once in both texts, and the lines
+between them count as replaced: the diff is still correct, only coarser, and `is_coarse` says so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Range = tuple[int, int, int, int]
 
 @value
 class LineDiff:
-    """A unified diff; `is_coarse` and `is_truncated` say where it is not the shortest, or all."""
+    """A unified diff; `is_coarse`: not the shortest one; `is_truncated`: not all of it."""
 
     text: str
     is_coarse: bool
@@ -47,7 +47,7 @@ def diff_lines(old: Sequence[str], new: Sequence[str], names: tuple[str, str]) -
 
 
 def diff_ranges(old: Sequence[str], new: Sequence[str]) -> list[Range]:
-    """Give the ranges in which two texts differ, in order; parts may be lines, or words of one."""
+    """Give the ranges in which two lists of lines or words differ, in order."""
     return _merge_ranges(_Search(old, new).compare(0, len(old), 0, len(new)))
 
 
@@ -96,13 +96,13 @@ class _Search:
         if not rows or not columns:
             return [(a, b, c, d)]
         max_edits = min(rows + columns, isqrt(2 * self.steps) + 1)
-        reach = [0] * (2 * max_edits + 3)  # by diagonal, how far down the old text one has come
+        reach = [0] * (2 * max_edits + 3)  # by diagonal, the last line reached in the old text
         trail: list[list[int]] = []
         for edits in range(max_edits + 1):
             self.steps -= edits + 1
             if self.steps < 0:
                 break
-            # As it was before this round: the diagonals that the way back can come from.
+            # The state before this round, from which `_walk_back` finds the path.
             trail.append(reach[max_edits - edits : max_edits + edits + 3])
             for diagonal in range(-edits, edits + 1, 2):
                 x = _advance(reach, max_edits + 1, diagonal, edits)
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _goes_down(reach: list[int], middle: int, diagonal: int, edits: int) -> bool:
-    """Say whether the best way to a diagonal inserts a line; else it deletes one."""
+    """Say whether the best path to a diagonal inserts a line; else it deletes one."""
     if diagonal in (-edits, edits):
         return diagonal == -edits
     return reach[middle + diagonal - 1] < reach[middle + diagonal + 1]
@@ -132,7 +132,7 @@ def _advance(reach: list[int], middle: int, diagonal: int, edits: int) -> int:
 
 
 def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, int]) -> list[Range]:
-    """Follow the way back that the search took, and give its edits in order."""
+    """Follow the path of the search back, and give its edits in order."""
     x, y = end
     (a, c), ranges = start, []
     for edits in range(len(trail) - 1, 0, -1):
@@ -151,7 +151,7 @@ def _walk_back(trail: list[list[int]], end: tuple[int, int], start: tuple[int, i
 
 
 def _pair_lines(old: Sequence[str], new: Sequence[str], span: Range) -> list[tuple[int, int]]:
-    """Pair the lines that stand once in both, as many as keep their order."""
+    """Pair the lines that occur once in both texts, as many as keep their order."""
     a, b, c, d = span
     once_old, once_new = _find_unique(old, a, b), _find_unique(new, c, d)
     pairs = [(at, once_new[line]) for line, at in once_old.items() if line in once_new]
@@ -167,7 +167,7 @@ def _find_unique(lines: Sequence[str], start: int, end: int) -> dict[str, int]:
 
 
 def _find_longest_run(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Give the longest run of pairs that rises on both sides."""
+    """Find the longest run of pairs that increases on both sides."""
     ends: list[int] = []  # by length, the pair that a run of that length ends with
     before: list[int] = []
     for at, (_, right) in enumerate(pairs):

@@ -17,8 +17,8 @@ SHRINK = 10  # a replacement has at least a tenth of the bytes
 # Operations that name what they lose: a version, a section, or the exact text.
 _MEANT = ("clear", "restore", "delete section", "replace", "remove", COMPOSE)
 _LONGEST = 120  # characters of a line that can be a placeholder
-# The words of a line that models write in the place of text they were asked to repeat: which part
-# is meant, what is said of it, and words that add nothing. A line with another word says more.
+# Words of the placeholders that models write instead of a text that they should repeat: for the
+# part, for its state, and fillers. A line with any other word is no placeholder.
 _PARTS = frozenset(
     {
         "else",
@@ -134,7 +134,7 @@ class Replacement:
 
 
 def refuse_loss(filename: str, replacement: Replacement, change: Change) -> None:
-    """Raise `LossRefused` where a replacement is most likely not all of the text."""
+    """Raise `LossRefused` where a replacement is most likely not the whole text."""
     if change.operation in _MEANT:
         return
     before, after = replacement.before, replacement.after
@@ -162,7 +162,7 @@ def find_placeholder(text: bytes) -> str:
     if not _VOCABULARY.issuperset(words) or _has_other_signs(line):
         return ""
     names_state = not _STATES.isdisjoint(words) or " ".join(words) in _PHRASES
-    # A word or two may be a fact; between brackets or dots they stand for something else.
+    # One or two words may be a fact; between brackets or dots they are a placeholder.
     if line.startswith(_OPENINGS) or line.endswith(_ENDINGS):
         return line if names_state or not _PARTS.isdisjoint(words) else ""
     return line if names_state and len(words) > 2 else ""

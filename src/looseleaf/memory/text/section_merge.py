@@ -42,7 +42,7 @@ class SectionMerge:
 
 
 def compare_sections(base: str | None, mine: str, theirs: str) -> tuple[SectionMerge, ...]:
-    """Compare two versions section by section; without a base, each difference is of both sides."""
+    """Compare two versions section by section; without a base, both count as changed."""
     my_sections, their_sections = _split_sections(mine), _split_sections(theirs)
     former = _split_sections(base) if base is not None else None
     parts = []
@@ -57,7 +57,7 @@ def compare_sections(base: str | None, mine: str, theirs: str) -> tuple[SectionM
 
 
 def merge_sections(parts: Sequence[SectionMerge], choices: Mapping[int, str]) -> str:
-    """Put a page together from its sections, each as chosen or as it is kept by itself."""
+    """Join the sections of a page, each by the given choice or by its default."""
     part_texts = [part.text(choices.get(place, part.choice)) for place, part in enumerate(parts)]
     texts = [text for text in part_texts if text]
     # The last section of a version may end without a newline, and now another one follows it.
@@ -87,7 +87,7 @@ def merge_lines(base: str, mine: str, theirs: str) -> str:
 
 
 def split_at_line_feeds(text: str) -> list[str]:
-    """Give the lines of a text with their ends; a form feed or U+2028 is a sign within a line."""
+    """Give the lines of a text with their ends; a form feed or U+2028 ends no line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     return [*lines[:-1], *([lines[-1][:-1]] if lines[-1] != "\n" else [])]
 
@@ -125,7 +125,7 @@ def _split_sections(text: str) -> dict[Key, str]:
 
 
 def _order_keys(my_keys: list[Key], their_keys: list[Key]) -> list[Key]:
-    """Give every section once: in our order, and those of the others after their neighbors."""
+    """Give every section once: in my order, and the others after their neighbors."""
     own_keys = set(my_keys)
     followers: dict[Key | None, list[Key]] = {}  # by the section of ours that they come after
     neighbor: Key | None = None

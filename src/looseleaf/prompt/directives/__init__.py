@@ -1,1 +1,1 @@
-"""Directives: the parts of a prompt, and what each one works with."""
+"""Directives: the parts of a prompt, their view and their outputs."""

@@ -7,8 +7,8 @@ import json
 from looseleaf.errors import Invalid
 from looseleaf.values import value
 
-# Which pages are kept first where room is short: those that only this agent and its person have,
-# then what others wrote for it, then what can be generated again or was never filled in.
+# The order in which pages are kept where room is short: pages of this agent and its person, then
+# pages that others wrote, then pages that can be generated again or were never filled in.
 OWN_PAGE, OTHER_PAGE, GENERATED_PAGE = 1, 2, 3
 
 TYPE_CHECKING = False

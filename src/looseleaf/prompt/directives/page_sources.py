@@ -18,13 +18,13 @@ else:
 
 
 class Sources(Protocol):
-    """Pages, and the change that made each what it is."""
+    """Pages, and the last change of each."""
 
     def read(self, scope: Scope) -> Found | Missing:
         """Read a page."""
 
     def latest(self, scope: Scope) -> Revision | None:
-        """Give the change a page owes its present text to; None where that is not known."""
+        """Give the change that made the present text of a page; None where it is not known."""
 
 
 class PresentSources:
@@ -50,7 +50,7 @@ class PastSources:
         self.pages = pages
 
     def read(self, scope: Scope) -> Found | Missing:
-        """Read what a page said."""
+        """Read a page as it was."""
         return self.pages.read(scope)
 
     def latest(self, scope: Scope) -> Revision | None:
