@@ -17,7 +17,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.tools.operation_tools import (
     NOT_OFFERED,
     find_tool_refusal,
-    operation_tools,
+    list_operation_tools,
     tools_of,
 )
 from looseleaf.web.app import HANDLERS
@@ -82,7 +82,7 @@ def test_an_operation_has_a_command(name: str, commanded: set[str]) -> None:
 def test_an_operation_has_a_tool(name: str, workspace: Workspace) -> None:
     """Or there is a reason why models do not get one."""
     tools = tools_of(CATALOG[name])
-    listed = {tool.name for tool in operation_tools(workspace.context)}
+    listed = {tool.name for tool in list_operation_tools(workspace.context)}
     assert {tool.name for tool in tools} <= listed
     assert bool(tools) is (find_tool_refusal(CATALOG[name]) is None)
 

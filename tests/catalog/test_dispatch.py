@@ -12,7 +12,7 @@ from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke, run_operation
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.resolution import scope_of
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import Forbidden, InvalidArgument, InvalidName
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.operations import OperationMissing
@@ -34,14 +34,14 @@ def mine(workspace: Workspace) -> Context:
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_every_operation_has_a_schema(name: str) -> None:
     """Of JSON alone."""
-    made = schema(CATALOG[name])
+    made = build_input_schema(CATALOG[name])
     assert json.loads(json.dumps(made)) == made
     assert set(made["required"]) <= made["properties"].keys()
 
 
 def test_a_schema_says_types_choices_and_defaults() -> None:
     """As the function's signature does."""
-    made = schema(CATALOG["datamachine/update-agent-memory"])
+    made = build_input_schema(CATALOG["datamachine/update-agent-memory"])
     assert made["required"] == ["section", "content", "mode"]
     assert made["additionalProperties"] is False
     fields = made["properties"]

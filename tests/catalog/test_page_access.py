@@ -12,7 +12,7 @@ from looseleaf.access.principals import CAPABILITIES, Principal, act_through, co
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageDenied
 
@@ -60,7 +60,7 @@ def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
 
 def calls(name: str) -> list[dict[str, object]]:
     """Give the arguments of every call of an operation that could reach a denied page."""
-    shape = schema(CATALOG[name])
+    shape = build_input_schema(CATALOG[name])
     given = {one: SAMPLES[one] for one in shape["required"] if one in SAMPLES}
     if "file" not in shape["properties"]:
         places = PLACES if "layer" in shape["properties"] else PLACES[:1]

@@ -10,7 +10,7 @@ from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.registry import Operations
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import InvalidName, Refused
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
 from looseleaf.memory.scope import HERE, Where
@@ -43,7 +43,7 @@ def test_a_function_becomes_an_operation(operations: Operations, workspace: Work
     assert operations.find("acme/greet") is made
     assert (made.summary, made.permission, made.owner) == ("Greet someone.", "read", "acme")
     assert (made.read_only, made.destructive, made.idempotent) == (True, False, True)
-    assert schema(made)["required"] == ["name"]
+    assert build_input_schema(made)["required"] == ["name"]
     assert made.run(workspace.context, "Ada", mode="cool") == "cool Ada"
 
 
@@ -56,9 +56,9 @@ def test_types_may_be_written_or_evaluated(operations: Operations) -> None:
     evaluated.__annotations__ = {"context": Context, "file": str, "where": Where}
     evaluated.__annotations__ |= {"limit": int | None, "return": list[str]}
     quoted = dict(evaluated.__annotations__, file="'str'", limit="'int | None'")
-    first = schema(operations.register("acme/one", evaluated, permission="read"))
+    first = build_input_schema(operations.register("acme/one", evaluated, permission="read"))
     evaluated.__annotations__ = quoted
-    second = schema(operations.register("acme/two", evaluated, permission="read"))
+    second = build_input_schema(operations.register("acme/two", evaluated, permission="read"))
     assert first == second
     assert first["properties"]["limit"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
 

@@ -9,11 +9,11 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.stated_origin import takes_origin, with_origin
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
+from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.provenance import ORIGINS
 
@@ -63,12 +63,14 @@ def test_what_writes_a_text_takes_an_origin() -> None:
         "memory_short_term_update",
     }
     # No operation has such an argument itself: a tool states it for the whole call.
-    assert not [name for name, one in CATALOG.items() if "origin" in schema(one)["properties"]]
+    assert not [
+        name for name, one in CATALOG.items() if "origin" in build_input_schema(one)["properties"]
+    ]
 
 
 def test_tools_that_write_declare_it(workspace: Workspace) -> None:
     """With the words that a model may use."""
-    for tool in operation_tools(workspace.context):
+    for tool in list_operation_tools(workspace.context):
         declared = tool.parameters(is_scoped=True)["properties"].get("origin")
         assert (declared is not None) == takes_origin(tool.operation), tool.name
         assert declared is None or declared["enum"] == ["user", "agent", "tool"]
@@ -80,7 +82,7 @@ def test_a_tool_writes_what_the_model_states(workspace: Workspace) -> None:
     """And refuses the rest before anything is written."""
     principal = Principal("agent", 1, "model", frozenset(("manage_options",)), agent_id=1)
     context = workspace.acting(principal=principal, surface="mcp")
-    tool = pick_tool(operation_tools(context), "append_agent_memory")
+    tool = pick_tool(list_operation_tools(context), "append_agent_memory")
     given = {"section": "Facts", "content": "- tea"}
     saved = call_tool(context, tool, {**given, "origin": "tool"})
     page = workspace.agents.resolve(1).shelf.page("MEMORY.md")
@@ -89,7 +91,7 @@ def test_a_tool_writes_what_the_model_states(workspace: Workspace) -> None:
     for forged in ({"origin": "system"}, {"origin": "import"}, {"actor_kind": "person"}):
         with pytest.raises(InvalidArgument):
             call_tool(context, tool, {**given, **forged})
-    reading = pick_tool(operation_tools(context), "get_agent_memory")
+    reading = pick_tool(list_operation_tools(context), "get_agent_memory")
     with pytest.raises(InvalidArgument, match="origin"):
         call_tool(context, reading, {"origin": "user"})
     assert workspace.history.revisions(page)[-1] == last

@@ -15,7 +15,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import LooseleafError, WorkspaceUnavailable
 from looseleaf.files.root_folder import IDENTITY, RootFolder, read_identity
 from looseleaf.memory.store import Found
@@ -85,7 +85,7 @@ BY_TYPE: dict[str | None, Any] = {"object": {}, "array": [], "integer": 1, "bool
 def attempts() -> Iterator[tuple[str, dict[str, Any]]]:
     """Give every operation of the catalog, with arguments that it takes."""
     for name, operation in CATALOG.items():
-        made = schema(operation)
+        made = build_input_schema(operation)
         given = {
             one: SAMPLES.get(one, BY_TYPE.get(made["properties"][one].get("type"), "ada"))
             for one in made["required"]

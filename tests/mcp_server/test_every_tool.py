@@ -14,8 +14,8 @@ from mcp import Client
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.tools.calls import call_tool
-from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
-from looseleaf.catalog.tools.outputs import MOST_CHARACTERS, output_schema
+from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
+from looseleaf.catalog.tools.outputs import MOST_CHARACTERS, build_output_schema
 from looseleaf.mcp_server.stdio import local_context_of
 from looseleaf.mcp_server.tool_results import answer
 from tests.mcp_server.conftest import ERAS, describe_server, talk
@@ -164,7 +164,7 @@ def test_every_tool_that_reads_is_cut_and_says_so(root: Path) -> None:
     invoke(workspace.context, "datamachine/execute-workflow", steps)
     context = local_context_of(workspace, 0, 1, full=True)("test")
     cut = set()
-    for tool in operation_tools(workspace.context):
+    for tool in list_operation_tools(workspace.context):
         if not tool.operation.read_only or tool.name in UNAVAILABLE:
             continue
         shape = tool.parameters(is_scoped=False)
@@ -178,7 +178,7 @@ def test_every_tool_that_reads_is_cut_and_says_so(root: Path) -> None:
         chosen = pick_tool((tool,), tool.name)
         result = answer(tool.operation, partial(call_tool, context, chosen, arguments))
         assert not result["isError"], (tool.name, result["content"])
-        validate(output_schema(tool.operation), result["structuredContent"])
+        validate(build_output_schema(tool.operation), result["structuredContent"])
         if result["structuredContent"].get("truncated"):
             cut.add(tool.name)
             notice = result["content"][-1]["text"]

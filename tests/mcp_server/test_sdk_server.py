@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from looseleaf import Workspace
-from looseleaf.catalog.tools.operation_tools import SMALL, operation_tools, pick_tool
+from looseleaf.catalog.tools.operation_tools import SMALL, list_operation_tools, pick_tool
 from looseleaf.mcp_server import resources
 from looseleaf.mcp_server.features import Features, build_instructions
 from looseleaf.mcp_server.page_uris import build_address, parse_address
@@ -19,7 +19,7 @@ from tests.mcp_server.conftest import talk
 
 def server(workspace: Workspace, agent: int = 1, *, full: bool = True) -> MemoryServer:
     """Make a server for one agent, or for all."""
-    tools = operation_tools(workspace.context, full=full)
+    tools = list_operation_tools(workspace.context, full=full)
     acting = local_context_of(workspace, agent, 1, full=full)
     return MemoryServer(lambda asking: acting(client_of(asking)), Features(tools))
 
@@ -73,11 +73,11 @@ def test_no_tool_that_writes_the_journal_is_listed_where_it_is_closed(workspace:
 
     async def session(client: Client) -> None:
         listed = {tool.name for tool in (await client.list_tools()).tools}
-        left_out = {tool.name for tool in operation_tools(workspace.context)} - listed
+        left_out = {tool.name for tool in list_operation_tools(workspace.context)} - listed
         assert len(left_out) == 6
         for name in left_out:
             given = {"date": "2026-04-17", "content": "x", "old": "x", "new": "y"}
-            tool = pick_tool(operation_tools(workspace.context), name)
+            tool = pick_tool(list_operation_tools(workspace.context), name)
             taken = tool.parameters(is_scoped=True)["properties"]
             answer = await client.call_tool(
                 name, {key: one for key, one in given.items() if key in taken}

@@ -11,7 +11,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors.pages import AssembledText
 from looseleaf.prompt.blocks import format_block, holds_block
 from looseleaf.prompt.directives.outputs import Source
@@ -30,7 +30,7 @@ VARIANTS = {
 WRITES = sorted(
     name
     for name, one in CATALOG.items()
-    if one.changes_page and {"content", "data", "new"} & set(schema(one)["properties"])
+    if one.changes_page and {"content", "data", "new"} & set(build_input_schema(one)["properties"])
 )
 
 
@@ -50,7 +50,7 @@ def test_what_only_speaks_of_blocks_is_no_block() -> None:
 @pytest.mark.parametrize("text", VARIANTS.values(), ids=VARIANTS.keys())
 def test_no_model_stores_a_block(name: str, text: str, workspace: Workspace) -> None:
     """By no operation that writes, uploads in base64 among them."""
-    shape = schema(CATALOG[name])["properties"]
+    shape = build_input_schema(CATALOG[name])["properties"]
     samples: dict[str, object] = {
         "content": text,
         "data": b64encode(text.encode()).decode(),

@@ -7,7 +7,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import Conflicted
 from looseleaf.errors.workflows import (
     FlowMissing,
@@ -68,7 +68,7 @@ def test_a_schedule_is_given_by_its_fields_or_as_a_text(house: Workspace) -> Non
     with pytest.raises(InvalidSchedule, match="available: cron, daily"):
         invoke(context, "looseleaf/update-flow", {"flow": "morning", "schedule": "sometimes"})
     for name in ("looseleaf/create-flow", "looseleaf/update-flow"):
-        options = schema(CATALOG[name])["properties"]["schedule"]["anyOf"]
+        options = build_input_schema(CATALOG[name])["properties"]["schedule"]["anyOf"]
         assert {option["type"] for option in options} >= {"object", "string"}
 
 

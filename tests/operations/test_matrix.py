@@ -19,7 +19,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import Forbidden, LooseleafError
 from looseleaf.errors.access import CredentialMissing
 from looseleaf.errors.agents import AgentMissing
@@ -409,7 +409,7 @@ def arguments(name: str, target: str, world: World) -> dict[str, object]:
     agent = {"own": "ada", "identity": "ada", "other": "bobs", "absent": "nobody"}.get(target)
     if name == "looseleaf/revoke-token":
         return {"id": world.tokens[agent or ""]}
-    made = schema(CATALOG[name])
+    made = build_input_schema(CATALOG[name])
     named = {"agent": agent, "pipeline": f"{agent}/news", "flow": f"{agent}/news/morning"}
     number = JOBS.get(agent or "", 0)
     named |= {"job": number, "schedule": f"flow:{number}"}  # type: ignore[dict-item]

@@ -14,7 +14,7 @@ from openai.lib._pydantic import _ensure_strict_json_schema
 
 from looseleaf import Workspace
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.operation_tools import SMALL, operation_tools
+from looseleaf.catalog.tools.operation_tools import SMALL, list_operation_tools
 
 Shape = dict[str, Any]
 
@@ -43,7 +43,7 @@ def as_gemini(shape: Shape) -> object:
 def shapes(workspace: Workspace) -> Iterator[tuple[str, Shape]]:
     """Give every tool's schema, for one agent and for all, of both sets and of the chat."""
     for full in (True, False):
-        for tool in operation_tools(workspace.context, full=full):
+        for tool in list_operation_tools(workspace.context, full=full):
             for scoped in (True, False):
                 yield tool.name, tool.parameters(is_scoped=scoped)
     for chat_tool in MODEL_TOOLS.values():
@@ -89,15 +89,15 @@ def test_an_argument_that_is_needed_is_never_null(workspace: Workspace) -> None:
 
 def test_the_small_set_has_no_choice_of_layer(workspace: Workspace) -> None:
     """A page has one place where prompts and searches look for it."""
-    for tool in operation_tools(workspace.context, full=False):
+    for tool in list_operation_tools(workspace.context, full=False):
         assert "layer" not in tool.parameters(is_scoped=True)["properties"], tool.name
-    by_name = {tool.name: tool for tool in operation_tools(workspace.context)}
+    by_name = {tool.name: tool for tool in list_operation_tools(workspace.context)}
     assert "layer" in by_name["append_agent_memory"].parameters(is_scoped=True)["properties"]
 
 
 def test_a_prompt_is_for_a_chat_unless_a_model_says_otherwise(workspace: Workspace) -> None:
     """Over MCP alone: an operation has its mode named."""
-    by_name = {tool.name: tool for tool in operation_tools(workspace.context)}
+    by_name = {tool.name: tool for tool in list_operation_tools(workspace.context)}
     for name in ("compose_prompt", "explain_prompt", "check_prompt", "diff_prompts"):
         shape = by_name[name].parameters(is_scoped=True)
         assert "mode" not in shape["required"]

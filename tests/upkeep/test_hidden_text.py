@@ -9,7 +9,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.memory.text.hidden_characters import describe_hidden
 from looseleaf.operations.doctor import check_workspace
 
@@ -47,14 +47,14 @@ def test_what_people_write_is_not_hidden(text: str) -> None:
 WRITES = sorted(
     name
     for name, one in CATALOG.items()
-    if one.changes_page and "content" in schema(one)["properties"]
+    if one.changes_page and "content" in build_input_schema(one)["properties"]
 )
 
 
 @pytest.mark.parametrize("name", WRITES)
 def test_every_write_tells_its_writer(name: str, workspace: Workspace) -> None:
     """In the answer, whatever the way of writing."""
-    shape = schema(CATALOG[name])["properties"]
+    shape = build_input_schema(CATALOG[name])["properties"]
     given: dict[str, object] = {"content": HIDDEN["an order of its own"]}
     given |= {"file": "notes.md"} if "file" in shape else {}
     given |= {"section": "Facts"} if "section" in shape else {}

@@ -11,10 +11,10 @@ from mcp.shared.exceptions import MCPError
 
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.prompt_assembly import build_request
-from looseleaf.catalog.tools.formats import all_tools
+from looseleaf.catalog.tools.formats import list_all_tools
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.model_tools import run_tool, tools_for
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from tests.web.conftest import API, PAGE, Site
 
 RUN = "/wp-abilities/v1/abilities"
@@ -55,17 +55,23 @@ def test_a_denied_category_leaves_no_tool(site: Site, category: str) -> None:
     policy = {"tool_policy": {"mode": "deny", "categories": [category]}}
     agent = workspace.agents.configure("ada", policy)
     denied = {name for name, one in CATALOG.items() if category in one.categories}
-    tools = {one.name for one in operation_tools(workspace.context) if category in one.categories}
+    tools = {
+        one.name for one in list_operation_tools(workspace.context) if category in one.categories
+    }
     model_tools = {one.name for one in MODEL_TOOLS.values() if category in one.categories}
 
     request = build_request(workspace.context, "chat")
-    assert not {one.name for one in tools_for(workspace.context, request)} & (tools | model_tools)
+    assert not {one.name for one in list_model_tools(workspace.context, request)} & (
+        tools | model_tools
+    )
     for name in sorted(tools | model_tools):
         envelope = run_tool(workspace.context, request, name, {})
         assert envelope["error_code"] == "tool_denied", name
-    assert not {one.name for one in all_tools(workspace.context, agent)} & (tools | model_tools)
+    assert not {one.name for one in list_all_tools(workspace.context, agent)} & (
+        tools | model_tools
+    )
 
-    small = {one.name for one in operation_tools(workspace.context, full=False)} & tools
+    small = {one.name for one in list_operation_tools(workspace.context, full=False)} & tools
     listed, codes = mcp_codes(site, token, small)
     assert not listed & tools
     assert codes <= {"tool_denied"}
@@ -83,7 +89,9 @@ def test_an_action_of_a_denied_category_is_gone_from_its_tool(site: Site) -> Non
     site.workspace.agents.configure("ada", policy)
     request = build_request(site.workspace.context, "chat")
     [tool] = [
-        one for one in tools_for(site.workspace.context, request) if one.name == "agent_memory"
+        one
+        for one in list_model_tools(site.workspace.context, request)
+        if one.name == "agent_memory"
     ]
     actions = tool.schema["properties"]["action"]["enum"]
     assert "get" in actions

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
 
 
-def event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
+def build_event(context: Context, action: str, target: str = "", *, outcome: str = "done") -> Event:
     """Build the entry of the audit for an act of the principal."""
     from looseleaf.access.audit import Event
 

@@ -36,7 +36,7 @@ _NAMING_SURFACES = (
 )  # between their reading and writing others have time to write
 
 
-def always() -> bool:
+def is_always_current() -> bool:
     """Say yes: a call by the operator or in Python has no credential that could end."""
     return True
 
@@ -56,7 +56,7 @@ class Context:
     activity: Activity = NO_ACTIVITY
     permission: str = ""  # of the operation that runs
     precondition: Precondition | None = None  # of the page that a request changes, by its headers
-    is_current: Callable[[], bool] = always  # whether the credential still counts
+    is_current: Callable[[], bool] = is_always_current  # whether the credential still counts
     bound_history: History | None = None  # of the pages that a memory policy leaves
 
     @property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.audit_event import build_event
 from looseleaf.catalog.resolution import agent_of, find_operation
-from looseleaf.catalog.schemas.arguments import arguments
+from looseleaf.catalog.schemas.arguments import parse_arguments
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.catalog.tools.access import require_operation
 from looseleaf.errors import Forbidden, InvalidArgument, Unavailable
@@ -48,7 +48,9 @@ def run_operation(
     if isinstance(operation, str):
         operation = find_operation(context, operation)
     return run_parsed(
-        context, operation, arguments(operation, _merge_agent_names(context, json_arguments or {}))
+        context,
+        operation,
+        parse_arguments(operation, _merge_agent_names(context, json_arguments or {})),
     )
 
 
@@ -84,10 +86,10 @@ def run_parsed(
     try:
         result: object = operation.run(context, **operation_arguments)
     except Forbidden as refusal:
-        record(context, operation, operation_arguments, refusal)
+        record_in_audit(context, operation, operation_arguments, refusal)
         raise
     if not operation.read_only:
-        record(context, operation, operation_arguments)
+        record_in_audit(context, operation, operation_arguments)
     return result
 
 
@@ -102,12 +104,12 @@ def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
     for name, argument in operation_arguments.items():
         if name in _NOT_WRITTEN:
             continue
-        for text in _texts(argument):
+        for text in _list_texts(argument):
             if holds_block(_decode_base64(text) if name == _BASE64 else text):
                 raise AssembledText
 
 
-def _texts(argument: object) -> Iterator[str]:
+def _list_texts(argument: object) -> Iterator[str]:
     """Give every text in an argument: in settings of steps, packets and queues, too."""
     if isinstance(argument, str):
         yield argument
@@ -115,12 +117,12 @@ def _texts(argument: object) -> Iterator[str]:
         yield argument.decode(errors="replace")
     elif isinstance(argument, dict):
         for part in argument.values():
-            yield from _texts(part)
+            yield from _list_texts(part)
     elif isinstance(argument, list | tuple):
         for part in argument:
-            yield from _texts(part)
+            yield from _list_texts(part)
     elif hasattr(type(argument), "__match_args__"):
-        yield from _texts(as_dict(argument))
+        yield from _list_texts(as_dict(argument))
 
 
 def _decode_base64(text: str) -> str:
@@ -132,7 +134,7 @@ def _decode_base64(text: str) -> str:
         return ""  # the operation says what is wrong with it
 
 
-def record(
+def record_in_audit(
     context: Context,
     operation: Operation,
     operation_arguments: Mapping[str, Any],
@@ -144,7 +146,9 @@ def record(
     if refusal is None and operation.permission in KEEPS_OWN_AUDIT:
         return
     outcome = "refused" if refusal else "done"
-    entry = event(context, operation.name, _describe_target(operation_arguments), outcome=outcome)
+    entry = build_event(
+        context, operation.name, _describe_target(operation_arguments), outcome=outcome
+    )
     try:
         context.parts.add_event(entry)
     except Unavailable as error:

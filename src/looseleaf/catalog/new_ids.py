@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
 
 
-def highest_agent_id(context: Context) -> int:
+def find_highest_agent_id(context: Context) -> int:
     """Give the highest id of an agent that any token or grant names: one that has been given."""
     if not context.parts.has_accounts():
         return 0

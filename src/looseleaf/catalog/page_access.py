@@ -109,11 +109,11 @@ class ReachableStore:
 
     def list_layer(self, shelf: Shelf) -> list[Entry]:
         """List the pages directly on a shelf."""
-        return self._reachable(shelf, self._store.list_layer(shelf))
+        return self._list_reachable(shelf, self._store.list_layer(shelf))
 
     def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
         """List the pages below a folder of a shelf."""
-        return self._reachable(shelf, self._store.list_subtree(shelf, prefix))
+        return self._list_reachable(shelf, self._store.list_subtree(shelf, prefix))
 
     def write(self, scope: Scope, *content: Any, **options: Any) -> Written:  # noqa: ANN401
         """Write a page, or raise `PageDenied`: the answer to a change tells of the page."""
@@ -130,7 +130,7 @@ class ReachableStore:
         _require(self._decide, scope)
         return self._store.delete(scope, **options)  # type: ignore[return-value]
 
-    def _reachable(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+    def _list_reachable(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
         return [
             entry for entry in entries if _is_reachable(self._decide, shelf.page(entry.filename))
         ]

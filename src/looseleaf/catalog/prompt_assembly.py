@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.agents.budget import NO_BUDGET, Budget
 from looseleaf.agents.config import merge_config
-from looseleaf.catalog.resolution import agent_meant, shelf_of
+from looseleaf.catalog.resolution import resolve_agent, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.scope import HERE, Shelf, Where
 from looseleaf.values import replace
@@ -36,11 +36,11 @@ def build_request(
     """
     from looseleaf.prompt.request import Request
 
-    agent = agent_meant(context, where)
+    agent = resolve_agent(context, where)
     if config is not None:
         agent = replace(agent, config=merge_config(agent.slug, agent.config, config))
-    user = _user(context, where, agent)
-    limit = configured_budget(context, agent) if budget is None else budget
+    user = _resolve_user(context, where, agent)
+    limit = choose_budget(context, agent) if budget is None else budget
     return Request(agent, mode, user, budget=limit, **fields)
 
 
@@ -88,7 +88,7 @@ def assemble(
     )
 
 
-def _user(context: Context, where: Where, agent: AgentRecord) -> int:
+def _resolve_user(context: Context, where: Where, agent: AgentRecord) -> int:
     """Find the user whose USER.md is meant, and require that the principal may read it."""
     user = where.user
     if user is None:
@@ -98,7 +98,7 @@ def _user(context: Context, where: Where, agent: AgentRecord) -> int:
     return shelf_of(context, Where(agent.id, where.user), "user").user_id
 
 
-def configured_budget(context: Context, agent: AgentRecord) -> Budget:
+def choose_budget(context: Context, agent: AgentRecord) -> Budget:
     """Give the budget of an agent's configuration, or that of the settings."""
     budget = agent.configuration.prompt_budget if agent.config else None
     if budget is not None:
@@ -113,11 +113,13 @@ def fit_to(context: Context, assembly: Assembly, host: str, max_characters: int)
         return assembly
     from looseleaf.prompt.host_limit import fit_to_host
 
-    limit = host_limit(context, assembly.request.agent, host, max_characters)
+    limit = build_host_limit(context, assembly.request.agent, host, max_characters)
     return fit_to_host(assembly, limit)
 
 
-def host_limit(context: Context, agent: AgentRecord, host: str, characters: int = 0) -> HostLimit:
+def build_host_limit(
+    context: Context, agent: AgentRecord, host: str, characters: int = 0
+) -> HostLimit:
     """Give a host's limit, and the command by which its model reads what did not fit."""
     import shlex
 

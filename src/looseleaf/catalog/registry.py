@@ -5,8 +5,8 @@ from __future__ import annotations
 from looseleaf.access.principals import PERMISSIONS
 from looseleaf.catalog.declaration import wrap_operation
 from looseleaf.catalog.operation import Operation
-from looseleaf.catalog.schemas.arguments import schema
-from looseleaf.catalog.schemas.json_schema import result_schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
@@ -47,15 +47,15 @@ class Operations(NamedRegistry):
                 name, f"its permission is one of {permissions}, not {permission!r}"
             )
         run = wrap_operation(name, function, permission)
-        run.__signature__ = _textual_signature(function)  # type: ignore[attr-defined]
+        run.__signature__ = _build_text_signature(function)  # type: ignore[attr-defined]
         kind = (read_only, destructive, idempotent or read_only)
         for category in categories:
             check_word(category, "category of an operation")
         policy_categories = tuple(categories) or (owner or name.partition("/")[0],)
         operation = Operation(name, run, permission, *kind, policy_categories, owner)
         try:
-            schema(operation)
-            result_schema(operation)
+            build_input_schema(operation)
+            build_result_schema(operation)
         except (TypeError, SyntaxError) as error:
             raise InvalidOperation(name, str(error)) from error
         return self.add(operation)
@@ -84,22 +84,22 @@ class Operations(NamedRegistry):
         return name in self._entries
 
 
-def _textual_signature(function: Callable[..., Any]) -> Signature:
+def _build_text_signature(function: Callable[..., Any]) -> Signature:
     """Give each type as it is written, however the module has it: as text, or evaluated."""
     import inspect
 
     signature = inspect.signature(function)
     parameters = [
-        parameter.replace(annotation=_annotation_text(parameter.annotation))
+        parameter.replace(annotation=_format_annotation(parameter.annotation))
         for parameter in signature.parameters.values()
     ]
     result = signature.return_annotation
     if result is not signature.empty:
-        result = _annotation_text(result)
+        result = _format_annotation(result)
     return signature.replace(parameters=parameters, return_annotation=result)
 
 
-def _annotation_text(annotation: object) -> str:
+def _format_annotation(annotation: object) -> str:
     import inspect
 
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 MOST_USER_ID = 2**31 - 1  # of the column in the database
 
 
-def agent_meant(context: Context, where: Where) -> AgentRecord:
+def resolve_agent(context: Context, where: Where) -> AgentRecord:
     """Find the agent that is meant: the one named, else the agent of the user who is named."""
     if where.user is None:
         return agent_of(context, where.agent)
     require_user(context, where.user)
     if where.agent or context.principal.agent_id:
         return agent_of(context, where.agent)
-    return _agent_of_user(context, where.user)
+    return _choose_user_agent(context, where.user)
 
 
 def find_acting_agent(context: Context) -> AgentRecord | None:
@@ -43,11 +43,11 @@ def find_acting_agent(context: Context) -> AgentRecord | None:
     return context.parts.agents.resolve(agent_id) if agent_id else None
 
 
-def _agent_of_user(context: Context, user: int) -> AgentRecord:
+def _choose_user_agent(context: Context, user: int) -> AgentRecord:
     """Choose a user's agent: the default one if it is theirs, else the only active one."""
     candidates = [
         record
-        for record in visible_agents(context)
+        for record in list_visible_agents(context)
         if record.owner == user and record.status == "active"
     ]
     default = [
@@ -58,7 +58,9 @@ def _agent_of_user(context: Context, user: int) -> AgentRecord:
     if len(candidates) > 1 and not default:
         raise AgentAmbiguous(tuple(record.slug for record in candidates))
     if not candidates:
-        raise AgentMissing("", tuple(record.slug for record in visible_agents(context)), user=user)
+        raise AgentMissing(
+            "", tuple(record.slug for record in list_visible_agents(context)), user=user
+        )
     record = (default or candidates)[0]
     authorize(context.principal, context.permission, record.shelf, owner=record.owner)
     return record
@@ -69,11 +71,11 @@ def require_user(context: Context, user: int) -> None:
     lacks = find_user_requirement(context.principal, user)
     if lacks is not None:
         raise Forbidden(context.permission or "read", lacks)
-    if not user_exists(context, user):
+    if not has_user(context, user):
         raise UserMissing(user)
 
 
-def user_exists(context: Context, user: int) -> bool:
+def has_user(context: Context, user: int) -> bool:
     """Say whether there is such a user: the default one, one with pages, or one with an account."""
     principal = context.principal
     # A local agent has the user id that its operator typed, which proves nothing.
@@ -99,12 +101,12 @@ def agent_of(context: Context, reference: str | int | None) -> AgentRecord:
         return context.parts.agents.resolve(reference)
     record = _find_visible_agent(context, reference) if reference else _choose_own_agent(context)
     if record is None:
-        raise AgentMissing(reference, tuple(agent.slug for agent in visible_agents(context)))
+        raise AgentMissing(reference, tuple(agent.slug for agent in list_visible_agents(context)))
     authorize(principal, context.permission, record.shelf, owner=record.owner)
     return record
 
 
-def visible_agents(context: Context) -> list[AgentRecord]:
+def list_visible_agents(context: Context) -> list[AgentRecord]:
     """List the agents that the principal may see."""
     role_on = context.principal.role_on
     return [
@@ -131,7 +133,7 @@ def _choose_own_agent(context: Context) -> AgentRecord | None:
     record = _find_visible_agent(context, reference) if reference else None
     if record is not None or context.principal.agent_id:
         return record
-    active = [agent for agent in visible_agents(context) if agent.status == "active"]
+    active = [agent for agent in list_visible_agents(context) if agent.status == "active"]
     own_agents = [agent for agent in active if agent.owner == context.principal.user_id]
     if len(active) > 1 and len(own_agents) != 1:
         raise AgentAmbiguous(tuple(agent.slug for agent in active))
@@ -141,7 +143,7 @@ def _choose_own_agent(context: Context) -> AgentRecord | None:
 def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
     """Find the shelf of a layer, if it is allowed; without an agent or user, the default one."""
     if layer == "agent":
-        return agent_meant(context, where).shelf
+        return resolve_agent(context, where).shelf
     if where.user is not None:
         require_user(context, where.user)
     shelf = Shelf("user", user_of(context, where)) if layer == "user" else Shelf(layer)
@@ -173,7 +175,7 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
     layer = layer_of(where, context.pages.registry.layer_of(file))
     if context.principal.is_local:
         return _require_page_owner(context, shelf_of(context, where, layer).page(file))
-    record = agent_meant(context, where) if layer == "agent" else None
+    record = resolve_agent(context, where) if layer == "agent" else None
     shelf = record.shelf if record else shelf_of(context, where, layer)
     scope = _require_page_owner(context, shelf.page(file))
     allow_page(context, scope, owner=record.owner if record else 0)
@@ -182,7 +184,7 @@ def scope_of(context: Context, file: str, where: Where) -> Scope:
 
 def _require_page_owner(context: Context, scope: Scope) -> Scope:
     """Refuse the page of a user who does not exist."""
-    if scope.layer == "user" and not user_exists(context, scope.user_id):
+    if scope.layer == "user" and not has_user(context, scope.user_id):
         raise UserMissing(scope.user_id)
     return scope
 

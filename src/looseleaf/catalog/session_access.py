@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.resolution import agent_of, require_user, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents, require_user
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.chat import SessionAmbiguous, SessionMissing
 from looseleaf.memory.scope import HERE
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 FEWEST_ID_CHARACTERS = 4  # of a shortened id
 
 
-def own_session(context: Context, identity: str) -> Session:
+def resolve_session(context: Context, identity: str) -> Session:
     """Find a session that the principal may see; any other session is missing for them.
 
     The id may be shortened, as long as it is the beginning of one session's id alone.
     """
-    session = context.parts.chats().sessions.find(identity) or _session_by_prefix(context, identity)
+    session = context.parts.chats().sessions.find(identity) or _find_by_prefix(context, identity)
     principal = context.principal
     if principal.is_local and session is not None:
         return session
@@ -40,18 +40,18 @@ def own_session(context: Context, identity: str) -> Session:
     raise SessionMissing(identity)
 
 
-def _session_by_prefix(context: Context, prefix: str) -> Session | None:
+def _find_by_prefix(context: Context, prefix: str) -> Session | None:
     if len(prefix) < FEWEST_ID_CHARACTERS:
         return None
     candidates = context.parts.chats().sessions.find_by_prefix(
-        prefix, **reachable_sessions(context, HERE)
+        prefix, **build_session_filter(context, HERE)
     )
     if len(candidates) > 1:
         raise SessionAmbiguous(prefix)
     return candidates[0] if candidates else None
 
 
-def reachable_sessions(context: Context, where: Where) -> dict[str, Any]:
+def build_session_filter(context: Context, where: Where) -> dict[str, Any]:
     """Say whose sessions are meant: of a user, of agents; for most people, their own."""
     principal = context.principal
     if where.user is not None:
@@ -62,5 +62,5 @@ def reachable_sessions(context: Context, where: Where) -> dict[str, Any]:
     context.allow()
     if principal.can("manage_agents") and not principal.agent_id:
         return {"owner": where.user or 0, "agents": agents}
-    agent_ids = [agent.id for agent in visible_agents(context)] if agents is None else agents
+    agent_ids = [agent.id for agent in list_visible_agents(context)] if agents is None else agents
     return {"owner": principal.user_id, "agents": agent_ids}

@@ -13,8 +13,8 @@ import json
 
 from looseleaf.catalog.prompt_assembly import build_request, compose
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.model_tools import tools_for
-from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
+from looseleaf.catalog.tools.model_tools import list_model_tools
+from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.workflows.workflow_tools import narrow_tools
 from looseleaf.chat.events import Called, Ended
 from looseleaf.chat.session import Opening
@@ -24,7 +24,7 @@ from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
-from looseleaf.operations.chat import model_of, run_call, step_limit
+from looseleaf.operations.chat import choose_step_limit, model_of, run_call
 from looseleaf.values import replace
 from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
@@ -53,7 +53,7 @@ _CLOCK_STEP = 2.0  # seconds by which the time of a file may be coarse
 
 def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
     """Take the turn of a step, or go on with it, and return its end."""
-    request = pipeline_request(context, run)
+    request = build_pipeline_request(context, run)
     model = model_of(context, request.agent, SOURCE, "")
     chats = context.parts.chats()
     opening = Opening(
@@ -87,10 +87,10 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         lambda: _compose_system(context, request),
         tuple(
             Offer(tool.name, tool.description, tool.parameters)
-            for tool in tools_for(agent_context, request)
+            for tool in list_model_tools(agent_context, request)
         ),
         run_tool_call,
-        run.settings.get("max_turns") or step_limit(context, request.agent),
+        run.settings.get("max_turns") or choose_step_limit(context, request.agent),
         should_stop=lambda: run.is_cancelled() or rights.is_lost(),
     )
     end: Ended | None = None
@@ -105,7 +105,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     return replace(result, is_complete=end is not None and end.status == "completed")
 
 
-def pipeline_request(context: Context, run: StepRun) -> Request:
+def build_pipeline_request(context: Context, run: StepRun) -> Request:
     """Say whose prompt it is, with the slice of memory and the tools that the workflow selects."""
     uploads = context.parts.workflow_resources().uploads
     context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
@@ -155,12 +155,12 @@ def _settle_calls(
     """
     result_ids = {message.call for message in messages if message.role == "tool"}
     calls = [call for message in messages for call in message.calls if call.id not in result_ids]
-    pages = _changed_pages(context, run, since=start.turn.started) if calls else []
+    pages = _list_changed_pages(context, run, since=start.turn.started) if calls else []
     for call in calls:
         text = _find_result(run, call, pages)
         if text:
             yield Message("tool", text, call=call.id, name=call.name)
-        elif _changes_pages_alone(context, call):
+        elif _can_repeat(context, call):
             result = run_tool_call(call)
             yield Message("tool", result.text, call=call.id, name=call.name, failed=result.failed)
 
@@ -177,19 +177,19 @@ def _find_result(run: StepRun, call: ToolCall, pages: list[Scope]) -> str:
     return ""
 
 
-def _changes_pages_alone(context: Context, call: ToolCall) -> bool:
+def _can_repeat(context: Context, call: ToolCall) -> bool:
     """Say whether a call that has changed no page can be made again."""
     if call.name in MODEL_TOOLS:
         return True
     try:
-        operation = pick_tool(operation_tools(context), call.name).operation
+        operation = pick_tool(list_operation_tools(context), call.name).operation
     except ToolMissing:
         return True  # an error for the model to read, and nothing else
     is_of_memory = bool({"memory", "daily"} & {*operation.categories})
     return operation.read_only or (is_of_memory and not operation.destructive)
 
 
-def _changed_pages(context: Context, run: StepRun, *, since: float) -> list[Scope]:
+def _list_changed_pages(context: Context, run: StepRun, *, since: float) -> list[Scope]:
     """List the pages of the agent and its user that changed since the turn began."""
     pages = context.parts.pages
     shelves = [context.parts.agents.resolve(run.job.agent_id).shelf]

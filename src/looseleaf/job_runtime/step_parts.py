@@ -7,7 +7,7 @@ from looseleaf.catalog.page_access import bind_pages
 from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.catalog.tools.model_rights import for_agent
+from looseleaf.catalog.tools.model_rights import confine_to_agent
 from looseleaf.errors import Unavailable
 from looseleaf.errors.workflows import InvalidStep
 from looseleaf.job_runtime.job_rights import require_job_rights
@@ -194,7 +194,7 @@ def act_in_job(context: Context, job: Job) -> Context:
         reason="",
         activity=Activity(JOB, f"job-{job.id}"),
     )
-    return bind_pages(for_agent(agent_context, request))
+    return bind_pages(confine_to_agent(agent_context, request))
 
 
 def wants_transcript(settings: Mapping[str, Any], defaults: Settings) -> bool:

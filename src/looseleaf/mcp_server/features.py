@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from looseleaf import __version__
 from looseleaf.catalog.resolution import find_acting_agent
-from looseleaf.catalog.tools.access import listed_tools, require_tool
+from looseleaf.catalog.tools.access import choose_listed_tools, require_tool
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.operation_tools import pick_tool
-from looseleaf.catalog.tools.outputs import output_schema
+from looseleaf.catalog.tools.outputs import build_output_schema
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.operations import ToolDenied, ToolMissing
 from looseleaf.mcp_server import resources
@@ -81,7 +81,7 @@ def build_instructions(settings: Settings) -> str:
 def list_tools(features: Features, context: Context, _params: Parameters) -> dict[str, Any]:
     """List the tools that the policy of the agent and the settings allow."""
     is_scoped = bool(context.principal.agent_id)
-    choices = listed_tools(context, find_acting_agent(context), features.tools)
+    choices = choose_listed_tools(context, find_acting_agent(context), features.tools)
     tools = [tool for tool, choice in zip(features.tools, choices, strict=True) if choice.is_given]
     return {"tools": [describe(tool, is_scoped=is_scoped) for tool in tools]}
 
@@ -93,7 +93,7 @@ def describe(tool: OperationTool, *, is_scoped: bool) -> dict[str, Any]:
         "title": tool.name.replace("_", " ").capitalize(),
         "description": tool.summary,
         "inputSchema": tool.parameters(is_scoped=is_scoped),
-        "outputSchema": output_schema(tool.operation),
+        "outputSchema": build_output_schema(tool.operation),
         "annotations": {
             "readOnlyHint": tool.operation.read_only,
             "destructiveHint": tool.destructive,

@@ -15,7 +15,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from looseleaf.access.principals import act_through, confine_model
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.mcp_server.features import Features, build_instructions
 from looseleaf.mcp_server.sdk_server import MemoryServer, client_of, session_of
@@ -78,7 +78,7 @@ class HttpServer:
         self._workspace = workspace
         self._principal_of = principal_of
         self._full = full
-        features = Features(operation_tools(workspace.context, full=full))
+        features = Features(list_operation_tools(workspace.context, full=full))
         self._memory = MemoryServer(self._context_of, features, run_operation=run_operation)
         self._limit = SessionLimit()
         self._sessions = StreamableHTTPSessionManager(

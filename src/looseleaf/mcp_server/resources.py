@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.dispatch import run_operation
-from looseleaf.catalog.resolution import scope_of, visible_agents
+from looseleaf.catalog.resolution import list_visible_agents, scope_of
 from looseleaf.mcp_server.page_uris import SCHEME, build_address, media_type_of, parse_address
 from looseleaf.memory.day import Day
 from looseleaf.times import format_time
@@ -56,7 +56,7 @@ def list_resources(
     context: Context, cursor: str | None = None
 ) -> tuple[list[dict[str, Any]], str | None]:
     """List readable pages, some agents at a time, and the cursor of the next list."""
-    agents = [agent.slug for agent in visible_agents(context)]
+    agents = [agent.slug for agent in list_visible_agents(context)]
     start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
     resources = [] if cursor else _list_shared_pages(context)
     for position, slug in enumerate(agents[start:], start + 1):

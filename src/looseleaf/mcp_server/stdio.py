@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through, confine_model
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.mcp_server.connection import Connection
 from looseleaf.mcp_server.features import Features
 from looseleaf.mcp_server.json_lines import JsonLines
@@ -38,7 +38,7 @@ def serve(
     workspace = open_workspace()
     record = None if all_agents else workspace.agents.resolve(agent)
     user_id = user or (record.owner if record else workspace.settings.default_user)
-    features = Features(operation_tools(workspace.context, full=full))
+    features = Features(list_operation_tools(workspace.context, full=full))
     context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
     Connection(features, context_of, lines).serve(
         compute_message_limit(workspace.settings.max_page_bytes)

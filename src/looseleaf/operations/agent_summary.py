@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import visible_agents
+from looseleaf.catalog.resolution import list_visible_agents
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.page_text import MAIN
 from looseleaf.values import value
@@ -42,7 +42,7 @@ def summarize_agents(
         agents: The slugs of the agents to look at; without it, every agent that one may see.
         authors: Whether the history is asked who made each last change.
     """
-    records = visible_agents(context)
+    records = list_visible_agents(context)
     if agents is not None:
         by_slug = {record.slug: record for record in records}
         for slug in agents:
@@ -62,22 +62,22 @@ def _summarize(context: Context, record: AgentRecord, *, authors: bool) -> Agent
         record.name,
         record.status,
         sizes.get(MAIN, 0),
-        _budget(context, MAIN),
+        _find_budget(context, MAIN),
         sum(sizes.values()),
-        tuple(name for name, size in sizes.items() if 0 < _budget(context, name) < size),
+        tuple(name for name, size in sizes.items() if 0 < _find_budget(context, name) < size),
         latest.updated if latest else 0.0,
         latest.filename if latest else "",
-        _author(context, record, latest) if authors and latest else "",
+        _find_author(context, record, latest) if authors and latest else "",
     )
 
 
-def _budget(context: Context, filename: str) -> int:
+def _find_budget(context: Context, filename: str) -> int:
     registered_file = context.pages.registry.get(filename)
     return (
         registered_file.byte_budget if registered_file and registered_file.layer == "agent" else 0
     )
 
 
-def _author(context: Context, record: AgentRecord, entry: Entry) -> str:
+def _find_author(context: Context, record: AgentRecord, entry: Entry) -> str:
     revision = context.history.latest(record.shelf.page(entry.filename))
     return revision.actor if revision else ""

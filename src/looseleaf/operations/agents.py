@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from looseleaf.agents.record import AgentRecord
-from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.audit_event import build_event
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.new_ids import highest_agent_id
+from looseleaf.catalog.new_ids import find_highest_agent_id
 from looseleaf.catalog.resolution import (
     agent_of,
     allow_page,
+    has_user,
     layer_of,
+    list_visible_agents,
     scope_of,
     shelf_of,
-    user_exists,
-    visible_agents,
 )
 from looseleaf.errors import Unavailable
 from looseleaf.files.folders import fold
@@ -45,7 +45,7 @@ class Removed:
 @operation("looseleaf/list-agents", permission="read", categories=("agents",), read_only=True)
 def list_agents(context: Context) -> list[AgentRecord]:
     """List every agent that one may see, by slug."""
-    return visible_agents(context)
+    return list_visible_agents(context)
 
 
 @operation("looseleaf/show-agent", permission="read", categories=("agents",), read_only=True)
@@ -81,7 +81,7 @@ def create_agent(
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
 
     def start(record: AgentRecord) -> None:
-        if user_exists(context, user):
+        if has_user(context, user):
             start_pages(context, Shelf("user", user))
         start_pages(context, record.shelf, agent_name=record.name)
 
@@ -91,7 +91,7 @@ def create_agent(
         owner=user,
         config=config,
         start=start,
-        highest_id=lambda: highest_agent_id(context),
+        highest_id=lambda: find_highest_agent_id(context),
     )
     return update_generated_pages(context, record)
 
@@ -196,7 +196,7 @@ def _end_rights(context: Context, record: AgentRecord) -> None:
     if not context.parts.has_accounts():
         return
     target = f"agent={record.slug} id={record.id}"
-    audit_event = event(context, "end the rights of a deleted agent", target)
+    audit_event = build_event(context, "end the rights of a deleted agent", target)
     try:
         context.parts.accounts().end_agent(record.id, context.clock(), audit_event)
     except Unavailable as error:
@@ -243,7 +243,7 @@ def start_pages(
     for registered_file in context.pages.registry.by_layer(shelf.layer):
         filename = registered_file.filename
         is_due = fold(file or filename) == fold(filename)
-        text = starter_text(context, shelf.layer, filename, agent_name) if is_due else None
+        text = find_starter_text(context, shelf.layer, filename, agent_name) if is_due else None
         if text is not None:
             change = context.change("scaffold", origin=FROM_SYSTEM)
             if context.pages.scaffold(shelf.page(filename), text, change=change):
@@ -251,7 +251,7 @@ def start_pages(
     return filenames
 
 
-def starter_text(context: Context, layer: Layer, filename: str, agent_name: str) -> str | None:
+def find_starter_text(context: Context, layer: Layer, filename: str, agent_name: str) -> str | None:
     """Give the text that a page of a layer starts with; None where it has none."""
     registered_file = context.pages.registry.get(filename)
     if registered_file is None or registered_file.layer != layer:

@@ -19,7 +19,7 @@ from looseleaf.catalog.bundles.bundle_reading import (
     require_bundle_fits,
 )
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, user_exists
+from looseleaf.catalog.resolution import agent_of, has_user
 from looseleaf.errors.access import UserMissing
 from looseleaf.errors.agents import AgentExists, AgentMissing
 from looseleaf.memory.scope import Shelf
@@ -86,7 +86,7 @@ def plan_bundle(
     entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
     entries = _hide_user_page(context, record, entries)
     plan = _describe_plan(context, bundle, (record.slug, "upgrade"), entries)
-    return replace(plan, installed_version=_installed_version(destination, record))
+    return replace(plan, installed_version=_read_installed_version(destination, record))
 
 
 @operation("looseleaf/install-bundle", permission="agents", categories=("agents",))
@@ -125,7 +125,7 @@ def install_bundle(
     if record is not None:
         raise AgentExists(name)
     user = (context.principal.user_id or context.settings.default_user) if owner is None else owner
-    if not user_exists(context, user):
+    if not has_user(context, user):
         raise UserMissing(user)
     if dry_run:
         entries = plan_install(destination, bundle)
@@ -174,7 +174,7 @@ def upgrade_bundle(
     record = record or agent_of(context, bundle.manifest.agent.slug)
     destination = destination_of(context)
     require_bundle_fits(context, bundle)
-    version = _installed_version(destination, record)
+    version = _read_installed_version(destination, record)
     if dry_run:
         entries = plan_upgrade(destination, bundle, record, reconcile=reconcile_runtime)
         entries = _hide_user_page(context, record, entries)
@@ -206,7 +206,7 @@ def _find_agent(context: Context, slug: str) -> AgentRecord | None:
         return None
 
 
-def _installed_version(destination: Destination, record: AgentRecord) -> str:
+def _read_installed_version(destination: Destination, record: AgentRecord) -> str:
     ledger = destination.ledgers.read(record.id)
     return ledger.bundle_version if ledger is not None else ""
 

@@ -6,9 +6,9 @@ import json
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import build_request, compose
-from looseleaf.catalog.resolution import agent_meant, agent_of
-from looseleaf.catalog.session_access import own_session
-from looseleaf.catalog.tools.model_tools import run_tool, tools_for
+from looseleaf.catalog.resolution import agent_of, resolve_agent
+from looseleaf.catalog.session_access import resolve_session
+from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
 from looseleaf.chat.events import Called, Ended, Titled
 from looseleaf.chat.journal import draft_title
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, derive_title
@@ -75,8 +75,8 @@ def converse(
     if context.is_remote:
         return context.converse(chat_input, where)
     context = context.during("chat")
-    session = own_session(context, chat_input.session) if chat_input.session else None
-    agent = agent_of(context, session.agent) if session else agent_meant(context, where)
+    session = resolve_session(context, chat_input.session) if chat_input.session else None
+    agent = agent_of(context, session.agent) if session else resolve_agent(context, where)
     mode = session.mode if session else chat_input.mode
     if chat_input.message is not None and not chat_input.message.strip():
         raise EmptyMessage
@@ -109,16 +109,16 @@ def _take_turn(
     if start.lease is None:
         yield _repeat_end(context, start)
         return
-    agent_context = speaking_in(context, start.session, request.agent)
+    agent_context = as_agent(context, start.session, request.agent)
     party = Party(
         model,
-        lambda: _system(context, request),
+        lambda: _compose_system(context, request),
         tuple(
             Offer(tool.name, tool.description, tool.parameters)
-            for tool in tools_for(agent_context, request)
+            for tool in list_model_tools(agent_context, request)
         ),
         lambda call: run_call(agent_context, request, call),
-        step_limit(context, request.agent),
+        choose_step_limit(context, request.agent),
         request.agent.configuration.chat.compaction,
         lambda: not context.is_current(),
     )
@@ -130,7 +130,7 @@ def _take_turn(
         yield event
 
 
-def speaking_in(context: Context, session: Session, agent: AgentRecord) -> Context:
+def as_agent(context: Context, session: Session, agent: AgentRecord) -> Context:
     """Give a context in which an agent acts by itself during a session.
 
     Neither the reason nor the origin that a person states for a message is that of the agent.
@@ -145,7 +145,7 @@ def speaking_in(context: Context, session: Session, agent: AgentRecord) -> Conte
     )
 
 
-def _system(context: Context, request: Request) -> tuple[str, ...]:
+def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
     where = Where(request.agent.id, request.user if context.principal.is_local else None)
     return compose(context.during("read"), request.mode, where=where).messages
 
@@ -200,7 +200,7 @@ def model_of(context: Context, agent: AgentRecord, mode: str, model_name: str = 
     return context.parts.models().open(name)
 
 
-def step_limit(context: Context, agent: AgentRecord) -> int:
+def choose_step_limit(context: Context, agent: AgentRecord) -> int:
     """Say how often a model may be asked for one answer."""
     limit = agent.configuration.chat.turn_limit or context.settings.chat_turn_limit
     return max(1, min(limit, _MOST_STEPS))
@@ -259,7 +259,7 @@ def cancel_chat(context: Context, session: str) -> Cancelled:
     Arguments:
         session: The id of the conversation whose running answer is stopped.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     return Cancelled(context.parts.chats().turns.cancel(chat_session.id))
 
 
@@ -267,7 +267,7 @@ def begin_turn(
     context: Context, arguments: Mapping[str, Any], where: Where | None = None
 ) -> Iterator[Event]:
     """Begin a turn by the arguments of `send_message` or `continue_chat`."""
-    attachments = tuple(_attachment(attachment) for attachment in arguments.get("attachments", ()))
+    attachments = tuple(map(_parse_attachment, arguments.get("attachments", ())))
     fields = {name: argument for name, argument in arguments.items() if name != "attachments"}
     chat_input = Saying(**{"message": None, **fields, "attachments": attachments})
     return converse(context, chat_input, where or HERE)
@@ -289,7 +289,7 @@ def collect_reply(context: Context, events: Iterator[Event]) -> Reply:
 
 def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
     """Sum up a turn."""
-    session = own_session(context, end.session)
+    session = resolve_session(context, end.session)
     agent = agent_of(context, session.agent)
     return Reply(
         end.session,
@@ -299,7 +299,7 @@ def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
         end.text,
         session.title,
         end.steps,
-        step_limit(context, agent),
+        choose_step_limit(context, agent),
         end.status == "limit",
         end.warning,
         tuple(calls),
@@ -308,7 +308,7 @@ def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
     )
 
 
-def _attachment(attachment: Attachment | dict[str, Any]) -> Attachment:
+def _parse_attachment(attachment: Attachment | dict[str, Any]) -> Attachment:
     if isinstance(attachment, Attachment):
         return attachment
     try:

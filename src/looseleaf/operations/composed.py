@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_meant, require_outcome, scope_of
+from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
 from looseleaf.errors import Invalid, NotFound
 from looseleaf.memory.provenance import FROM_SYSTEM
 from looseleaf.memory.scope import HERE, Where
@@ -61,7 +61,7 @@ def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Co
 
 
 def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
-    text = composed_text(context, file, where)
+    text = compose_page_text(context, file, where)
     if not text:
         raise Invalid(f"{file.filename} has no section with anything to say; nothing was written.")
     scope = scope_of(context, file.filename, Where(where.agent, where.user, file.layer))
@@ -76,10 +76,10 @@ def _compose(context: Context, file: RegisteredFile, where: Where) -> Composed:
     return Composed(file.filename, receipt.bytes, receipt.changed, target)
 
 
-def composed_text(context: Context, file: RegisteredFile, where: Where) -> str:
+def compose_page_text(context: Context, file: RegisteredFile, where: Where) -> str:
     """Make the text of a generated page as it should be now, for the agent that is meant."""
     is_named = where.agent is not None
-    agent = find_page_agent(file, lambda: agent_meant(context, where), is_named=is_named)
+    agent = find_page_agent(file, lambda: resolve_agent(context, where), is_named=is_named)
     return generate_text(sources_of(context, where.user), file, agent)
 
 

@@ -6,7 +6,7 @@ from looseleaf.agents.config import AgentConfig
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import assemble
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.tools.model_tools import tools_for
+from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.memory.scope import Where
 from looseleaf.prompt.compare import compare_prompts
@@ -71,7 +71,7 @@ def preview_config(
 def _compare_tools(
     context: Context, before: Assembly, after: Assembly
 ) -> tuple[ToolDifference, ...]:
-    old = [tool.name for tool in tools_for(context, before.request)]
-    new = [tool.name for tool in tools_for(context, after.request)]
+    old = [tool.name for tool in list_model_tools(context, before.request)]
+    new = [tool.name for tool in list_model_tools(context, after.request)]
     tools = [ToolDifference(name, "same" if name in new else "removed") for name in old]
     return (*tools, *(ToolDifference(name, "added") for name in new if name not in old))

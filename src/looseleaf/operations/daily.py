@@ -35,7 +35,7 @@ class DayText:
     updated: float = 0.0  # seconds since 1970; 0 where no page of the present is meant
 
 
-def journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
+def open_journal(context: Context, where: Where, *, index: Index | None = None) -> DailyMemory:
     """Open the journal of the agent in question, if the operation is allowed on it."""
     from looseleaf.memory.daily import DailyMemory
 
@@ -61,7 +61,7 @@ def read_day(
         as_of: A revision number or a UTC time, to read what the day's page said then; without it,
             what it says now.
     """
-    daily = journal(context, where)
+    daily = open_journal(context, where)
     day = daily.day(date)
     if as_of:
         raw = context.read_past(daily.shelf.page(day.filename), as_of)
@@ -101,7 +101,7 @@ def write_day(
         allow_shrink: Whether the page may lose most of its text or end in a placeholder such as
             "[rest unchanged]", which is refused otherwise.
     """
-    daily = journal(context, where)
+    daily = open_journal(context, where)
     if mode not in ("append", "write"):
         raise Invalid(f"mode is append or write, not {mode!r}.")
     change = context.change(mode, if_match=if_match, allow_shrink=allow_shrink)
@@ -119,7 +119,7 @@ def write_day(
 )
 def list_days(context: Context, *, where: Where = HERE) -> dict[str, list[str]]:
     """List the days of the journal by month, newest month first."""
-    return journal(context, where).list_all()
+    return open_journal(context, where).list_all()
 
 
 @operation(
@@ -145,7 +145,7 @@ def search_days(
         until: The last day that is searched, as YYYY-MM-DD; without it, the newest.
         lines: How many lines before and after each match are given with it.
     """
-    daily = journal(context, where, index=context.index())
+    daily = open_journal(context, where, index=context.index())
     return daily.search(query, since=since, until=until, context=lines)
 
 
@@ -166,6 +166,6 @@ def delete_day(
         if_match: The hash of the version that may be changed, as a read gave it, or absent for a
             page that must not exist yet; any other version is refused.
     """
-    daily = journal(context, where)
+    daily = open_journal(context, where)
     outcome = daily.delete(date, change=context.change("delete", if_match=if_match))
     return require_outcome(daily.day(date).filename, outcome)

@@ -9,8 +9,8 @@ import sqlite3
 from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.agents.record import STATUSES
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.prompt_assembly import assemble, host_limit
-from looseleaf.catalog.tools.names import unknown_tool_names
+from looseleaf.catalog.prompt_assembly import assemble, build_host_limit
+from looseleaf.catalog.tools.names import find_unknown_tools
 from looseleaf.catalog.workflows.workflow_tools import find_policy_faults, find_step_faults
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.agents import AgentMissing
@@ -61,16 +61,16 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
         "permissions": folder_condition.check_permissions(root, group_writable=is_shared),
         "leftovers": folder_condition.check_leftovers(root),
         "databases": folder_condition.check_databases(root),
-        "agents": _agents(context, root),
+        "agents": _check_agents(context, root),
         "core pages": check_core_pages(pages, agents, user),
         "hidden text": check_hidden_text(pages, list_shelves(agents, user), every_page=verify),
-        "hooks": _hooks(context),
-        "accounts": _accounts(context, root, verify=verify),
-        "workflows": _workflows(context),
-        "upkeep": _upkeep(context),
+        "hooks": _check_hooks(context),
+        "accounts": _check_accounts(context, root, verify=verify),
+        "workflows": _check_workflows(context),
+        "upkeep": _check_upkeep(context),
     }
     if verify:
-        checks |= {"index": _indexes(context, root), "pages": _pages(context, root)}
+        checks |= {"index": _check_indexes(context, root), "pages": _check_pages(context, root)}
     return [finding for name, findings in checks.items() for finding in _report(name, findings)]
 
 
@@ -83,7 +83,7 @@ def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
         yield Finding(name, "fault", detail, "Compare with a backup.")
 
 
-def _agents(context: Context, root: str) -> Iterator[Finding]:
+def _check_agents(context: Context, root: str) -> Iterator[Finding]:
     """Check that each folder of an agent has a record of its own that can be followed."""
     ids: dict[int, str] = {}
     fine = 0
@@ -108,7 +108,7 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
         ids[record.id] = slug
         fine += 1
         policy = record.configuration.tool_policy
-        for problem in unknown_tool_names(context.parts.operations(), policy):
+        for problem in find_unknown_tools(context.parts.operations(), policy):
             advice = f"Correct the tool_policy: looseleaf agents configure {slug} 'tool_policy=…'."
             yield Finding("agents", "warning", f"{slug}: in its tool_policy {problem}", advice)
     for slug in folders.lost_slugs(ids) if folders is not None else ():
@@ -119,7 +119,7 @@ def _agents(context: Context, root: str) -> Iterator[Finding]:
         yield Finding("agents", "ok", f"{fine} can be used")
 
 
-def _workflows(context: Context) -> Iterator[Finding]:
+def _check_workflows(context: Context) -> Iterator[Finding]:
     """Check that pipelines and flows name only tools that there are."""
     if not context.parts.has_accounts():
         return
@@ -138,7 +138,7 @@ def _workflows(context: Context) -> Iterator[Finding]:
                 yield Finding("workflows", "warning", f"flow {flow.slug}: {fault}", advice)
 
 
-def _upkeep(context: Context) -> Iterator[Finding]:
+def _check_upkeep(context: Context) -> Iterator[Finding]:
     """Check that system tasks run and do their work, and that none was left half done."""
     agents = list(list_readable_agents(context.parts.agents))
     tasks = context.parts.system_tasks().all()
@@ -165,7 +165,7 @@ def _check_record(root: str, record: AgentRecord) -> None:
         raise ValueError(f"the status is {record.status!r}, not one of {', '.join(STATUSES)}")
 
 
-def _hooks(context: Context) -> Iterator[Finding]:
+def _check_hooks(context: Context) -> Iterator[Finding]:
     """Check that what agents are given when a coding agent starts fits into its hook's output."""
     count = 0
     for record in list_readable_agents(context.parts.agents):
@@ -187,7 +187,7 @@ def _hooks(context: Context) -> Iterator[Finding]:
 def _describe_omissions(context: Context, record: AgentRecord) -> str:
     """Say what a hook leaves out of an agent's pages; "" where it leaves out nothing of weight."""
     assembly = assemble(context, "chat", where=Where(record.id))
-    limit = host_limit(context, record, "any")
+    limit = build_host_limit(context, record, "any")
     excerpt = fit_to_host(assembly, limit)
     if excerpt is assembly or not concerns_person(excerpt):
         return ""  # a generated page is left out without loss
@@ -199,7 +199,7 @@ def _describe_omissions(context: Context, record: AgentRecord) -> str:
     return f"a hook may print {limit.characters:,} characters, so it {' and '.join(parts)}"
 
 
-def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
+def _check_accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]:
     """Check that the database opens, and the chain of its audit."""
     if not context.parts.has_accounts():
         if os.path.exists(os.path.join(root, HOME, AUDIT_END)):
@@ -215,14 +215,14 @@ def _accounts(context: Context, root: str, *, verify: bool) -> Iterator[Finding]
     except LooseleafError as error:
         yield Finding("accounts", "fault", str(error), "See docs/database.md.")
         return
-    yield from _report("audit", _audit(accounts.audit))
+    yield from _report("audit", _check_audit(accounts.audit))
     for fault in row_faults:
         yield Finding("accounts", "fault", fault, "Compare with a backup of the database.")
     if not row_faults:
         yield Finding("accounts", "ok", "users, rights and conversations are as they were written")
 
 
-def _audit(audit: Audit) -> Iterator[Finding]:
+def _check_audit(audit: Audit) -> Iterator[Finding]:
     """Follow the chain of the audit."""
     verdict = audit.verify()
     if verdict.fault:
@@ -236,11 +236,11 @@ def _audit(audit: Audit) -> Iterator[Finding]:
         yield Finding("audit", "ok", f"{verdict.entries} entries form one chain{removal}")
 
 
-def _pages(context: Context, root: str) -> Iterator[Finding]:
+def _check_pages(context: Context, root: str) -> Iterator[Finding]:
     """Read every page and every kept version, and compare each with its hash."""
     scopes: list[Scope] = []
     faults: list[tuple[str, str]] = []
-    shelves = list(_shelves(context, root))
+    shelves = list(_list_shelves(context, root))
     # Deleted agents can be restored, so their histories count as much as any.
     unlisted_shelves = [shelf for shelf in context.history.shelves() if shelf not in shelves]
     for shelf in (*shelves, *unlisted_shelves):
@@ -257,23 +257,25 @@ def _pages(context: Context, root: str) -> Iterator[Finding]:
         versions += verdict.versions
         faults += [(scope.key, fault) for fault in verdict.faults]
         edited_keys += [scope.key] if verdict.edited_outside else []
-    yield from _page_findings(faults, edited_keys)
+    yield from _build_page_findings(faults, edited_keys)
     total = f"{len(scopes)} pages and {versions} versions were read, {len(faults)} faults"
     yield Finding("pages", "fault" if faults else "ok", total)
 
 
-def _indexes(context: Context, root: str) -> Iterator[Finding]:
+def _check_indexes(context: Context, root: str) -> Iterator[Finding]:
     """Compare each search index with its pages."""
     index = context.index()
     if index is None:
         return
-    for shelf in _shelves(context, root):
+    for shelf in _list_shelves(context, root):
         for fault in index.verify(shelf):
             advice = "Delete .looseleaf/index: it is made anew at the next search."
             yield Finding("index", "fault", f"{shelf.name}: {fault}", advice)
 
 
-def _page_findings(faults: list[tuple[str, str]], edited_keys: list[str]) -> Iterator[Finding]:
+def _build_page_findings(
+    faults: list[tuple[str, str]], edited_keys: list[str]
+) -> Iterator[Finding]:
     advice = "Compare with a backup, or with the history: looseleaf memory history, restore."
     for key, fault in faults[:_MOST]:
         yield Finding("pages", "fault", f"{key}: {fault}", advice)
@@ -293,7 +295,7 @@ def _is_core(context: Context, scope: Scope) -> bool:
     return registered_file is not None and registered_file.protected
 
 
-def _shelves(context: Context, root: str) -> Iterator[Shelf]:
+def _list_shelves(context: Context, root: str) -> Iterator[Shelf]:
     yield from (Shelf("shared"), Shelf("network"))
     users = os.path.join(root, "users")
     for name in sorted(os.listdir(users)) if os.path.isdir(users) else ():

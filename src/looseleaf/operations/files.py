@@ -63,14 +63,16 @@ def list_files(context: Context, *, where: Where = HERE, daily: bool = False) ->
             them.
     """
     return [
-        _info(context, shelf, entry.filename, entry.bytes, entry.updated)
-        for shelf in _shelves(context, where)
+        _describe_page(context, shelf, entry.filename, entry.bytes, entry.updated)
+        for shelf in _list_shelves(context, where)
         for entry in context.pages.list(shelf)
         if daily or not is_in_journal(entry.filename)
     ]
 
 
-def _info(context: Context, shelf: Shelf, filename: str, size: int, updated: float) -> PageInfo:
+def _describe_page(
+    context: Context, shelf: Shelf, filename: str, size: int, updated: float
+) -> PageInfo:
     file = context.pages.registry.get(filename)
     if file is not None and file.layer != shelf.layer:
         file = None
@@ -110,7 +112,7 @@ def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
             PagePath(
                 file.filename,
                 file.layer,
-                _shown(context, store.path(scope)) if has_paths(store) else "",
+                _format_path(context, store.path(scope)) if has_paths(store) else "",
                 store.exists(scope),
                 file.priority,
             )
@@ -118,12 +120,12 @@ def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
     return paths
 
 
-def _shown(context: Context, path: str) -> str:
+def _format_path(context: Context, path: str) -> str:
     # Where the workspace lies on its machine is nobody's business elsewhere.
     return path if context.principal.is_local else os.path.relpath(path, context.settings.root)
 
 
-def _shelves(context: Context, where: Where) -> list[Shelf]:
+def _list_shelves(context: Context, where: Where) -> list[Shelf]:
     if where.layer is not None and where.layer not in LAYERS:
         raise InvalidName(where.layer, f"a layer is one of {', '.join(LAYERS)}")
     layers = [layer for layer in LAYERS if where.layer in (None, layer)]

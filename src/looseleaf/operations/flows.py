@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.workflows.workflow_access import (
-    agent_ids,
-    agent_slug,
+    find_agent_slug,
     find_flow,
     find_pipeline,
+    list_agent_ids,
     require_version,
 )
 from looseleaf.catalog.workflows.workflow_tools import check_flow_names
@@ -51,7 +51,7 @@ def list_flows(
     """
     definitions = context.parts.definitions()
     parent = find_pipeline(context, pipeline).id if pipeline is not None else 0
-    agents = agent_ids(context, agent)
+    agents = list_agent_ids(context, agent)
     flows, _ = definitions.flows.list(pipeline=parent, agents=agents)
     slugs = {
         parent_pipeline.id: parent_pipeline.slug
@@ -59,7 +59,7 @@ def list_flows(
     }
     return [
         documents.describe_flow(
-            flow, agent_slug(context, flow.agent_id), slugs.get(flow.pipeline_id, "")
+            flow, find_agent_slug(context, flow.agent_id), slugs.get(flow.pipeline_id, "")
         )
         for flow in flows
     ]
@@ -259,7 +259,7 @@ def describe(context: Context, flow: Flow) -> FlowDocument:
     """Describe a flow as the operations give it."""
     pipeline = context.parts.definitions().pipelines.find(flow.pipeline_id)
     slug = pipeline.slug if pipeline is not None else ""
-    return documents.describe_flow(flow, agent_slug(context, flow.agent_id), slug)
+    return documents.describe_flow(flow, find_agent_slug(context, flow.agent_id), slug)
 
 
 def check_rules(context: Context, flow: Flow) -> Flow:

@@ -68,9 +68,9 @@ def diff(
     scope = scope_of(context, file, where)
     revisions = list_revisions(context, file, where=where)
     newest = revisions[-1].number
-    end = _number(scope, revisions, after) if after else newest
-    start = _number(scope, revisions, before) if before else max(end - 1, 0)
-    old, new = (_lines(context, scope, number) for number in (start, end))
+    end = _find_number(scope, revisions, after) if after else newest
+    start = _find_number(scope, revisions, before) if before else max(end - 1, 0)
+    old, new = (_read_lines(context, scope, number) for number in (start, end))
     names = (f"{file} revision {start}", f"{file} revision {end}")
     comparison = diff_lines(old, new, names)
     return Difference(
@@ -78,12 +78,12 @@ def diff(
     )
 
 
-def _number(scope: Scope, revisions: list[Revision], moment: str) -> int:
+def _find_number(scope: Scope, revisions: list[Revision], moment: str) -> int:
     revision = pick_revision(scope.filename, revisions, parse_moment(moment))
     return revision.number if revision else 0
 
 
-def _lines(context: Context, scope: Scope, number: int) -> list[str]:
+def _read_lines(context: Context, scope: Scope, number: int) -> list[str]:
     content = context.history.content(scope, number) if number else None
     text = decode_text(scope.filename, content or b"")
     lines = text.split("\n")

@@ -20,7 +20,7 @@ from looseleaf.catalog.bundles.workflow_imports import import_workflows
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import check_filename
-from looseleaf.operations.agents import create_agent, starter_text
+from looseleaf.operations.agents import create_agent, find_starter_text
 from looseleaf.upkeep.record_files import RecordFolder
 from looseleaf.values import replace, value
 
@@ -221,7 +221,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
     with nullcontext() if is_preview else records.lock():
         ledger_records = NoRecords() if source.is_upload else records
         ledger = Ledger(ledger_records, source.kind, source.location)
-        page_import = _page_import(context, source.title, ledger)
+        page_import = _build_page_import(context, source.title, ledger)
         pages, reports = _place_pages(targets, content)
         next_save = _SAVE_INTERVAL
         try:
@@ -247,13 +247,13 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
     )
 
 
-def _page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
+def _build_page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
     def change(page: SourcePage) -> Change:
         reason = f"imported from {title}: {', '.join(page.sources[:_MOST_SOURCES])}"
         return context.import_change("import", reason)
 
     def start_page(filename: str, agent: str) -> str | None:
-        return starter_text(context, "agent", filename, agent)
+        return find_starter_text(context, "agent", filename, agent)
 
     names = PageNames(context.pages)
     return PageImport(context.pages, context.history, ledger, names, start_page, change)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors.bundles import BundleMissing
 from looseleaf.values import value
 
@@ -48,7 +48,7 @@ def list_bundles(context: Context) -> list[InstalledBundle]:
     destination = destination_of(context)
     return [
         bundle
-        for record in visible_agents(context)
+        for record in list_visible_agents(context)
         if (bundle := _describe_installed(destination, record, with_artifacts=False)) is not None
     ]
 

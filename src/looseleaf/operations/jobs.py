@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.schemas.paging import clamp_limit, clamp_offset
+from looseleaf.catalog.schemas.paging import bound_limit, bound_offset
 from looseleaf.catalog.workflows.job_documents import (
     JobInfo,
     JobList,
@@ -14,11 +14,11 @@ from looseleaf.catalog.workflows.job_documents import (
     describe_packet,
 )
 from looseleaf.catalog.workflows.workflow_access import (
-    agent_ids,
     find_flow,
     find_job,
+    find_parent_job,
     find_pipeline,
-    parent_job,
+    list_agent_ids,
 )
 from looseleaf.catalog.workflows.workflow_tools import check_step_names
 from looseleaf.errors import InvalidArgument, Refused
@@ -121,7 +121,7 @@ def list_jobs(  # noqa: PLR0913 - one for each way to choose
         limit: The most jobs to give, from 1 to 100.
         offset: How many jobs to pass over first, to read a long list in parts.
     """
-    agents = agent_ids(context, agent)
+    agents = list_agent_ids(context, agent)
     jobs = JobFilter(
         _read_statuses(status),
         find_pipeline(context, pipeline).id if pipeline is not None else None,
@@ -130,7 +130,7 @@ def list_jobs(  # noqa: PLR0913 - one for each way to choose
         source,
         task_type,
     )
-    page_size, start = clamp_limit(limit), clamp_offset(offset)
+    page_size, start = bound_limit(limit), bound_offset(offset)
     page, total = context.parts.workflow_jobs().jobs.list(jobs, limit=page_size, offset=start)
     return JobList(tuple(describe_job(context, job) for job in page), total, page_size, start)
 
@@ -171,7 +171,7 @@ def cancel_job(context: Context, job: int) -> JobInfo:
     Arguments:
         job: The number of the job.
     """
-    return _request(context, job, "cancel")
+    return _request_act(context, job, "cancel")
 
 
 @operation("looseleaf/pause-job", permission="flows", categories=("jobs",), idempotent=True)
@@ -181,7 +181,7 @@ def pause_job(context: Context, job: int) -> JobInfo:
     Arguments:
         job: The number of the job.
     """
-    return _request(context, job, "pause")
+    return _request_act(context, job, "pause")
 
 
 @operation("looseleaf/resume-job", permission="flows", categories=("jobs",), idempotent=True)
@@ -191,7 +191,7 @@ def resume_job(context: Context, job: int) -> JobInfo:
     Arguments:
         job: The number of the job.
     """
-    return _request(context, job, "resume")
+    return _request_act(context, job, "resume")
 
 
 @operation("looseleaf/retry-job", permission="flows", categories=("jobs",))
@@ -201,7 +201,7 @@ def retry_job(context: Context, job: int) -> JobInfo:
     Arguments:
         job: The number of the job.
     """
-    return _request(context, job, "retry")
+    return _request_act(context, job, "retry")
 
 
 @operation("looseleaf/delete-job", permission="flows", categories=("jobs",), destructive=True)
@@ -219,7 +219,7 @@ def delete_job(context: Context, job: int) -> JobsDeleted:
 
 def _find_parent(context: Context) -> int:
     """Find the job whose model starts another one; no chain of jobs is longer than two."""
-    parent_id = parent_job(context)
+    parent_id = find_parent_job(context)
     if parent_id and context.parts.workflow_jobs().jobs.find(parent_id).parent_id:
         raise Refused("This job was started by a job, and a job like that starts no others.")
     return parent_id
@@ -231,7 +231,7 @@ def _read_packet(context: Context, fields: PacketFields) -> Packet:
     return packet
 
 
-def _request(
+def _request_act(
     context: Context, job: int, act: Literal["cancel", "pause", "resume", "retry"]
 ) -> JobInfo:
     find_job(context, job)

@@ -97,7 +97,9 @@ def lint_memory(
         diff = ""
         if problem.edit is not None:
             result = apply_edits(page.lines, [problem]).text
-            diff = diff_lines(_lines(page.text), _lines(result), (page.file, page.file)).text
+            diff = diff_lines(
+                _split_lines(page.text), _split_lines(result), (page.file, page.file)
+            ).text
         findings.append(_describe(page, problem, diff))
     return findings
 
@@ -207,9 +209,9 @@ def _move(context: Context, where: Where, page: LintPage, move: Move) -> str:
     """Append text to the page it moves to, once, however often a fix is tried again."""
     target, text = move.target, move.text
     if target == JOURNAL:
-        day = _today(context)
+        day = _read_today(context)
         target, text = day.filename, f"### Moved from {page.file}\n\n{move.text}"
-    scope = _target_scope(context, where, target)
+    scope = _resolve_target(context, where, target)
 
     def add(present: str) -> str:
         head = present or (day.title if move.target == JOURNAL else "")
@@ -220,11 +222,11 @@ def _move(context: Context, where: Where, page: LintPage, move: Move) -> str:
     return target
 
 
-def _target_scope(context: Context, where: Where, file: str) -> Scope:
+def _resolve_target(context: Context, where: Where, file: str) -> Scope:
     return scope_of(context, file, Where(where.agent, where.user, "agent"))
 
 
-def _today(context: Context) -> Day:
+def _read_today(context: Context) -> Day:
     day = parse_date(format_date(context.clock()))
     if day is None:
         raise InvalidArgument("date", "the clock of this machine is not set")
@@ -252,6 +254,6 @@ def _describe(page: LintPage, problem: LintProblem, diff: str) -> LintFinding:
     )
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines

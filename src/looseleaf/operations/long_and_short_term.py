@@ -13,7 +13,7 @@ from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.memory.store import Missing
-from looseleaf.operations.daily import journal
+from looseleaf.operations.daily import open_journal
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def read_short_term(
         date: The day to read, as YYYY-MM-DD in UTC; without it, today.
         max_chars: The most characters of the day to give, from its beginning; at most 100,000.
     """
-    daily = journal(context, where)
+    daily = open_journal(context, where)
     day = daily.day(date)
     memory = _read(context, daily.shelf.page(day.filename), max_chars)
     return replace(memory, date=str(day), daily_timestamp=day.timestamp)
@@ -145,7 +145,7 @@ def add_short_term(
         content: The Markdown lines to add to the day, such as what has just happened.
         date: The day that gets the lines, as YYYY-MM-DD in UTC; without it, today.
     """
-    return journal(context, where).append(date, content, change=context.change("append"))
+    return open_journal(context, where).append(date, content, change=context.change("append"))
 
 
 @operation(
@@ -189,7 +189,7 @@ def delete_short_term(
 
 
 def _page_of(context: Context, date: str | None, where: Where) -> Scope:
-    daily = journal(context, where)
+    daily = open_journal(context, where)
     return daily.shelf.page(daily.day(date).filename)
 
 

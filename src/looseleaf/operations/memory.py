@@ -123,7 +123,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     page_context = context.during("append") if mode == "append" else context
     scope = scope_of(page_context, file, where)
     change = context.change(
-        mode, if_match=if_match, allow_shrink=allow_shrink, reason=_agent_mark(context, scope)
+        mode, if_match=if_match, allow_shrink=allow_shrink, reason=_build_reason(context, scope)
     )
     if mode == "append":
         return context.pages.append_to_section(
@@ -243,11 +243,11 @@ def append_page(context: Context, file: str, content: str, *, where: Where = HER
     """
     scope = scope_of(context, file, where)
     return context.pages.append(
-        scope, content, change=context.change("append", reason=_agent_mark(context, scope))
+        scope, content, change=context.change("append", reason=_build_reason(context, scope))
     )
 
 
-def _agent_mark(context: Context, scope: Scope) -> str:
+def _build_reason(context: Context, scope: Scope) -> str:
     """Give the reason that marks in the history what an agent has added to a user's page."""
     agent_id = context.principal.agent_id
     slug = context.parts.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""

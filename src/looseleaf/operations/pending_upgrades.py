@@ -15,7 +15,7 @@ from looseleaf.bundles.installation.approvals import (
 from looseleaf.bundles.installation.pending import PendingUpgrade
 from looseleaf.catalog.bundles.bundle_destination import destination_of
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.operations.agents import update_generated_pages
@@ -100,7 +100,7 @@ def list_pending_upgrades(context: Context) -> list[WaitingUpgrade]:
     ids = upgrades.agent_ids()
     return [
         _describe(record, upgrade)
-        for record in visible_agents(context)
+        for record in list_visible_agents(context)
         if record.id in ids and (upgrade := upgrades.read(record.id)) is not None
     ]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.workflow_access import (
-    agent_ids,
-    agent_slug,
+    find_agent_slug,
     find_pipeline,
+    list_agent_ids,
     require_version,
 )
 from looseleaf.catalog.workflows.workflow_tools import (
@@ -51,14 +51,14 @@ def list_pipelines(context: Context, *, agent: str | int | None = None) -> list[
             that one may see.
     """
     definitions = context.parts.definitions()
-    pipelines, _ = definitions.pipelines.list(agents=agent_ids(context, agent))
-    flows, _ = definitions.flows.list(agents=agent_ids(context, agent))
+    pipelines, _ = definitions.pipelines.list(agents=list_agent_ids(context, agent))
+    flows, _ = definitions.flows.list(agents=list_agent_ids(context, agent))
     counts: dict[int, int] = {}
     for flow in flows:
         counts[flow.pipeline_id] = counts.get(flow.pipeline_id, 0) + 1
     return [
         documents.describe_pipeline(
-            pipeline, agent_slug(context, pipeline.agent_id), counts.get(pipeline.id, 0)
+            pipeline, find_agent_slug(context, pipeline.agent_id), counts.get(pipeline.id, 0)
         )
         for pipeline in pipelines
     ]
@@ -237,7 +237,7 @@ def add(context: Context, pipeline: Pipeline) -> PipelineDocument:
 def describe(context: Context, pipeline: Pipeline) -> PipelineDocument:
     """Describe a pipeline as the operations give it."""
     count = context.parts.definitions().flows.list(pipeline=pipeline.id, limit=1)[1]
-    return documents.describe_pipeline(pipeline, agent_slug(context, pipeline.agent_id), count)
+    return documents.describe_pipeline(pipeline, find_agent_slug(context, pipeline.agent_id), count)
 
 
 def check_rules(context: Context, pipeline: Pipeline) -> Pipeline:

@@ -6,10 +6,10 @@ from looseleaf.agents.budget import Budget
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import (
     assemble,
+    build_host_limit,
+    choose_budget,
     compose,
-    configured_budget,
     fit_to,
-    host_limit,
 )
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
@@ -126,7 +126,7 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
         **fields,
         as_of=as_of,
         deny=tuple(deny),
-        allow_only=_tuple_or_none(allow_only),
+        allow_only=_to_tuple(allow_only),
         host=host or ("any" if format == "hook" else ""),
         max_characters=max_characters,
     )
@@ -168,7 +168,7 @@ def explain_prompt(  # noqa: PLR0913 - the same
         flow: The flow whose memory files the prompt has, by id, slug, or pipeline/slug.
         step: The id of the step that asks; without it, the first AI step of the pipeline.
     """
-    from looseleaf.catalog.tools.model_tools import request_tools
+    from looseleaf.catalog.tools.model_tools import choose_request_tools
     from looseleaf.prompt.explain import explain_prompt
 
     workflow = Workflow(pipeline, flow, step)
@@ -180,12 +180,12 @@ def explain_prompt(  # noqa: PLR0913 - the same
         **fields,
         as_of=as_of,
         deny=tuple(deny),
-        allow_only=_tuple_or_none(allow_only),
+        allow_only=_to_tuple(allow_only),
     )
     explanation = explain_prompt(
         fit_to(context, assembly, host, max_characters), context.parts.chain().tokenizer
     )
-    choices = request_tools(context, assembly.request)
+    choices = choose_request_tools(context, assembly.request)
     tools = [ToolCandidate(choice.name, choice.rule, choice.actions) for choice in choices]
     return replace(explanation, tools=tuple(tools))
 
@@ -218,7 +218,7 @@ def diff_prompts(
     workflow = Workflow(pipeline, flow, step)
     place, fields = select_workflow(context, where, workflow)
     before = assemble(context, mode, where=place, as_of=as_of, **fields)
-    other_workflow = _other_workflow(context, other, workflow, before.request.agent.id)
+    other_workflow = _choose_other_workflow(context, other, workflow, before.request.agent.id)
     other_place = Where(other.agent if other.agent is not None else where.agent, where.user)
     if other.agent is None and not other_workflow.is_named:
         other_place = replace(other_place, agent=before.request.agent.id)
@@ -228,7 +228,9 @@ def diff_prompts(
     return compare_prompts(before, after, context.parts.chain().tokenizer)
 
 
-def _other_workflow(context: Context, other: Side, workflow: Workflow, agent_id: int) -> Workflow:
+def _choose_other_workflow(
+    context: Context, other: Side, workflow: Workflow, agent_id: int
+) -> Workflow:
     """Find the workflow of the second side: its own, or that of the first for the same agent."""
     if other.names_workflow or other.pipeline == "":
         return Workflow(other.pipeline, other.flow, other.step)
@@ -276,7 +278,7 @@ def check_prompt(  # noqa: PLR0913 - the same
     # Without a budget of its own, so that what is too much is seen whole.
     place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
     assembly = assemble(context, mode, where=place, **fields, budget=Budget())
-    configured_limit = configured_budget(context, assembly.request.agent)
+    configured_limit = choose_budget(context, assembly.request.agent)
     overruns = find_overruns(
         assembly,
         (configured_limit, Budget(total=max_bytes), Budget(total=max_tokens, unit="tokens")),
@@ -290,7 +292,7 @@ def check_prompt(  # noqa: PLR0913 - the same
     if not host:
         fits = not overruns and not problems
         return Checked(fits, *sizes, omitted=assembly.omitted, problems=problems)
-    limit = host_limit(context, assembly.request.agent, host, max_characters)
+    limit = build_host_limit(context, assembly.request.agent, host, max_characters)
     excerpt = fit_to_host(assembly, limit)
     return Checked(
         not (overruns or problems or excerpt.truncated or excerpt.omitted),
@@ -304,5 +306,5 @@ def check_prompt(  # noqa: PLR0913 - the same
     )
 
 
-def _tuple_or_none(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _to_tuple(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)

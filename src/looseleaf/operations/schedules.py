@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.job_documents import JobInfo, describe_job
-from looseleaf.catalog.workflows.workflow_access import agent_slug, parent_job
+from looseleaf.catalog.workflows.workflow_access import find_agent_slug, find_parent_job
 from looseleaf.errors import Forbidden, Refused
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.workflows import ScheduleMissing
@@ -78,7 +78,7 @@ def run_schedule(context: Context, schedule: str) -> list[JobInfo]:
         schedule: The id of the schedule, as the list shows it.
     """
     entry = _find(context, schedule)
-    if parent_job(context):
+    if find_parent_job(context):
         raise Refused("A job starts no schedules; it starts a flow with execute-workflow.")
     jobs = context.parts.workflow_jobs().schedule_firing.run_now(entry)
     return [describe_job(context, job) for job in jobs]
@@ -163,7 +163,7 @@ def _describe(context: Context, entry: ScheduleEntry, state: ScheduleState | Non
         "flow" if entry.flow_id else "task",
         entry.timing.describe(),
         entry.zone,
-        agent_slug(context, entry.agent_id) if entry.agent_id else "",
+        find_agent_slug(context, entry.agent_id) if entry.agent_id else "",
         entry.task_type,
         entry.per_agent,
         status,

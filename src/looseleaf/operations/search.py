@@ -70,7 +70,7 @@ def search(  # noqa: PLR0913 - one for each way to choose
     from looseleaf.memory.search.substring import Query
     from looseleaf.memory.search.substring import search as search_pages
 
-    shelf = scope_of(context, file, where).shelf if file else _shelf(context, where)
+    shelf = scope_of(context, file, where).shelf if file else _resolve_shelf(context, where)
     question = Query(
         query,
         filename=file,
@@ -114,7 +114,7 @@ def find(
     """
     from looseleaf.memory.search.ranked import rank_pages
 
-    shelf = _shelf(context, where)
+    shelf = _resolve_shelf(context, where)
     source = _open_source(context, shelf, as_of)
     keep = _filter_copies(context, copies=copies)
     hits = rank_pages(source.store, shelf, words, index=source.index, limit=limit, keep=keep)
@@ -129,7 +129,7 @@ def _filter_copies(context: Context, *, copies: bool) -> Filter | None:
     return (lambda filename: fold(filename) not in names) if names else None
 
 
-def _shelf(context: Context, where: Where) -> Shelf:
+def _resolve_shelf(context: Context, where: Where) -> Shelf:
     return shelf_of(context, where, layer_of(where, "agent"))
 
 

@@ -6,17 +6,17 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.dispatch import refuse_assembled_text
 from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.session_access import own_session
-from looseleaf.catalog.tools.model_rights import for_agent
+from looseleaf.catalog.session_access import resolve_session
+from looseleaf.catalog.tools.model_rights import confine_to_agent
 from looseleaf.chat.journal import describe_range, draft_entry, draft_title
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, derive_title
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.memory.scope import Where
 from looseleaf.memory.store import Missing
-from looseleaf.operations.chat import model_of, speaking_in
-from looseleaf.operations.daily import journal, write_day
-from looseleaf.operations.sessions import SessionInfo, info
+from looseleaf.operations.chat import as_agent, model_of
+from looseleaf.operations.daily import open_journal, write_day
+from looseleaf.operations.sessions import SessionInfo, describe_session
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -58,7 +58,7 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
         session: The id of the conversation, as the list of conversations gives it.
         force: Whether a title that a person or the model has given is replaced, too.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     if chat_session.title and chat_session.titled != BY_FIRST_WORDS and not force:
         return TitleMade(chat_session.title, "existing")
     sessions = context.parts.chats().sessions
@@ -95,7 +95,7 @@ def finish_session(context: Context, session: str) -> Finished:
         session: The id of the conversation that is over; its summary goes into the journal where
             the agent's configuration says so.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     if chat_session.running:
         raise SessionBusy(session)
     agent = agent_of(context, chat_session.agent)
@@ -103,7 +103,7 @@ def finish_session(context: Context, session: str) -> Finished:
     if agent.configuration.chat.journal:
         file, revision = _write_summary(context, chat_session, agent)
     context.parts.chats().sessions.change(chat_session.id, finished=context.clock())
-    return Finished(info(context, own_session(context, session)), file, revision)
+    return Finished(describe_session(context, resolve_session(context, session)), file, revision)
 
 
 def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tuple[str, int]:
@@ -113,10 +113,10 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
     if not any(entry.message.role == "user" for entry in entries):
         return "", 0
     request = build_request(context.during("read"), session.mode, where=Where(agent.id))
-    chat_context = replace(speaking_in(context, session, agent), reason="summary of the session")
-    agent_context = for_agent(chat_context, request)
+    chat_context = replace(as_agent(context, session, agent), reason="summary of the session")
+    agent_context = confine_to_agent(chat_context, request)
     where = Where(agent.id)
-    today = journal(agent_context.during("read"), where).read()
+    today = open_journal(agent_context.during("read"), where).read()
     if (
         not isinstance(today, Missing)
         and describe_range(session, entries).encode() in today.content
@@ -124,7 +124,7 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
         receipt = None  # told before, by someone who was killed before noting it
     else:
         # Before the model is paid for: the journal may be closed to agents.
-        journal(agent_context.during("write"), where)
+        open_journal(agent_context.during("write"), where)
         content = draft_entry(session, entries, model_of(context, agent, "system"))
         refuse_assembled_text({"content": content})
         receipt = write_day(agent_context, content, where=where)

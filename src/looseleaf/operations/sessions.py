@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.schemas.paging import clamp_limit, clamp_offset
-from looseleaf.catalog.session_access import own_session, reachable_sessions
+from looseleaf.catalog.schemas.paging import bound_limit, bound_offset
+from looseleaf.catalog.session_access import build_session_filter, resolve_session
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.errors import Forbidden, InvalidArgument
 from looseleaf.errors.agents import AgentMissing
@@ -104,12 +104,12 @@ def list_sessions(
         user: The user whose conversations are listed, by id; without it, the user who acts.
         layer: Not used here: a conversation belongs to an agent, not to a layer.
     """
-    page_size, start = clamp_limit(limit), clamp_offset(offset)
+    page_size, start = bound_limit(limit), bound_offset(offset)
     sessions, total = context.parts.chats().sessions.list(
-        **reachable_sessions(context, where), mode=mode, limit=page_size, offset=start
+        **build_session_filter(context, where), mode=mode, limit=page_size, offset=start
     )
     return SessionList(
-        tuple(info(context, session) for session in sessions), total, page_size, start
+        tuple(describe_session(context, session) for session in sessions), total, page_size, start
     )
 
 
@@ -134,9 +134,9 @@ def search_sessions(
     """
     if not query.strip():
         raise InvalidQuery(query, "it is empty")
-    most_hits = clamp_limit(limit, MOST_FOUND)
+    most_hits = bound_limit(limit, MOST_FOUND)
     hits = context.parts.chats().sessions.search(
-        query, **reachable_sessions(context, where), limit=most_hits
+        query, **build_session_filter(context, where), limit=most_hits
     )
     return [
         Mention(
@@ -164,13 +164,13 @@ def rename_session(context: Context, session: str, title: str) -> SessionInfo:
         session: The id of the conversation, as the list of conversations gives it.
         title: The new title: one line of at most 100 visible characters.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     line = " ".join(title.split())
     if not line or len(line) > TITLE_CHARACTERS or find_invisible(line, allow_joiners=True):
         rule = f"it has between 1 and {TITLE_CHARACTERS} characters, all of them visible"
         raise InvalidArgument("title", rule)
     context.parts.chats().sessions.change(chat_session.id, title=line, titled=BY_PERSON)
-    return info(context, own_session(context, session))
+    return describe_session(context, resolve_session(context, session))
 
 
 @operation(
@@ -185,9 +185,9 @@ def mark_read(context: Context, session: str) -> SessionInfo:
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     context.parts.chats().sessions.change(chat_session.id, answers_read=chat_session.answers)
-    return info(context, own_session(context, session))
+    return describe_session(context, resolve_session(context, session))
 
 
 @operation(
@@ -202,7 +202,7 @@ def delete_session(context: Context, session: str) -> SessionDeleted:
     Arguments:
         session: The id of the conversation that is deleted for good.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     if context.principal.is_agent:
         raise Forbidden(context.permission, "a person: an agent deletes no conversations")
     return SessionDeleted(chat_session.id, context.parts.chats().sessions.delete(chat_session.id))
@@ -221,7 +221,7 @@ def prune_sessions(context: Context) -> SessionsPruned:
     return SessionsPruned(sum(counts.values()))
 
 
-def info(context: Context, session: Session) -> SessionInfo:
+def describe_session(context: Context, session: Session) -> SessionInfo:
     """Describe a session."""
     try:
         slug = context.parts.agents.resolve(session.agent).slug

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.audit_event import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidSetting, WorkspaceMissing
 from looseleaf.setting_tables import Provider, WordPressSite
@@ -54,7 +54,7 @@ def list_settings(context: Context) -> list[SettingInfo]:
     in_database = context.parts.accounts().settings.all()
     in_file, file_alone = _read_file(context)
     names = [name for name in Settings.__match_args__ if name != "root"]
-    return [_info(context, name, in_database, in_file, file_alone) for name in names]
+    return [_describe_setting(context, name, in_database, in_file, file_alone) for name in names]
 
 
 @operation(
@@ -87,10 +87,10 @@ def set_settings(context: Context, settings: Mapping[str, Any]) -> list[SettingI
     }
     store = context.parts.accounts().settings
     target = " ".join(f"{name}={setting}" for name, setting in settings.items())
-    store.put(new_settings, event(context, "looseleaf/set-setting", target))
+    store.put(new_settings, build_event(context, "looseleaf/set-setting", target))
     in_database = store.all()
     in_file, file_alone = _read_file(context)
-    return [_info(context, name, in_database, in_file, file_alone) for name in settings]
+    return [_describe_setting(context, name, in_database, in_file, file_alone) for name in settings]
 
 
 def _read_file(context: Context) -> tuple[Settings, Settings]:
@@ -105,7 +105,7 @@ def _read_file(context: Context) -> tuple[Settings, Settings]:
         return context.parts.settings, context.parts.settings
 
 
-def _info(
+def _describe_setting(
     context: Context,
     name: str,
     in_database: Mapping[str, object],
@@ -131,19 +131,19 @@ def _display_setting(setting: Any) -> Any:  # noqa: ANN401 - what `SettingInfo` 
     if not isinstance(setting, tuple):
         return setting
     if all(isinstance(item, Provider) for item in setting) and setting:
-        return {item.name: _displayed_provider(item) for item in setting}
+        return {item.name: _describe_provider(item) for item in setting}
     if all(isinstance(item, WordPressSite) for item in setting) and setting:
-        return {item.name: _displayed_site(item) for item in setting}
+        return {item.name: _describe_site(item) for item in setting}
     if all(isinstance(item, tuple) for item in setting) and setting:
         return dict(setting)
     return list(setting)
 
 
-def _displayed_site(site: WordPressSite) -> dict[str, str]:
+def _describe_site(site: WordPressSite) -> dict[str, str]:
     password = IS_SET if isinstance(site.password, Secret) else IS_NOT_SET
     return {"url": site.url, "user": site.user, "password": password}
 
 
-def _displayed_provider(provider: Provider) -> dict[str, str]:
+def _describe_provider(provider: Provider) -> dict[str, str]:
     has_key = isinstance(provider.key, Secret)
     return {"base_url": provider.base_url, "key": IS_SET if has_key else IS_NOT_SET}

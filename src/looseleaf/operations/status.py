@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.values import value
@@ -43,8 +43,8 @@ def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
         layer: Not used here: the answer is about the whole workspace.
     """
     settings, principal = context.settings, context.principal
-    slugs = [record.slug for record in visible_agents(context)]
-    agent = _meant_agent(context, where)
+    slugs = [record.slug for record in list_visible_agents(context)]
+    agent = _find_agent(context, where)
     model = context.parts.model_for(agent[0], "chat") if agent else None
     return StatusInfo(
         __version__,
@@ -60,7 +60,7 @@ def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
     )
 
 
-def _meant_agent(context: Context, where: Where) -> tuple[int, str] | None:
+def _find_agent(context: Context, where: Where) -> tuple[int, str] | None:
     """Find the agent as every operation would; an agent that was named must be there."""
     try:
         record = agent_of(context, where.agent)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, visible_agents
-from looseleaf.catalog.schemas.paging import clamp_limit
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
+from looseleaf.catalog.schemas.paging import bound_limit
 from looseleaf.errors import Unavailable
 from looseleaf.errors.upkeep import InvalidTaskParameters
 from looseleaf.memory.provenance import JOB
@@ -135,7 +135,7 @@ def list_tasks(context: Context) -> list[TaskInfo]:
     """List every system task and its condition, for each agent that one may see."""
     context.allow()
     tasks = context.parts.system_tasks().all()
-    agents = visible_agents(context)
+    agents = list_visible_agents(context)
     by_type = {task.type: task for task in tasks}
     return [
         _describe(by_type[condition.task_type], condition, context)
@@ -169,7 +169,7 @@ def run_now(
     check_run(task, params, trigger=trigger)
     request = RunRequest(params, trigger, context.surface)
     runs = [
-        run_once(context, task, record, request) for record in _agents_meant(context, task, agent)
+        run_once(context, task, record, request) for record in _resolve_agents(context, task, agent)
     ]
     for run in runs:
         if is_job and run.is_failure:
@@ -202,8 +202,8 @@ def list_runs(
     if agent is not None:
         ids = [agent_of(context.during("read"), agent).id]
     else:
-        ids += [record.id for record in visible_agents(context)]
-    count = clamp_limit(limit, MOST_RUNS)
+        ids += [record.id for record in list_visible_agents(context)]
+    count = bound_limit(limit, MOST_RUNS)
     runs = [run for id in ids for run in log.list(id, task_type=task_type, limit=count)]  # noqa: A001
     runs.sort(key=lambda run: run.id, reverse=True)
     return [describe_run(run) for run in runs]
@@ -241,7 +241,7 @@ def describe_run(record: RunRecord) -> RunInfo:
     )
 
 
-def _agents_meant(
+def _resolve_agents(
     context: Context, task: SystemTask, agent: str | int | None
 ) -> list[AgentRecord | None]:
     if not task.per_agent:
@@ -250,7 +250,7 @@ def _agents_meant(
         return [None]
     if agent is not None:
         return [agent_of(context.during("read"), agent)]
-    return [record for record in visible_agents(context) if record.status == "active"]
+    return [record for record in list_visible_agents(context) if record.status == "active"]
 
 
 def _describe(task: SystemTask, condition: TaskCondition, context: Context) -> TaskInfo:

@@ -12,14 +12,14 @@ from looseleaf.access.principals import (
     authorize,
     lower_role,
 )
-from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.audit_event import build_event
 from looseleaf.catalog.declaration import operation
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Forbidden
 from looseleaf.errors.access import CredentialMissing, InvalidUser, UserMissing
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.text.hidden_characters import find_invisible
-from looseleaf.operations.users import find_user, user_named
+from looseleaf.operations.users import find_user, resolve_user
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -82,15 +82,15 @@ def create_token(
     """
     record = agent_of(context, agent) if agent is not None else None
     owner = _acts_as(context, record, user)
-    ceiling = _ceiling(context, capabilities, AGENT_CEILING if record else None)
+    ceiling = _limit_ceiling(context, capabilities, AGENT_CEILING if record else None)
     credential = Credential(
         "",
         TOKEN,
         owner.id,
         "",
         record.id if record else 0,
-        _role(context, record, role),
-        _label(label),
+        _limit_role(context, record, role),
+        _check_label(label),
         ceiling,
         expires=_expires(context, expires_in),
     )
@@ -125,9 +125,9 @@ def create_application_password(
         APPLICATION,
         owner.id,
         "",
-        role=_role(context, None, role),
-        label=_label(label),
-        ceiling=_ceiling(context, capabilities, None),
+        role=_limit_role(context, None, role),
+        label=_check_label(label),
+        ceiling=_limit_ceiling(context, capabilities, None),
         expires=_expires(context, expires_in),
     )
     target = f"user={owner.login} label={label}"
@@ -144,9 +144,9 @@ def create_login_link(context: Context, user: str | int | None = None) -> TokenI
         user: The user who signs in by the link, by id or login; without it, the default user.
     """
     context.allow()
-    owner = user_named(context, context.settings.default_user if user is None else user)
-    audit_event = event(context, "looseleaf/create-login-link", f"user={owner.login}")
-    return _describe_issue(_authentication(context).login_link(owner, audit_event))
+    owner = resolve_user(context, context.settings.default_user if user is None else user)
+    audit_event = build_event(context, "looseleaf/create-login-link", f"user={owner.login}")
+    return _describe_issue(_build_authentication(context).login_link(owner, audit_event))
 
 
 @operation(
@@ -164,17 +164,17 @@ def list_tokens(
             are.
         user: The user whose credentials are listed, by id or login; without it, the user who acts.
     """
-    credentials = _credentials(context, agent, user)
+    credentials = _list_credentials(context, agent, user)
     if context.principal.is_agent:
         credentials = [
             credential
             for credential in credentials
             if credential.id == context.principal.credential
         ]
-    return [_info(credential) for credential in credentials]
+    return [_describe_credential(credential) for credential in credentials]
 
 
-def _credentials(
+def _list_credentials(
     context: Context, agent: str | int | None, user: str | int | None
 ) -> list[Credential]:
     if agent is not None:
@@ -184,7 +184,7 @@ def _credentials(
     if user is None and context.principal.is_local:
         owner = 0
     else:
-        owner = _user(context, user).id
+        owner = _resolve_user(context, user).id
         authorize(context.principal, context.permission, Shelf("user", owner))
     store = context.parts.accounts().credentials
     return [credential for kind in KINDS for credential in store.list(kind, user_id=owner)]
@@ -201,18 +201,20 @@ def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is 
     credential = accounts.credentials.find(id)
     if credential is None or not _may_end(context, credential):
         raise CredentialMissing(id)
-    audit_event = event(context, "looseleaf/revoke-token", f"id={id} label={credential.label}")
+    audit_event = build_event(
+        context, "looseleaf/revoke-token", f"id={id} label={credential.label}"
+    )
     if not accounts.credentials.end(id, context.clock(), audit_event):
         raise CredentialMissing(id)
     ended_credential = accounts.credentials.find(id)
-    return _info(ended_credential or credential)
+    return _describe_credential(ended_credential or credential)
 
 
 def _may_end(context: Context, credential: Credential) -> bool:
     """Say whether one may: the user's own, or that of an agent one administers."""
     try:
         if credential.agent_id and any(
-            agent.id == credential.agent_id for agent in visible_agents(context)
+            agent.id == credential.agent_id for agent in list_visible_agents(context)
         ):
             agent_of(context, credential.agent_id)
         else:
@@ -228,24 +230,24 @@ def _acts_as(context: Context, record: AgentRecord | None, user: str | int | Non
     if record is not None and user is None:
         # One who was only granted a role must not get the owner's own pages by a token.
         acts_for_owner = principal.can("manage_agents") or principal.user_id == record.owner
-        return user_named(context, record.owner if acts_for_owner else principal.user_id)
-    account = _user(context, user)
+        return resolve_user(context, record.owner if acts_for_owner else principal.user_id)
+    account = _resolve_user(context, user)
     authorize(principal, context.permission, Shelf("user", account.id))
     return account
 
 
-def _user(context: Context, user: str | int | None) -> User:
+def _resolve_user(context: Context, user: str | int | None) -> User:
     if user is not None:
         if find_user(context, user) is None and not context.principal.can("manage_options"):
             # Whether there is such a user is not for everyone to know.
             raise Forbidden(context.permission, "the capability manage_options")
-        return user_named(context, user)
+        return resolve_user(context, user)
     if context.principal.is_local:
-        return user_named(context, context.settings.default_user)
-    return user_named(context, context.principal.user_id)
+        return resolve_user(context, context.settings.default_user)
+    return resolve_user(context, context.principal.user_id)
 
 
-def _role(context: Context, record: AgentRecord | None, role: str | None) -> str:
+def _limit_role(context: Context, record: AgentRecord | None, role: str | None) -> str:
     wanted_role = role or ("operator" if record else "admin")
     if wanted_role not in ROLES:
         raise InvalidUser(wanted_role, f"a role is one of {', '.join(ROLES)}")
@@ -254,7 +256,7 @@ def _role(context: Context, record: AgentRecord | None, role: str | None) -> str
     return lower_role(wanted_role, own_role or ROLES[0])
 
 
-def _ceiling(
+def _limit_ceiling(
     context: Context, names: Iterable[str] | None, default: frozenset[str] | None
 ) -> frozenset[str] | None:
     """Give the ceiling of a new credential, which is never above its maker's."""
@@ -278,28 +280,28 @@ def _expires(context: Context, seconds: float | None) -> float:
     return context.clock() + seconds
 
 
-def _label(label: str) -> str:
+def _check_label(label: str) -> str:
     if len(label) > _MOST_LABEL or find_invisible(label, allow_joiners=True):
         rule = f"a label is one line of at most {_MOST_LABEL} visible characters"
         raise InvalidUser(label, rule)
     return label
 
 
-def _authentication(context: Context) -> Authentication:
+def _build_authentication(context: Context) -> Authentication:
     return Authentication(context.parts.accounts(), context.parts.agents, clock=context.clock)
 
 
 def _make(context: Context, credential: Credential, action: str, target: str) -> IssuedCredential:
     if context.parts.accounts().users.find(credential.user_id) is None:
         raise UserMissing(credential.user_id)
-    return _authentication(context).issue(credential, event(context, action, target))
+    return _build_authentication(context).issue(credential, build_event(context, action, target))
 
 
 def _describe_issue(issue: IssuedCredential) -> TokenInfo:
-    return _info(issue.credential, issue.text)
+    return _describe_credential(issue.credential, issue.text)
 
 
-def _info(credential: Credential, text: str = "") -> TokenInfo:
+def _describe_credential(credential: Credential, text: str = "") -> TokenInfo:
     ceiling = credential.ceiling
     return TokenInfo(
         credential.id,

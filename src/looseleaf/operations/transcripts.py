@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
-from looseleaf.catalog.schemas.paging import clamp_limit
-from looseleaf.catalog.session_access import own_session
+from looseleaf.catalog.schemas.paging import bound_limit
+from looseleaf.catalog.session_access import resolve_session
 from looseleaf.chat.session import Turn
 from looseleaf.chat.transcript import as_markdown
 from looseleaf.models.model import Attachment, ToolCall
-from looseleaf.operations.sessions import SessionInfo, info
+from looseleaf.operations.sessions import SessionInfo, describe_session
 from looseleaf.times import format_time
 from looseleaf.values import value
 
@@ -79,14 +79,14 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
         session: The id of the conversation, as the list of conversations gives it.
         limit: How many of the last messages to give; 0 gives all.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     chats = context.parts.chats()
     entries = chats.sessions.messages(
-        chat_session.id, last=clamp_limit(limit, LARGEST_INTEGER, least=0)
+        chat_session.id, last=bound_limit(limit, LARGEST_INTEGER, least=0)
     )
     return SessionText(
-        info(context, chat_session),
-        tuple(map(message_info, entries)),
+        describe_session(context, chat_session),
+        tuple(map(describe_message, entries)),
         tuple(chats.turns.list(chat_session.id)),
     )
 
@@ -109,10 +109,10 @@ def export_session(
         session: The id of the conversation, as the list of conversations gives it.
         format: markdown is a page for people; json has everything that is stored.
     """
-    chat_session = own_session(context, session)
+    chat_session = resolve_session(context, session)
     chats = context.parts.chats()
     entries = chats.sessions.messages(chat_session.id)
-    session_info = info(context, chat_session)
+    session_info = describe_session(context, chat_session)
     if format == "markdown":
         agent, day = session_info.agent_slug or "assistant", session_info.created_at[:10]
         return SessionMarkdown(chat_session.id, as_markdown(chat_session, entries, agent, day))
@@ -120,7 +120,7 @@ def export_session(
     return SessionExport(1, session_info, messages, tuple(chats.turns.list(chat_session.id)))
 
 
-def message_info(entry: Entry) -> MessageInfo:
+def describe_message(entry: Entry) -> MessageInfo:
     """Describe a message, without the fields that do not apply to it."""
     message = entry.message
     document = MessageInfo(
@@ -142,6 +142,6 @@ def message_info(entry: Entry) -> MessageInfo:
 
 
 def _export_message(entry: Entry) -> MessageInfo:
-    document = message_info(entry)
+    document = describe_message(entry)
     document["native"] = entry.message.native
     return document

@@ -173,7 +173,7 @@ def show_run(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepR
         if not records:
             raise TaskRunMissing("", agent.slug)
         record = records[0]
-    compactions = _compactions(context, agent)
+    compactions = _open_compactions(context, agent)
     info = describe_run(record)
     if not compactions.has(record.id):
         return UpkeepRun(info, "", (), "", "", can_undo=False)
@@ -204,7 +204,7 @@ def undo(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepUndo:
     """
     context.allow()
     agent = agent_of(context.during("read"), where.agent)
-    compactions = _compactions(context, agent)
+    compactions = _open_compactions(context, agent)
     if not run:
         latest = compactions.latest()
         if latest is None:
@@ -215,7 +215,7 @@ def undo(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepUndo:
     return UpkeepUndo(run, agent.slug, MEMORY, compaction.day_file, lines)
 
 
-def _compactions(context: Context, agent: AgentRecord) -> Compactions:
+def _open_compactions(context: Context, agent: AgentRecord) -> Compactions:
     return Compactions(context.settings.root, context.parts.pages, context.parts.history, agent.id)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from looseleaf.access.accounts import USER_STATUSES, Grant, User
 from looseleaf.access.credentials import hash_password
 from looseleaf.access.principals import CAPABILITIES, ROLES, find_requirement
-from looseleaf.catalog.audit_event import event
+from looseleaf.catalog.audit_event import build_event
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.new_ids import find_free_user_id
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Forbidden, NotFound
 from looseleaf.errors.access import InvalidUser, UserMissing
 from looseleaf.memory.text.hidden_characters import find_invisible
@@ -55,7 +55,7 @@ class GrantInfo:
 def list_users(context: Context) -> list[UserInfo]:
     """List every user, by id."""
     context.allow()
-    return [info(user) for user in context.parts.accounts().users.list()]
+    return [describe_user(user) for user in context.parts.accounts().users.list()]
 
 
 @operation("looseleaf/show-user", permission="users", categories=("users",), read_only=True)
@@ -66,7 +66,7 @@ def show_user(context: Context, user: str | int) -> UserInfo:
         user: The user to show, by id or login.
     """
     context.allow()
-    return info(user_named(context, user))
+    return describe_user(resolve_user(context, user))
 
 
 @operation("looseleaf/create-user", permission="users", categories=("users",))
@@ -94,14 +94,15 @@ def create_user(
     users = context.parts.accounts().users
     user = User(
         find_free_user_id(context),
-        _login(login),
-        _text("name", name) or login,
-        _text("email", email),
-        _capabilities(capabilities),
+        _check_login(login),
+        _check_text("name", name) or login,
+        _check_text("email", email),
+        _check_capabilities(capabilities),
         created=context.clock(),
-        password=_password(password),
+        password=_hash_new_password(password),
     )
-    return info(users.add(user, event(context, "looseleaf/create-user", f"login={login}")))
+    audit_event = build_event(context, "looseleaf/create-user", f"login={login}")
+    return describe_user(users.add(user, audit_event))
 
 
 @operation("looseleaf/update-user", permission="users", categories=("users",), idempotent=True)
@@ -131,20 +132,21 @@ def update_user(
             without it the password stays.
     """
     context.allow()
-    before = user_named(context, user)
+    before = resolve_user(context, user)
     fields = {
-        "name": None if name is None else _text("name", name),
-        "email": None if email is None else _text("email", email),
-        "capabilities": None if capabilities is None else _capabilities(capabilities),
-        "status": None if status is None else _status(status),
-        "password": None if password is None else _password(password),
+        "name": None if name is None else _check_text("name", name),
+        "email": None if email is None else _check_text("email", email),
+        "capabilities": None if capabilities is None else _check_capabilities(capabilities),
+        "status": None if status is None else _check_status(status),
+        "password": None if password is None else _hash_new_password(password),
     }
     changes = {key: setting for key, setting in fields.items() if setting is not None}
     after = replace(before, **changes)
     _keep_an_administrator(context, before, after)
     target = f"user={before.login} {' '.join(changes)}"
-    context.parts.accounts().users.change(after, event(context, "looseleaf/update-user", target))
-    return info(after)
+    audit_event = build_event(context, "looseleaf/update-user", target)
+    context.parts.accounts().users.change(after, audit_event)
+    return describe_user(after)
 
 
 @operation("looseleaf/list-grants", permission="grants", categories=("users",), read_only=True)
@@ -159,7 +161,7 @@ def list_grants(
             list; without it, the roles on one agent are listed.
     """
     if user is not None:
-        return _grants_of_user(context, user, agent)
+        return _list_grants_of(context, user, agent)
     record = agent_of(context, agent)
     accounts = context.parts.accounts()
     logins = {account.id: account.login for account in accounts.users.list()}
@@ -173,12 +175,12 @@ def list_grants(
     ]
 
 
-def _grants_of_user(context: Context, user: str | int, agent: str | int | None) -> list[GrantInfo]:
-    records = [agent_of(context, agent)] if agent is not None else _administered_agents(context)
+def _list_grants_of(context: Context, user: str | int, agent: str | int | None) -> list[GrantInfo]:
+    records = [agent_of(context, agent)] if agent is not None else _list_administered(context)
     account = find_user(context, user)
     if account is None and not context.principal.can("manage_options"):
         return []  # whether there is such a user is not for everyone to know
-    person = user_named(context, user)
+    person = resolve_user(context, user)
     grants = context.parts.accounts().grants.list(user_id=person.id)
     roles = {grant.agent_id: grant.role for grant in grants}
     roles |= {record.id: "admin" for record in records if record.owner == person.id}
@@ -189,11 +191,11 @@ def _grants_of_user(context: Context, user: str | int, agent: str | int | None) 
     ]
 
 
-def _administered_agents(context: Context) -> list[AgentRecord]:
+def _list_administered(context: Context) -> list[AgentRecord]:
     """List the agents whose roles the principal may list; `Forbidden` where there is none."""
     records = [
         record
-        for record in visible_agents(context)
+        for record in list_visible_agents(context)
         if find_requirement(context.principal, "grants", record.shelf, owner=record.owner) is None
     ]
     if not records:
@@ -213,10 +215,10 @@ def grant_role(context: Context, agent: str | int, user: str | int, role: str) -
     record = agent_of(context, agent)
     if role not in ROLES:
         raise InvalidUser(role, f"a role is one of {', '.join(ROLES)}")
-    account = user_named(context, user)
+    account = resolve_user(context, user)
     grant = Grant(account.id, record.id, role, context.clock())
     target = f"agent={record.slug} user={account.login} role={role}"
-    context.parts.accounts().grants.put(grant, event(context, "looseleaf/grant-role", target))
+    context.parts.accounts().grants.put(grant, build_event(context, "looseleaf/grant-role", target))
     return GrantInfo(record.slug, record.id, account.login, account.id, role)
 
 
@@ -229,17 +231,17 @@ def revoke_role(context: Context, agent: str | int, user: str | int) -> GrantInf
         user: The user who loses the role, by id or login.
     """
     record = agent_of(context, agent)
-    account = user_named(context, user)
+    account = resolve_user(context, user)
     if account.id == record.owner:
         raise Forbidden("grants", "another owner: the owner of an agent stays its admin")
     target = f"agent={record.slug} user={account.login}"
-    audit_event = event(context, "looseleaf/revoke-role", target)
+    audit_event = build_event(context, "looseleaf/revoke-role", target)
     if not context.parts.accounts().grants.remove(account.id, record.id, audit_event):
         raise NotFound(f"{account.login} has no role on {record.slug}.")
     return GrantInfo(record.slug, record.id, account.login, account.id, "")
 
 
-def user_named(context: Context, user: str | int) -> User:
+def resolve_user(context: Context, user: str | int) -> User:
     """Find a user by id or login, or raise `UserMissing`."""
     account = find_user(context, user)
     if account is None:
@@ -255,7 +257,7 @@ def find_user(context: Context, user: str | int) -> User | None:
     return context.parts.accounts().users.find(text)
 
 
-def info(user: User) -> UserInfo:
+def describe_user(user: User) -> UserInfo:
     """Give a user without what is secret."""
     return UserInfo(
         user.id,
@@ -281,33 +283,33 @@ def _keep_an_administrator(context: Context, before: User, after: User) -> None:
             raise InvalidUser(before.login, "someone must be left who has manage_options")
 
 
-def _login(login: str) -> str:
+def _check_login(login: str) -> str:
     plain = login.isascii() and login.replace("-", "").replace("_", "").replace(".", "")
     if not plain or not plain.isalnum() or login.isdigit() or len(login) > 60:
         raise InvalidUser(login, "a login has letters, digits, - _ and ., and not digits alone")
     return login
 
 
-def _text(field: str, text: str) -> str:
+def _check_text(field: str, text: str) -> str:
     if len(text) > _MOST_NAME or find_invisible(text, allow_joiners=True):
         raise InvalidUser(text, f"{field} is one line of at most {_MOST_NAME} visible characters")
     return text
 
 
-def _capabilities(names: Iterable[str]) -> frozenset[str]:
+def _check_capabilities(names: Iterable[str]) -> frozenset[str]:
     for name in names:
         if name not in CAPABILITIES:
             raise InvalidUser(name, f"a capability is one of {', '.join(CAPABILITIES)}")
     return frozenset(names)
 
 
-def _status(status: str) -> str:
+def _check_status(status: str) -> str:
     if status not in USER_STATUSES:
         raise InvalidUser(status, f"a status is one of {', '.join(USER_STATUSES)}")
     return status
 
 
-def _password(password: str | None) -> str:
+def _hash_new_password(password: str | None) -> str:
     if not password:
         return ""
     if not _LEAST_PASSWORD <= len(password) <= 1000:

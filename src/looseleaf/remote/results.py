@@ -10,8 +10,8 @@ from looseleaf.catalog.schemas.declared_types import (
     Row,
     Table,
     Union,
-    record_type,
-    result_type,
+    read_record,
+    read_result_type,
 )
 from looseleaf.errors import Unavailable
 from looseleaf.memory.page_text import PageText
@@ -51,20 +51,20 @@ class PageRead:
 def build_result(run: Callable[..., Any], document: Any) -> Any:  # noqa: ANN401 - as declared
     """Build the result that an operation declares from the JSON of an answer."""
     with _VersionMismatch():
-        return _build(result_type(run), document)
+        return _build(read_result_type(run), document)
 
 
 def build_value(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     """Build a value from its JSON."""
     with _VersionMismatch():
         record: type = kind
-        instance: Kind = _build(record_type(record), document)
+        instance: Kind = _build(read_record(record), document)
         return instance
 
 
 def gives_page(run: Callable[..., Any]) -> bool:
     """Say whether an operation returns a page, whose bytes JSON may not be able to hold."""
-    declared_type = result_type(run)
+    declared_type = read_result_type(run)
     return isinstance(declared_type, Record) and declared_type.kind is PageText
 
 

@@ -90,9 +90,9 @@ def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) ->
         folder = find_folder(permitted_context, *place)
         file = receive_file(permitted_context, folder, target["file"], _read_parts(content))
     except Forbidden as refusal:
-        dispatch.record(permitted_context, operation, target, refusal)
+        dispatch.record_in_audit(permitted_context, operation, target, refusal)
         raise
-    dispatch.record(permitted_context, operation, target)
+    dispatch.record_in_audit(permitted_context, operation, target)
     return file
 
 

@@ -17,10 +17,10 @@ from looseleaf.catalog.schemas.declared_types import (
     Row,
     Table,
     Union,
+    read_record,
     read_type,
-    record_type,
 )
-from looseleaf.catalog.schemas.json_schema import type_schema
+from looseleaf.catalog.schemas.json_schema import build_type_schema
 from looseleaf.memory.page_text import PageDocument, PageText
 
 TEXT, NUMBER = Plain("string"), Plain("integer")
@@ -71,19 +71,19 @@ def test_what_json_cannot_say_is_no_type(text: str) -> None:
 
 def test_a_plugin_may_give_a_typed_dictionary_or_a_dataclass() -> None:
     """By whatever way its annotations are kept."""
-    note = record_type(Note)
+    note = read_record(Note)
     assert note.fields == (
         Field("text", TEXT, required=True),
         Field("tags", Items(TEXT, list), required=False),
     )
     names = vars(sys.modules[__name__])
     found = read_type("Count", names)
-    assert found == record_type(Count)
-    assert type_schema(found)["properties"]["note"]["required"] == ["text"]
+    assert found == read_record(Count)
+    assert build_type_schema(found)["properties"]["note"]["required"] == ["text"]
     assert read_type(f"{__name__}.Count", names) == found
 
 
 def test_a_value_may_leave_in_another_form() -> None:
     """As its method `document` says."""
-    assert record_type(PageText).fields == record_type(PageDocument).fields
-    assert record_type(PageText).kind is PageText
+    assert read_record(PageText).fields == read_record(PageDocument).fields
+    assert read_record(PageText).kind is PageText

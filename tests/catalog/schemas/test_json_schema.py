@@ -24,9 +24,9 @@ from looseleaf.catalog.schemas.declared_types import (
     Row,
     Table,
     Union,
-    result_type,
+    read_result_type,
 )
-from looseleaf.catalog.schemas.json_schema import result_schema, type_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema, build_type_schema
 from looseleaf.plugins.core_operations import MODULES
 from looseleaf.remote.results import build_result
 from tests.bundles.importers.sources import OPENCLAW, write_tree
@@ -317,7 +317,7 @@ def test_what_operations_give_is_what_their_schemas_say(tmp_path: Path) -> None:
         if name == "looseleaf/show-gate-address":
             run_until_waiting(workspace, filled["job"])
         result = invoke(context, name, filled)
-        faults = list(Draft202012Validator(result_schema(CATALOG[name])).iter_errors(result))
+        faults = list(Draft202012Validator(build_result_schema(CATALOG[name])).iter_errors(result))
         assert not faults, (name, faults)
         if isinstance(result, dict):
             known |= result
@@ -342,7 +342,7 @@ def parts(declared: Type) -> Iterator[tuple[Record | None, Field | None, Type]]:
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_no_result_is_a_dictionary_of_anything(name: str) -> None:
     """Neither the result nor a part of it, but for the few that people fill themselves."""
-    for record, field, one in parts(result_type(CATALOG[name].run)):
+    for record, field, one in parts(read_result_type(CATALOG[name].run)):
         if one == Plain(ANYTHING):
             assert record is not None, name
             assert field is not None
@@ -352,10 +352,10 @@ def test_no_result_is_a_dictionary_of_anything(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CATALOG))
 def test_a_result_schema_is_a_schema(name: str) -> None:
     """Complete in itself; a record says all of its fields and takes no other."""
-    meta.validate(result_schema(CATALOG[name]))
-    for _, _, one in parts(result_type(CATALOG[name].run)):
+    meta.validate(build_result_schema(CATALOG[name]))
+    for _, _, one in parts(read_result_type(CATALOG[name].run)):
         if isinstance(one, Record):
-            shape = type_schema(one)
+            shape = build_type_schema(one)
             assert shape["additionalProperties"] is False
             assert set(shape["required"]) <= shape["properties"].keys()
 
@@ -365,7 +365,7 @@ def test_records_of_one_name_are_one_record() -> None:
     kinds = {
         one.kind
         for operation in CATALOG.values()
-        for _, _, one in parts(result_type(operation.run))
+        for _, _, one in parts(read_result_type(operation.run))
         if isinstance(one, Record)
     }
     assert len({kind.__name__ for kind in kinds}) == len(kinds)

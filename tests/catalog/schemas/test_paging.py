@@ -11,9 +11,9 @@ from looseleaf import Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import argument_names
+from looseleaf.catalog.schemas.arguments import list_argument_names
 from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
-from looseleaf.catalog.schemas.paging import MOST_LISTED, check_limit, clamp_limit, clamp_offset
+from looseleaf.catalog.schemas.paging import MOST_LISTED, bound_limit, bound_offset, check_limit
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.search.bounds import BOUNDS, MOST_PAGES
@@ -98,7 +98,9 @@ def call(house: Workspace, name: str, **numbers: int) -> Any:  # noqa: ANN401 - 
 def test_every_operation_with_a_limit_has_bounds() -> None:
     """One that comes with a new plugin or version says here which."""
     names = {
-        name for name, operation in CATALOG.items() if set(NUMBERS) & {*argument_names(operation)}
+        name
+        for name, operation in CATALOG.items()
+        if set(NUMBERS) & {*list_argument_names(operation)}
     }
     assert names == LIMITS.keys()
 
@@ -144,7 +146,7 @@ def test_a_search_gives_no_more_than_its_bound(house: Workspace, name: str, fiel
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in LIMITS if "offset" in argument_names(CATALOG[name])]
+    "name", [name for name in LIMITS if "offset" in list_argument_names(CATALOG[name])]
 )
 def test_an_offset_out_of_range(house: Workspace, name: str) -> None:
     """A negative one is the beginning, and one after the end gives nothing."""
@@ -159,9 +161,9 @@ def test_an_offset_out_of_range(house: Workspace, name: str) -> None:
 def test_clamping_and_checking_agree_on_the_range() -> None:
     """What is refused is what would be clamped."""
     for limit in (-1, 0, 1, 2, 3, 4):
-        if clamp_limit(limit, 3) == limit:
+        if bound_limit(limit, 3) == limit:
             check_limit(limit, 3)
         else:
             with pytest.raises(Invalid, match="1 to 3"):
                 check_limit(limit, 3)
-    assert [clamp_offset(offset) for offset in (-1, 0, 1)] == [0, 0, 1]
+    assert [bound_offset(offset) for offset in (-1, 0, 1)] == [0, 0, 1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import parameter_texts, schema
+from looseleaf.catalog.schemas.arguments import build_input_schema, read_parameter_texts
 from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
 from looseleaf.catalog.schemas.signature import signature_of
 from looseleaf.plugins.core_operations import MODULES
@@ -28,7 +28,7 @@ def descriptions(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def test_every_parameter_has_one_sentence(name: str) -> None:
     """A model reads nothing else; the fields of a value that is taken have theirs, too."""
     assert MODULES
-    for parameter, text in descriptions(schema(CATALOG[name])):
+    for parameter, text in descriptions(build_input_schema(CATALOG[name])):
         assert text, f"say in the docstring what {parameter} means"
         assert text[0].isupper() or text.split()[0] in ("append", "disabled", "markdown", "viewer")
         assert text.endswith("."), (parameter, text)
@@ -50,8 +50,8 @@ def test_the_text_stands_at_the_parameter(name: str) -> None:
 
 def test_an_operation_may_say_what_a_part_of_where_means_there() -> None:
     """Elsewhere it means what `Where` says."""
-    common = parameter_texts(CATALOG["datamachine/get-agent-memory"])
-    listing = parameter_texts(CATALOG["datamachine/list-agent-files"])
+    common = read_parameter_texts(CATALOG["datamachine/get-agent-memory"])
+    listing = read_parameter_texts(CATALOG["datamachine/list-agent-files"])
     assert "only layer" in listing["layer"]
     assert common["layer"] != listing["layer"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from looseleaf import Data, LeftOut, Tool, Workspace
 from looseleaf.catalog.tools.access import decide_agent_tool, decide_request_tools
-from looseleaf.catalog.tools.model_tools import request_tools
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.model_tools import choose_request_tools
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.prompt.request import Request
 from tests.modules import read_modules
 
@@ -59,7 +59,8 @@ def test_a_prompt_lists_the_tools_that_are_allowed(
 ) -> None:
     """Of the tools that a program brings; the others are left out by the rule that decided."""
     tools = [
-        Tool(tool.name, "", "{}", tool.categories) for tool in operation_tools(workspace.context)
+        Tool(tool.name, "", "{}", tool.categories)
+        for tool in list_operation_tools(workspace.context)
     ]
     request = request_of(workspace, policy, tools=(*tools, Tool("publish")), **narrowing)
     decisions = {tool.name: decision for tool, decision in decide_request_tools(request)}
@@ -91,5 +92,5 @@ def test_case_does_not_matter(
     workspace: Workspace, policy: dict[str, Any] | None, fields: dict[str, Any]
 ) -> None:
     """A tool that a list allows is offered, however the list spells it."""
-    choices = request_tools(workspace.context, request_of(workspace, policy, **fields))
+    choices = choose_request_tools(workspace.context, request_of(workspace, policy, **fields))
     assert "get_agent_memory" in {choice.name for choice in choices if choice.is_given}

@@ -11,9 +11,9 @@ from looseleaf.access.principals import SESSION, TOKEN, Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.tools.access import GIVEN, RIGHTS, listed_tools
-from looseleaf.catalog.tools.model_rights import for_agent, policy_capabilities
-from looseleaf.catalog.tools.model_tools import request_tools, tools_for
+from looseleaf.catalog.tools.access import GIVEN, RIGHTS, choose_listed_tools
+from looseleaf.catalog.tools.model_rights import confine_to_agent, list_policy_capabilities
+from looseleaf.catalog.tools.model_tools import choose_request_tools, list_model_tools
 from looseleaf.catalog.tools.operation_tools import OperationTool, tools_of
 from looseleaf.errors import LooseleafError
 from looseleaf.prompt.request import Request
@@ -92,10 +92,10 @@ def test_a_tool_is_offered_where_some_call_is_allowed(name: str, fresh: Any) -> 
         context = world.workspace.acting(principal=principal, surface="chat")
         context = replace(context, settings=replace(context.settings, daily_memory_enabled=True))
         request = request_of(world, tool, principal)
-        is_offered = name in {offer.name for offer in tools_for(context, request)}
-        rules = {choice.name: choice.rule for choice in request_tools(context, request)}
+        is_offered = name in {offer.name for offer in list_model_tools(context, request)}
+        rules = {choice.name: choice.rule for choice in choose_request_tools(context, request)}
         assert rules[name] == (GIVEN if is_offered else RIGHTS), who
-        agent_context = for_agent(context, request, policy_capabilities(tool.operation))
+        agent_context = confine_to_agent(context, request, list_policy_capabilities(tool.operation))
         assert is_offered is not is_refused_everywhere(world, agent_context, tool), who
         if tool.operation.permission in SPOILS and is_offered:
             world = fresh()
@@ -107,7 +107,9 @@ def test_the_catalog_has_tools_of_both_kinds(fresh: Any) -> None:  # noqa: ANN40
     viewer = PEOPLE["viewer"]
     context = world.workspace.acting(principal=viewer, surface="chat")
     offered = {
-        name for name, tool in TOOLS.items() if tools_for(context, request_of(world, tool, viewer))
+        name
+        for name, tool in TOOLS.items()
+        if list_model_tools(context, request_of(world, tool, viewer))
     }
     assert {"get_agent_memory", "append_agent_file", "list_flows"} <= offered
     assert not {"create_flow", "write_agent_file", "daily_memory_write"} & offered
@@ -122,7 +124,7 @@ def test_actions_that_a_person_may_not_use_are_left_out(workspace: Workspace) ->
         principal = Principal(SESSION, 7, "eve", frozenset(CHAT), {1: role})
         context = workspace.acting(principal=principal, surface="chat")
         request = Request(workspace.agents.resolve("ada"), "chat", 7)
-        choices = {choice.name: choice for choice in request_tools(context, request)}
+        choices = {choice.name: choice for choice in choose_request_tools(context, request)}
         assert choices["agent_memory"].actions == actions
 
 
@@ -132,7 +134,7 @@ def test_a_server_lists_what_a_bound_credential_may_use(workspace: Workspace) ->
     for role, is_given in (("viewer", False), ("operator", True)):
         principal = Principal(TOKEN, 1, "ada", frozenset(CHAT), agent_id=1, role=role)
         context = workspace.acting(principal=principal, surface="mcp")
-        choices = listed_tools(context, workspace.agents.resolve("ada"), tools)
+        choices = choose_listed_tools(context, workspace.agents.resolve("ada"), tools)
         rules = {choice.name: choice.rule for choice in choices}
         assert (rules["write_agent_file"] == GIVEN) is is_given
         assert rules["get_agent_file"] == GIVEN

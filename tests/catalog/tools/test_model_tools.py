@@ -9,9 +9,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
-from looseleaf.catalog.tools.formats import all_tools, declare_tools
+from looseleaf.catalog.tools.formats import declare_tools, list_all_tools
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.model_tools import run_tool, tools_for
+from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
 from looseleaf.errors import Invalid
 from looseleaf.prompt.request import Request
 
@@ -153,20 +153,20 @@ def test_the_journal_is_written_and_searched(workspace: Workspace) -> None:
 def test_a_policy_takes_tools_away(workspace: Workspace) -> None:
     """By name or category, in the list and in a call all the same."""
     both = {"agent_memory", "agent_daily_memory"}
-    assert {tool.name for tool in tools_for(workspace.context, asked(workspace))} == both
+    assert {tool.name for tool in list_model_tools(workspace.context, asked(workspace))} == both
     denied: dict[str, Any] = {"mode": "deny", "tools": ["agent_daily_memory"]}
     workspace.agents.configure("ada", {"tool_policy": denied})
-    assert [tool.name for tool in tools_for(workspace.context, asked(workspace))] == [
+    assert [tool.name for tool in list_model_tools(workspace.context, asked(workspace))] == [
         "agent_memory"
     ]
     assert daily(workspace, action="list")["error_code"] == "tool_denied"
     workspace.agents.configure("ada", {"tool_policy": {"mode": "deny", "categories": ["memory"]}})
-    assert tools_for(workspace.context, asked(workspace)) == ()
+    assert list_model_tools(workspace.context, asked(workspace)) == ()
 
 
 def daily_actions(workspace: Workspace) -> list[str]:
     """Give the actions of agent_daily_memory that are offered."""
-    offered = {tool.name: tool for tool in tools_for(workspace.context, asked(workspace))}
+    offered = {tool.name: tool for tool in list_model_tools(workspace.context, asked(workspace))}
     actions: list[str] = offered["agent_daily_memory"].schema["properties"]["action"]["enum"]
     return actions
 
@@ -176,18 +176,20 @@ def test_a_closed_journal_is_offered_for_reading_alone(workspace: Workspace) -> 
     assert daily_actions(workspace) == ["read", "list", "search"]
     allowed = ["agent_daily_memory", "daily_memory_append", "daily_memory_read"]
     workspace.agents.configure("ada", {"tool_policy": {"mode": "allow", "tools": allowed}})
-    names = {tool.name for tool in tools_for(workspace.context, asked(workspace))}
+    names = {tool.name for tool in list_model_tools(workspace.context, asked(workspace))}
     assert names == {"agent_daily_memory", "daily_memory_read"}
     workspace.accounts().settings.put({"daily_memory_enabled": True}, Event("set"))
     assert daily_actions(workspace) == ["read", "write", "list", "search"]
-    names = {tool.name for tool in tools_for(workspace.context, asked(workspace))}
+    names = {tool.name for tool in list_model_tools(workspace.context, asked(workspace))}
     assert names == set(allowed)
 
 
 def test_the_request_can_narrow_the_tools(workspace: Workspace) -> None:
     """Its lists hold in the list and in a call."""
     request = asked(workspace, tool_deny=("agent_memory",))
-    assert [one.name for one in tools_for(workspace.context, request)] == ["agent_daily_memory"]
+    assert [one.name for one in list_model_tools(workspace.context, request)] == [
+        "agent_daily_memory"
+    ]
     answer = run_tool(workspace.context, request, "agent_memory", {"action": "get"})
     assert answer["error_code"] == "tool_denied"
 
@@ -195,7 +197,7 @@ def test_the_request_can_narrow_the_tools(workspace: Workspace) -> None:
 def test_our_own_tasks_get_no_tools(workspace: Workspace) -> None:
     """The upkeep of memory is told what to do with it."""
     request = asked(workspace, "system")
-    assert tools_for(workspace.context, request) == ()
+    assert list_model_tools(workspace.context, request) == ()
     answer = run_tool(workspace.context, request, "agent_memory", {"action": "get"})
     assert answer["error_code"] == "tool_denied"
 
@@ -207,7 +209,7 @@ def test_an_allow_list_can_name_the_tools_of_operations(workspace: Workspace) ->
     policy = {"mode": "allow", "tools": ["agent_memory", "get_agent_memory"]}
     workspace.agents.configure("ada", {"tool_policy": policy})
     request = asked(workspace)
-    offered = {tool.name: tool for tool in tools_for(workspace.context, request)}
+    offered = {tool.name: tool for tool in list_model_tools(workspace.context, request)}
     assert set(offered) == {"agent_memory", "get_agent_memory"}
     assert "agent" not in offered["get_agent_memory"].schema["properties"]
     read = run_tool(workspace.context, request, "get_agent_memory", '{"agent": "bob"}')
@@ -223,7 +225,7 @@ def test_arguments_that_are_no_json_object_are_an_error(workspace: Workspace, gi
 
 def test_tools_are_declared_as_providers_take_them(workspace: Workspace) -> None:
     """One schema under three keys."""
-    tools = all_tools(workspace.context)
+    tools = list_all_tools(workspace.context)
     plain, openai, anthropic = (
         declare_tools(tools, one) for one in ("json", "openai", "anthropic")
     )
@@ -239,7 +241,7 @@ def test_the_declarations_for_an_agent_follow_its_policy(workspace: Workspace) -
     """And leave it no choice of agent."""
     policy = {"mode": "allow", "tools": ["agent_memory"], "categories": ["prompt"]}
     agent = workspace.agents.configure("ada", {"tool_policy": policy})
-    tools = {tool.name: tool.schema for tool in all_tools(workspace.context, agent)}
+    tools = {tool.name: tool.schema for tool in list_all_tools(workspace.context, agent)}
     assert {"agent_memory", "compose_prompt", "explain_prompt"} <= set(tools)
     assert "get_agent_memory" not in tools
     assert "agent" not in tools["compose_prompt"]["properties"]

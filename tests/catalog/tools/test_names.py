@@ -12,8 +12,8 @@ from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.names import tool_categories, tool_names, unknown_tool_names
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.names import find_unknown_tools, list_tool_categories, list_tool_names
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.policy import parse_tool_policy
@@ -30,12 +30,12 @@ def policy(**lists: list[str]) -> dict[str, Any]:
 def test_every_tool_and_category_of_the_catalog_is_known(workspace: Workspace) -> None:
     """What is offered can be denied, and so can what is never offered to models."""
     operations = workspace.operations()
-    names, categories = tool_names(operations), tool_categories(operations)
-    offered = {tool.name for tool in operation_tools(workspace.context)} | set(MODEL_TOOLS)
+    names, categories = list_tool_names(operations), list_tool_categories(operations)
+    offered = {tool.name for tool in list_operation_tools(workspace.context)} | set(MODEL_TOOLS)
     assert offered < set(names)
     assert {one for entry in CATALOG.values() for one in entry.categories} <= set(categories)
     assert not list(
-        unknown_tool_names(
+        find_unknown_tools(
             operations, parse_tool_policy(policy(tools=names, categories=categories))
         )
     )
@@ -46,12 +46,12 @@ def test_each_misspelled_name_is_refused_with_the_right_one(workspace: Workspace
     """Generated from the catalog: two letters of each name change places."""
     operations = workspace.operations()
     for field, names in (
-        ("tools", tool_names(operations)),
-        ("categories", tool_categories(operations)),
+        ("tools", list_tool_names(operations)),
+        ("categories", list_tool_categories(operations)),
     ):
         for name in names:
             wrong = f"{name[:-2]}{name[-1]}{name[-2]}q"
-            (why,) = unknown_tool_names(operations, parse_tool_policy(policy(**{field: [wrong]})))
+            (why,) = find_unknown_tools(operations, parse_tool_policy(policy(**{field: [wrong]})))
             assert repr(wrong) in why
             assert name in why
 
@@ -59,7 +59,7 @@ def test_each_misspelled_name_is_refused_with_the_right_one(workspace: Workspace
 def test_case_does_not_matter(workspace: Workspace) -> None:
     """As in the decision about a tool."""
     names = policy(tools=["AGENT_Memory"], categories=["Search"])
-    assert not list(unknown_tool_names(workspace.operations(), parse_tool_policy(names)))
+    assert not list(find_unknown_tools(workspace.operations(), parse_tool_policy(names)))
 
 
 def test_a_misspelled_policy_is_refused_on_every_way(workspace: Workspace) -> None:
@@ -80,7 +80,7 @@ def test_a_misspelled_policy_is_refused_on_every_way(workspace: Workspace) -> No
 
 def test_a_name_like_nothing_is_answered_with_what_there_is(workspace: Workspace) -> None:
     """So that one can choose."""
-    (why,) = unknown_tool_names(
+    (why,) = find_unknown_tools(
         workspace.operations(), parse_tool_policy(policy(categories=["zzz"]))
     )
     assert "available: agents, " in why

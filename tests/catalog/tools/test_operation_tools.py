@@ -14,7 +14,7 @@ from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.operation_tools import (
     SMALL,
     VARIANTS,
-    operation_tools,
+    list_operation_tools,
     pick_tool,
     tools_of,
 )
@@ -34,21 +34,21 @@ def acting(workspace: Workspace) -> Context:
 
 def call(context: Context, name: str, **given: object) -> object:
     """Call a tool by its name."""
-    return call_tool(context, pick_tool(operation_tools(context), name), given)
+    return call_tool(context, pick_tool(list_operation_tools(context), name), given)
 
 
 def test_every_name_is_one_that_all_clients_take(workspace: Workspace) -> None:
     """Providers take letters, digits and underscores, 64 at most, and each name once."""
-    names = [tool.name for tool in operation_tools(workspace.context)]
+    names = [tool.name for tool in list_operation_tools(workspace.context)]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name) for name in names)
 
 
 def test_the_small_set_is_part_of_the_full_one(workspace: Workspace) -> None:
     """The few tools of every day are there, in their order."""
-    small = operation_tools(workspace.context, full=False)
+    small = list_operation_tools(workspace.context, full=False)
     assert tuple(tool.name for tool in small) == SMALL
-    assert set(SMALL) < {tool.name for tool in operation_tools(workspace.context)}
+    assert set(SMALL) < {tool.name for tool in list_operation_tools(workspace.context)}
 
 
 def test_appending_is_a_tool_apart_from_replacing() -> None:
@@ -73,7 +73,7 @@ def test_a_scoped_tool_leaves_no_choice_of_agent_or_user(workspace: Workspace) -
         parts: dict[str, dict[str, object]] = shape.get("properties", {})  # type: ignore[assignment]
         return set(parts).union(*(names(part) for part in parts.values()))  # type: ignore[arg-type]
 
-    for tool in operation_tools(workspace.context):
+    for tool in list_operation_tools(workspace.context):
         assert not names(tool.parameters(is_scoped=True)) & {"agent", "user"}, tool.name
         assert set(tool.parameters(is_scoped=True)["required"]) <= names(
             tool.parameters(is_scoped=True)
@@ -166,13 +166,13 @@ def test_an_unknown_tool_is_answered_with_those_there_are(acting: Context) -> No
     """The names of Data Machine's abilities are known too."""
     with pytest.raises(ToolMissing, match="get_agent_memory"):
         call(acting, "remember")
-    assert pick_tool(operation_tools(acting), "datamachine/get-agent-memory").name
-    assert pick_tool(operation_tools(acting), "datamachine/daily-memory-read").name
+    assert pick_tool(list_operation_tools(acting), "datamachine/get-agent-memory").name
+    assert pick_tool(list_operation_tools(acting), "datamachine/daily-memory-read").name
 
 
 def test_what_decides_about_rights_is_not_offered(workspace: Workspace) -> None:
     """Nobody's rights, policies or history depend on what a model was talked into."""
-    offered = {tool.operation.permission for tool in operation_tools(workspace.context)}
+    offered = {tool.operation.permission for tool in list_operation_tools(workspace.context)}
     assert offered <= {"read", "history", "append", "write", "identity", "agents", "flows"}
-    names = {tool.name for tool in operation_tools(workspace.context)}
+    names = {tool.name for tool in list_operation_tools(workspace.context)}
     assert not names & {"configure_agent", "delete_agent", "create_token", "purge_revision"}

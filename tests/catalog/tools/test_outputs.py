@@ -12,8 +12,8 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.tools.outputs import (
     MOST_CHARACTERS,
+    build_output_schema,
     cut_long_text,
-    output_schema,
     wrap_result,
 )
 from looseleaf.plugins.core_operations import MODULES
@@ -34,7 +34,7 @@ def find_word(_context: Context) -> Word | None:
 def test_every_output_schema_is_of_an_object(name: str) -> None:
     """As the protocol asks for; a result that is none stands in one."""
     assert MODULES
-    assert output_schema(CATALOG[name])["type"] == "object"
+    assert build_output_schema(CATALOG[name])["type"] == "object"
 
 
 def test_a_result_that_is_not_always_an_object_is_wrapped() -> None:
@@ -43,7 +43,7 @@ def test_a_result_that_is_not_always_an_object_is_wrapped() -> None:
     for result in (None, {"content": "x"}):
         wrapped = wrap_result(operation, result)
         assert wrapped == {"result": result}
-        validate(output_schema(operation), wrapped)
+        validate(build_output_schema(operation), wrapped)
 
 
 def test_a_text_that_was_cut_still_fits_its_schema() -> None:
@@ -59,5 +59,5 @@ def test_a_text_that_was_cut_still_fits_its_schema() -> None:
     }
     cut = cut_long_text(page)
     assert cut["truncated"]
-    validate(output_schema(CATALOG["datamachine/get-agent-file"]), cut)
-    validate(output_schema(CATALOG["datamachine/get-agent-file"]), page)
+    validate(build_output_schema(CATALOG["datamachine/get-agent-file"]), cut)
+    validate(build_output_schema(CATALOG["datamachine/get-agent-file"]), page)

@@ -11,8 +11,8 @@ from looseleaf import Workspace
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, SESSION, TOKEN, Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.catalog.tools.model_tools import run_tool, tools_for
-from looseleaf.catalog.tools.operation_tools import operation_tools
+from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
+from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.prompt.request import Request
 from looseleaf.values import FrozenDict, replace
@@ -154,7 +154,9 @@ def count(workspace: Workspace) -> tuple[int, ...]:
 def test_every_tool_that_changes_workflows_is_closed_without_a_policy(house: Workspace) -> None:
     """Whatever the request allows, and whoever is present."""
     names = [
-        tool.name for tool in operation_tools(house.context) if tool.operation.permission == "flows"
+        tool.name
+        for tool in list_operation_tools(house.context)
+        if tool.operation.permission == "flows"
     ]
     assert len(names) >= 15
     assert set(CALLS) <= set(names)
@@ -240,9 +242,9 @@ def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
 def test_the_tools_are_offered_where_the_policy_names_them(house: Workspace) -> None:
     """And are not, without it."""
     request = Request(house.agents.resolve("ada"), "chat", 1)
-    assert "create_pipeline" not in {tool.name for tool in tools_for(house.context, request)}
+    assert "create_pipeline" not in {tool.name for tool in list_model_tools(house.context, request)}
     configure(house, {"mode": "allow", "categories": ["flows"]}, "", "")
     request = replace(request, agent=house.agents.resolve("ada"))
-    offered = {tool.name for tool in tools_for(house.context, request)}
+    offered = {tool.name for tool in list_model_tools(house.context, request)}
     assert {"create_pipeline", "create_flow"} <= offered
     assert "execute_workflow" not in offered

@@ -8,9 +8,9 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.catalog.tools.model_tools import tools_for
+from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.job_runtime.pipeline_turn import pipeline_request
+from looseleaf.job_runtime.pipeline_turn import build_pipeline_request
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.values import replace
@@ -172,6 +172,6 @@ def test_the_policy_of_a_pipeline_narrows_by_name_and_by_category(
     run = bench.step_run("ai", settings, (ai_response("x"),))
     run = replace(run, pipeline=replace(run.pipeline, tool_policy=policy))
     context = bench.workspace.context
-    tools = {tool.name for tool in tools_for(context, pipeline_request(context, run))}
+    tools = {tool.name for tool in list_model_tools(context, build_pipeline_request(context, run))}
     assert tools & {"agent_memory", "agent_daily_memory"} == offered
     assert explained_tools(bench, policy, settings) == (tools, tools)

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import SYNONYMS, arguments, schema
+from looseleaf.catalog.schemas.arguments import SYNONYMS, build_input_schema, parse_arguments
 from looseleaf.errors import InvalidArgument
 from looseleaf.web.rest.abilities import OPERATIONS
 from looseleaf.web.rest.arguments import build_accepted_schema, from_query, kinds_of
@@ -43,10 +43,10 @@ def test_the_published_arguments_are_those_that_are_taken(name: str) -> None:
     operation = CATALOG[name]
     published = set(build_accepted_schema(operation)["properties"])
     taken = set()
-    every = {one for known in CATALOG.values() for one in schema(known)["properties"]}
+    every = {one for known in CATALOG.values() for one in build_input_schema(known)["properties"]}
     for argument in {*every, *SYNONYMS, *published}:
         try:
-            arguments(operation, {argument: object()})
+            parse_arguments(operation, {argument: object()})
         except InvalidArgument as error:
             if error.name != argument or " takes " not in str(error):
                 taken.add(argument)

@@ -9,7 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator, meta
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.json_schema import result_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.web.rest.abilities import ABILITIES, OPERATIONS
 from looseleaf.web.rest.answer_schemas import build_endpoint_schema, build_run_schema, name_schemas
 from looseleaf.web.rest.endpoints import ENDPOINTS
@@ -50,7 +50,7 @@ def test_every_operation_answers_as_its_schema_says(
         assert answer.status_code == 200, (name, answer.text)
         document = answer.json()
         whole = document.get("data", document) if route == "run" else document["data"]
-        shape = build_run_schema(CATALOG[name]) if route == "run" else result_schema(CATALOG[name])
+        shape = build_run_schema(CATALOG[name]) if route == "run" else build_result_schema(CATALOG[name])
         subject = document if route == "run" else whole
         faults = list(Draft202012Validator(shape).iter_errors(subject))
         assert not faults, (name, faults)

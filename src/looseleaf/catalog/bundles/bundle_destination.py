@@ -6,7 +6,7 @@ from looseleaf.bundles.installation.destination import Destination
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.installation.undo_log import is_open, recover_if_idle
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
-from looseleaf.catalog.new_ids import highest_agent_id
+from looseleaf.catalog.new_ids import find_highest_agent_id
 from looseleaf.workflows.uploads.file_store import limits_of
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ def destination_of(context: Context) -> Destination:
         context.import_change("import bundle"),
         is_starter,
         context.clock,
-        lambda: highest_agent_id(context),
+        lambda: find_highest_agent_id(context),
         parts.report,
         parts.show_progress,
     )

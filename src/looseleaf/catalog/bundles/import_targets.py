@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.resolution import agent_of, user_exists, user_of
+from looseleaf.catalog.resolution import agent_of, has_user, user_of
 from looseleaf.errors.access import UserMissing
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.memory.scope import Shelf, Where
@@ -67,6 +67,6 @@ class ImportTargets:
 
     def _find_user(self) -> int:
         user = user_of(self._context, Where(self._agent, self._user))
-        if not user_exists(self._context, user):
+        if not has_user(self._context, user):
             raise UserMissing(user)
         return user

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from looseleaf.catalog.schemas.declared_types import find_record, names_of, read_type
-from looseleaf.catalog.schemas.json_schema import argument_schema
+from looseleaf.catalog.schemas.json_schema import build_argument_schema
 from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
 from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
 from looseleaf.catalog.schemas.signature import REQUIRED, signature_of, split_outside
@@ -57,14 +57,14 @@ _TYPES: dict[str, type | tuple[type, ...]] = {  # by JSON's name
 }
 
 
-def schema(operation: Operation) -> Schema:
+def build_input_schema(operation: Operation) -> Schema:
     """Give the JSON schema of an operation's arguments, from its signature and docstring."""
     properties: Schema = {}
     required = []
-    texts = parameter_texts(operation)
-    for name, (annotation, default) in _parameters(operation).items():
+    texts = read_parameter_texts(operation)
+    for name, (annotation, default) in _parameters_of(operation.run).items():
         properties[name] = {
-            **_parameter_schema(operation, annotation),
+            **_build_annotation_schema(operation.run, annotation),
             "description": texts.get(name, ""),
         }
         if default is REQUIRED:
@@ -79,13 +79,9 @@ def schema(operation: Operation) -> Schema:
     }
 
 
-def argument_names(operation: Operation) -> Collection[str]:
+def list_argument_names(operation: Operation) -> Collection[str]:
     """Give the names of an operation's arguments."""
-    return _parameters(operation).keys()
-
-
-def _parameters(operation: Operation) -> dict[str, tuple[str, object]]:
-    return _parameters_of(operation.run)
+    return _parameters_of(operation.run).keys()
 
 
 @cache
@@ -100,11 +96,7 @@ def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
     return parameters
 
 
-def _parameter_schema(operation: Operation, annotation: str) -> Schema:
-    return _annotation_schema(operation.run, annotation)
-
-
-def parameter_texts(operation: Operation) -> dict[str, str]:
+def read_parameter_texts(operation: Operation) -> dict[str, str]:
     """Give what each argument of an operation means there; `Where` says it of its own parts."""
     return _texts_of(operation.run)
 
@@ -116,17 +108,17 @@ def _texts_of(run: Callable[..., Any]) -> dict[str, str]:
 
 
 @cache
-def _annotation_schema(run: Callable[..., Any], annotation: str) -> Schema:
+def _build_annotation_schema(run: Callable[..., Any], annotation: str) -> Schema:
     declared_type = read_type(annotation, names_of(run))
     try:
-        return argument_schema(declared_type)
+        return build_argument_schema(declared_type)
     except TypeError as error:
         raise TypeError(f"an operation cannot take {annotation}: {error}") from None
 
 
-def arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[str, Any]:
+def parse_arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Give the arguments of an operation from JSON, or raise `InvalidArgument`."""
-    parameters = _parameters(operation)
+    parameters = _parameters_of(operation.run)
     operation_arguments: dict[str, Any] = {}
     for key, argument in json_arguments.items():
         name = resolve_synonym(key, parameters)
@@ -136,7 +128,7 @@ def arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> dict[s
             argument = None  # noqa: PLW2901 - as Data Machine has it: nobody in particular
         if name in operation_arguments and operation_arguments[name] != argument:
             raise InvalidArgument(key, f"it contradicts {name}")
-        _check(key, argument, _parameter_schema(operation, parameters[name][0]))
+        _check(key, argument, _build_annotation_schema(operation.run, parameters[name][0]))
         try:
             operation_arguments[name] = _convert_argument(operation, argument, parameters[name][0])
         except TypeError as error:  # a record without a field that it needs, or with another one
@@ -183,19 +175,19 @@ def _check(name: str, argument: object, argument_type: Schema) -> None:
         return
     options = [
         str(choice)
-        for option in _options(argument_type)
+        for option in _list_options(argument_type)
         for choice in option.get("enum") or [option["type"]]
     ]
     requirement = f"one of {', '.join(options)}" if options[1:] else options[0]
     raise InvalidArgument(name, f"it must be {requirement}")
 
 
-def _options(argument_type: Schema) -> list[Schema]:
+def _list_options(argument_type: Schema) -> list[Schema]:
     return argument_type.get("anyOf") or [argument_type]
 
 
 def _fits(argument: object, argument_type: Schema) -> bool:
-    return any(_fits_option(argument, option) for option in _options(argument_type))
+    return any(_fits_option(argument, option) for option in _list_options(argument_type))
 
 
 def _fits_option(argument: object, option: Schema) -> bool:

@@ -105,7 +105,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def result_type(run: Callable[..., Any]) -> Type:
+def read_result_type(run: Callable[..., Any]) -> Type:
     """Read the type that an operation declares as its result, or raise `TypeError`."""
     signature = getattr(run, "__signature__", None)  # of a plugin's function
     if signature is not None:
@@ -156,7 +156,7 @@ def _read_option(text: str, names: Scope) -> Type:
     kind = None if bracket else find_record(name, names)
     if kind is None:
         raise TypeError(f"an operation cannot take or give {text}: JSON has nothing like it")
-    return record_type(kind)
+    return read_record(kind)
 
 
 def _read_generic(name: str, inner: list[str], text: str, names: Scope) -> Type:
@@ -184,7 +184,7 @@ def find_record(name: str, names: Scope) -> type | None:
 
 
 @cache
-def record_type(kind: type) -> Record:
+def read_record(kind: type) -> Record:
     """Read the fields of a value, a dataclass or a typed dictionary, as it leaves as JSON."""
     names = vars(sys.modules[kind.__module__])
     document = getattr(kind, "document", None)
@@ -192,7 +192,7 @@ def record_type(kind: type) -> Record:
         leaves_as = find_record(document.__annotations__["return"], names)
         if leaves_as is None:
             raise TypeError(f"{kind.__name__}.document says nothing of what it gives")
-        return Record(kind, record_type(leaves_as).fields)
+        return Record(kind, read_record(leaves_as).fields)
     return Record(
         kind,
         tuple(

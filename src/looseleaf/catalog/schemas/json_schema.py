@@ -13,8 +13,8 @@ from looseleaf.catalog.schemas.declared_types import (
     Row,
     Table,
     Union,
-    record_type,
-    result_type,
+    read_record,
+    read_result_type,
 )
 from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
 
@@ -28,72 +28,74 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 
-def result_schema(operation: Operation) -> Schema:
+def build_result_schema(operation: Operation) -> Schema:
     """Give the JSON schema of what an operation gives; nobody may change it."""
-    return type_schema(result_type(operation.run))
+    return build_type_schema(read_result_type(operation.run))
 
 
-def type_schema(declared_type: Type) -> Schema:
+def build_type_schema(declared_type: Type) -> Schema:
     """Give the JSON schema of a type, exactly as `to_json_value` gives its values."""
     if isinstance(declared_type, Union):
-        return _any_of([type_schema(option) for option in declared_type.options])
+        return _any_of([build_type_schema(option) for option in declared_type.options])
     if isinstance(declared_type, Items):
-        return {"type": "array", "items": type_schema(declared_type.of)}
+        return {"type": "array", "items": build_type_schema(declared_type.of)}
     if isinstance(declared_type, Row):
-        return _row_schema([type_schema(part) for part in declared_type.parts])
+        return _build_row_schema([build_type_schema(part) for part in declared_type.parts])
     if isinstance(declared_type, Table):
-        inner = type_schema(declared_type.of)
+        inner = build_type_schema(declared_type.of)
         return {"type": "object", **({"additionalProperties": inner} if inner else {})}
     if isinstance(declared_type, Record):
-        return _record_schema(declared_type.kind)
-    return _simple_schema(declared_type)
+        return _build_record_schema(declared_type.kind)
+    return _build_simple_schema(declared_type)
 
 
 @cache
-def _record_schema(kind: type) -> Schema:
-    fields = record_type(kind).fields
+def _build_record_schema(kind: type) -> Schema:
+    fields = read_record(kind).fields
     return {
         "title": kind.__name__,
         "type": "object",
-        "properties": {field.name: type_schema(field.type) for field in fields},
+        "properties": {field.name: build_type_schema(field.type) for field in fields},
         "required": [field.name for field in fields if field.required],
         "additionalProperties": False,
     }
 
 
-def argument_schema(declared_type: Type) -> Schema:
+def build_argument_schema(declared_type: Type) -> Schema:
     """Give the JSON schema of an argument, or raise `TypeError` where JSON cannot give one."""
     if isinstance(declared_type, Union):
-        return _any_of([argument_schema(option) for option in declared_type.options])
+        return _any_of([build_argument_schema(option) for option in declared_type.options])
     if isinstance(declared_type, Items) and declared_type.container is tuple:
-        return {"type": "array", "items": argument_schema(declared_type.of)}
+        return {"type": "array", "items": build_argument_schema(declared_type.of)}
     if isinstance(declared_type, Table) and declared_type.of == Plain(ANYTHING):
         return {"type": "object"}
     if isinstance(declared_type, Record):
-        return _argument_record(declared_type)
+        return _build_argument_record(declared_type)
     if isinstance(declared_type, Choice) or (
         isinstance(declared_type, Plain) and declared_type.kind
     ):
-        return _simple_schema(declared_type)
+        return _build_simple_schema(declared_type)
     raise TypeError("JSON has nothing like it")
 
 
-def _argument_record(record: Record) -> Schema:
+def _build_argument_record(record: Record) -> Schema:
     texts = read_texts(record.kind.__doc__, FIELDS)
     fields = {}
     for field in record.fields:
         text = texts.get(field.name)
-        fields[field.name] = argument_schema(field.type) | ({"description": text} if text else {})
+        fields[field.name] = build_argument_schema(field.type) | (
+            {"description": text} if text else {}
+        )
     return {"type": "object", "properties": fields, "additionalProperties": False}
 
 
-def _simple_schema(simple_type: Plain | Choice) -> Schema:
+def _build_simple_schema(simple_type: Plain | Choice) -> Schema:
     if isinstance(simple_type, Choice):
         return {"type": "string", "enum": list(simple_type.texts)}
     return {"type": simple_type.kind} if simple_type.kind else {}
 
 
-def _row_schema(parts: list[Schema]) -> Schema:
+def _build_row_schema(parts: list[Schema]) -> Schema:
     bounds = {"minItems": len(parts), "maxItems": len(parts)}
     if all(part == parts[0] for part in parts):
         return {"type": "array", "items": parts[0], **bounds}

@@ -13,12 +13,12 @@ from looseleaf.errors import Invalid
 MOST_LISTED = 100  # entries of one part of a list
 
 
-def clamp_limit(limit: int, most: int = MOST_LISTED, *, least: int = 1) -> int:
+def bound_limit(limit: int, most: int = MOST_LISTED, *, least: int = 1) -> int:
     """Give the number of entries to list: as many as asked for, within the bounds."""
     return max(least, min(limit, most))
 
 
-def clamp_offset(offset: int) -> int:
+def bound_offset(offset: int) -> int:
     """Give the number of entries to pass over: none for a negative one."""
     return max(0, min(offset, LARGEST_INTEGER))
 

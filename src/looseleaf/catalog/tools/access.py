@@ -8,12 +8,12 @@ call the functions of this module and read no tool policy themselves.
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import find_acting_agent, find_operation
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
 from looseleaf.catalog.tools.model_rights import SYSTEM, ModelRights, may_call
 from looseleaf.catalog.tools.operation_tools import (
-    operation_tools,
-    tool_name,
+    format_tool_name,
+    list_operation_tools,
     tools_of,
     writes_journal,
 )
@@ -69,13 +69,13 @@ class ToolChoice:
         return self.rule == GIVEN
 
 
-def every_tool(context: Context, agent: AgentRecord | None) -> tuple[ToolChoice, ...]:
+def choose_all_tools(context: Context, agent: AgentRecord | None) -> tuple[ToolChoice, ...]:
     """Decide about every tool there is; without an agent, all are given."""
-    tools: Tools = (*MODEL_TOOLS.values(), *operation_tools(context))
+    tools: Tools = (*MODEL_TOOLS.values(), *list_operation_tools(context))
     return tuple(choose_tool(context, agent, tool) for tool in tools)
 
 
-def listed_tools(
+def choose_listed_tools(
     context: Context, agent: AgentRecord | None, tools: Iterable[OperationTool]
 ) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a server, which has none with actions: their equivalents count.
@@ -99,7 +99,7 @@ def _choose_listed(context: Context, agent: AgentRecord | None, choice: ToolChoi
     return choice if is_allowed else ToolChoice(tool, RIGHTS)
 
 
-def chat_tools(
+def choose_chat_tools(
     context: Context, request: Request, *, journal: bool = True
 ) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a conversation: memory, journal, and what an allow list names.
@@ -110,7 +110,7 @@ def chat_tools(
     """
     # Without an allow list no operation is named, and a turn need not look through all of them.
     allows = request.agent.configuration.tool_policy.mode == "allow"
-    candidates = operation_tools(context) if allows or request.tool_allow_only else ()
+    candidates = list_operation_tools(context) if allows or request.tool_allow_only else ()
     allowed_tools = [tool for tool in candidates if is_named(request, tool)]
     tools: Tools = (*MODEL_TOOLS.values(), *allowed_tools)
     rights = ModelRights(context, request)
@@ -206,10 +206,11 @@ def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
     )
 
 
-def equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
+def list_equivalent_names(operation: Operation, name: str) -> tuple[str, ...]:
     """Name the tools that do what a tool of an operation does, itself first."""
     group = next((group for group in _EQUIVALENTS if operation.name in group), ())
-    equivalents = tuple(map(tool_name, group)) if name in map(tool_name, group) else ()
+    group_names = tuple(map(format_tool_name, group))
+    equivalents = group_names if name in group_names else ()
     operations = (operation.name, *(group if equivalents else ()))
     composite = [
         tool.name
@@ -233,7 +234,7 @@ def decide_operation_tool(agent: AgentRecord | None, operation: Operation, name:
 
     A policy that denies a tool denies its equivalents; one that allows a tool allows them.
     """
-    names = equivalent_names(operation, name)
+    names = list_equivalent_names(operation, name)
     decisions = [decide_agent_tool(agent, equivalent, operation.categories) for equivalent in names]
     if agent is None:
         return decisions[0]
@@ -270,10 +271,7 @@ def require_tool(context: Context, operation: Operation, name: str) -> None:
 
 def offers_operation(context: Context, operation: Operation) -> bool:
     """Say whether the policy of the agent that acts leaves any tool of an operation."""
-    agent = find_acting_agent(context)
-    return any(
-        decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
-    )
+    return _allows_any_tool(find_acting_agent(context), operation)
 
 
 def require_operation(
@@ -287,8 +285,8 @@ def require_operation(
     agent = find_acting_agent(context)
     if agent is None or not agent.configuration.has_tool_policy:
         return
-    properties = schema(operation)["properties"]
-    for name, fixed_arguments in _tools(operation):
+    properties = build_input_schema(operation)["properties"]
+    for name, fixed_arguments in _list_tools(operation):
         actual = {
             key: operation_arguments.get(key, properties[key].get("default"))
             for key in fixed_arguments
@@ -303,15 +301,19 @@ def denies_operation(agent: AgentRecord, operation: Operation) -> bool:
     A tool with several actions leaves out the actions that are denied so. An allow list names
     tools, and a tool that it names has all of its actions.
     """
-    return agent.configuration.tool_policy.mode == "deny" and all(
-        not decide_operation_tool(agent, operation, name).allowed for name, _ in _tools(operation)
-    )
+    is_deny_list = agent.configuration.tool_policy.mode == "deny"
+    return is_deny_list and not _allows_any_tool(agent, operation)
 
 
-def _tools(operation: Operation) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _allows_any_tool(agent: AgentRecord | None, operation: Operation) -> bool:
+    names = (name for name, _ in _list_tools(operation))
+    return any(decide_operation_tool(agent, operation, name).allowed for name in names)
+
+
+def _list_tools(operation: Operation) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Name the tools of an operation; one that models are not offered has its own name."""
     tools = tools_of(operation)
     for tool in tools:
         yield tool.name, tool.fixed_arguments
     if not tools:
-        yield tool_name(operation.name), {}
+        yield format_tool_name(operation.name), {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.catalog.schemas.arguments import argument_names, resolve_synonym
+from looseleaf.catalog.schemas.arguments import list_argument_names, resolve_synonym
 from looseleaf.catalog.stated_origin import ORIGIN, takes_origin, with_origin
 from looseleaf.catalog.tools.outputs import cut_long_text
 from looseleaf.errors import InvalidArgument
@@ -37,7 +37,7 @@ def call_tool(context: Context, tool: OperationTool, json_arguments: Mapping[str
     A principal that is bound to no agent may name one that it may reach.
     """
     agent_id = context.principal.agent_id
-    parameters = set(argument_names(tool.operation))
+    parameters = set(list_argument_names(tool.operation))
     model_arguments = {
         _resolve_guess(name, parameters): argument
         for name, argument in json_arguments.items()

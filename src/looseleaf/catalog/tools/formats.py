@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.tools.access import every_tool
+from looseleaf.catalog.tools.access import choose_all_tools
 from looseleaf.catalog.tools.model_tools import declare_tool
 from looseleaf.errors import Invalid
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 FORMATS = ("json", "openai", "anthropic")
 
 
-def all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[Tool, ...]:
+def list_all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[Tool, ...]:
     """List every tool there is; of an agent, those its policy allows, without a choice of whose."""
-    choices = every_tool(context, agent)
+    choices = choose_all_tools(context, agent)
     return tuple(
         declare_tool(choice, is_scoped=agent is not None) for choice in choices if choice.is_given
     )

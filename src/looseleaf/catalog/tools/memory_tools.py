@@ -55,7 +55,7 @@ class ModelTool:
         }
 
 
-def _text(description: str, *choices: str) -> dict[str, Any]:
+def _build_text_schema(description: str, *choices: str) -> dict[str, Any]:
     enumeration = {"enum": list(choices)} if choices else {}
     return {"type": "string", **enumeration, "description": description}
 
@@ -74,16 +74,22 @@ AGENT_MEMORY = ModelTool(
     "merely happened belongs in agent_daily_memory. Whatever you are asked about the past, look it "
     "up first: find takes a question and gives the pages that answer it, days of the journal too.",
     {
-        "file": _text(f"The page; {MAIN} if you name none."),
-        "section": _text("The section, by the text of its ## header; without it, get reads all."),
+        "file": _build_text_schema(f"The page; {MAIN} if you name none."),
+        "section": _build_text_schema(
+            "The section, by the text of its ## header; without it, get reads all."
+        ),
         "position": {
             "type": "integer",
             "description": "The section's position, where several have the same name.",
         },
-        "content": _text("Markdown, for update and append."),
-        "mode": _text("For update: set replaces the section, append adds to it.", "set", "append"),
-        "words": _text("A question, or some words that the page should be about, for find."),
-        "query": _text("The exact text to find in a line, for search."),
+        "content": _build_text_schema("Markdown, for update and append."),
+        "mode": _build_text_schema(
+            "For update: set replaces the section, append adds to it.", "set", "append"
+        ),
+        "words": _build_text_schema(
+            "A question, or some words that the page should be about, for find."
+        ),
+        "query": _build_text_schema("The exact text to find in a line, for search."),
         ORIGIN: ORIGIN_SCHEMA,
         "user_id": _SCOPE_OF_SEEDS,
         "agent_id": _SCOPE_OF_SEEDS,
@@ -112,14 +118,14 @@ AGENT_DAILY_MEMORY = ModelTool(
     "Your journal, one page a day (UTC): session activity, events, work logs. It captures WHAT "
     "HAPPENED; knowledge that lasts belongs in agent_memory (MEMORY.md) instead.",
     {
-        "date": _text("A day, YYYY-MM-DD; today if you name none."),
-        "content": _text("Markdown, for write."),
-        "mode": _text(
+        "date": _build_text_schema("A day, YYYY-MM-DD; today if you name none."),
+        "content": _build_text_schema("Markdown, for write."),
+        "mode": _build_text_schema(
             "For write: append (the default) adds, write replaces the day.", "append", "write"
         ),
-        "query": _text("The text to find, for search."),
-        "from": _text("The first day of a search."),
-        "to": _text("The last day of a search."),
+        "query": _build_text_schema("The text to find, for search."),
+        "from": _build_text_schema("The first day of a search."),
+        "to": _build_text_schema("The last day of a search."),
         ORIGIN: ORIGIN_SCHEMA,
         "user_id": _SCOPE_OF_SEEDS,
     },

@@ -8,7 +8,7 @@ from looseleaf.access.principals import (
     find_policy_capability,
     find_requirement,
 )
-from looseleaf.catalog.schemas.arguments import argument_names
+from looseleaf.catalog.schemas.arguments import list_argument_names
 from looseleaf.memory.scope import Shelf
 from looseleaf.values import FrozenDict, replace
 
@@ -29,7 +29,7 @@ _NO_CAPABILITIES: frozenset[str] = frozenset()
 _OF_EVERYONE = ("read", "history")  # on pages that all agents share
 
 
-def for_agent(
+def confine_to_agent(
     context: Context, request: Request, capabilities: frozenset[str] = _NO_CAPABILITIES
 ) -> Context:
     """Let the agent of a request act: on itself alone, with no more than an operator's rights.
@@ -70,7 +70,7 @@ class ModelRights:
         self, operation: Operation, fixed_arguments: Mapping[str, str], *, is_in_policy: bool
     ) -> bool:
         """Say whether any call of an operation is allowed."""
-        capabilities = policy_capabilities(operation) if is_in_policy else _NO_CAPABILITIES
+        capabilities = list_policy_capabilities(operation) if is_in_policy else _NO_CAPABILITIES
         principal = self.principal(capabilities)
         return may_call(principal, operation, fixed_arguments, self._agent, self._user_id)
 
@@ -91,12 +91,12 @@ def may_call(
     permission = "append" if is_append else operation.permission
     if find_requirement(principal, permission, agent.shelf, owner=agent.owner) is None:
         return True
-    takes_page = "memory" in operation.categories and "file" in argument_names(operation)
+    takes_page = "memory" in operation.categories and "file" in list_argument_names(operation)
     places = (Shelf("user", user_id), None) if permission in _OF_EVERYONE or takes_page else ()
     return any(find_requirement(principal, permission, place) is None for place in places)
 
 
-def policy_capabilities(operation: Operation) -> frozenset[str]:
+def list_policy_capabilities(operation: Operation) -> frozenset[str]:
     """Give the capabilities that an agent's own allow list gives for an operation it names."""
     return find_policy_capability(operation.permission)
 

@@ -1,6 +1,6 @@
 """The tools of a model that talks for an agent: `agent_memory`, `agent_daily_memory` and others.
 
-Two functions are enough for whoever runs a conversation: `tools_for` lists the tools of a request,
+Two functions are enough to run a conversation: `list_model_tools` lists the tools of a request,
 `run_tool` runs one call and gives an envelope, whatever happens.
 """
 
@@ -14,15 +14,15 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.stated_origin import ORIGIN, takes_origin, with_origin
 from looseleaf.catalog.tools.access import (
     DENIED,
-    chat_tools,
+    choose_chat_tools,
     choose_tool,
     denies_operation,
     is_in_allow_list,
 )
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import for_agent, policy_capabilities, settings_for_agent
-from looseleaf.catalog.tools.operation_tools import operation_tools, pick_tool
+from looseleaf.catalog.tools.model_rights import confine_to_agent, list_policy_capabilities, settings_for_agent
+from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
 from looseleaf.errors import InvalidArgument, LooseleafError
 from looseleaf.errors.operations import ToolDenied
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 _IGNORED = ("agent", "agent_id", "agent_slug", "user", "user_id")  # never the model's choice
 
 
-def tools_for(context: Context, request: Request) -> tuple[Tool, ...]:
+def list_model_tools(context: Context, request: Request) -> tuple[Tool, ...]:
     """List the tools of a request, as providers take them."""
-    choices = request_tools(context, request)
+    choices = choose_request_tools(context, request)
     return tuple(declare_tool(choice, is_scoped=True) for choice in choices if choice.is_given)
 
 
-def request_tools(context: Context, request: Request) -> tuple[ToolChoice, ...]:
+def choose_request_tools(context: Context, request: Request) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a request, by the settings under which its agent acts."""
     is_open = settings_for_agent(context).daily_memory_enabled
-    return chat_tools(context, request, journal=is_open)
+    return choose_chat_tools(context, request, journal=is_open)
 
 
 def declare_tool(choice: ToolChoice, *, is_scoped: bool) -> Tool:
@@ -75,27 +75,27 @@ def run_tool(
 ) -> dict[str, Any]:
     """Run one call of a model; an error comes back in the envelope, for the model to read."""
     try:
-        arguments = _arguments(json_arguments)
-        tool = MODEL_TOOLS.get(name) or pick_tool(operation_tools(context), name)
+        arguments = _parse_arguments(json_arguments)
+        tool = MODEL_TOOLS.get(name) or pick_tool(list_operation_tools(context), name)
         choice = choose_tool(context, request.agent, tool, request)
         if not choice.is_given:
             raise ToolDenied(name, choice.rule)
         # The operation itself refuses what the person may not do, and the audit keeps the refusal.
         if isinstance(tool, ModelTool):
-            data = _act(for_agent(context, request), request, tool, arguments)
+            data = _act(confine_to_agent(context, request), request, tool, arguments)
         else:
             is_in_policy = is_in_allow_list(request.agent, tool)
-            capabilities = policy_capabilities(tool.operation) if is_in_policy else frozenset()
-            data = _call(for_agent(context, request, capabilities), tool, arguments)
+            capabilities = list_policy_capabilities(tool.operation) if is_in_policy else frozenset()
+            data = _call(confine_to_agent(context, request, capabilities), tool, arguments)
     except LooseleafError as error:
-        return failure(name, error)
+        return build_failure(name, error)
     envelope: dict[str, Any] = {"success": True, "data": data, "tool_name": name}
     if isinstance(tool, ModelTool) and arguments.get("action") == "read":
         envelope["runtime"] = {"completion_signal": "progress"}
     return envelope
 
 
-def failure(name: str, error: LooseleafError) -> dict[str, Any]:
+def build_failure(name: str, error: LooseleafError) -> dict[str, Any]:
     """Give an error as a tool's result."""
     error_data = {
         key: field for key, field in vars(error).items() if isinstance(field, str | int | tuple)
@@ -146,7 +146,7 @@ def _call(
     return wrap_result(tool.operation, call_tool(context, tool, tool_arguments))
 
 
-def _arguments(json_arguments: Mapping[str, Any] | str) -> dict[str, Any]:
+def _parse_arguments(json_arguments: Mapping[str, Any] | str) -> dict[str, Any]:
     if not isinstance(json_arguments, str):
         return dict(json_arguments)
     try:

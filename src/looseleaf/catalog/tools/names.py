@@ -7,7 +7,7 @@ set. A stored policy may name the tool of a plugin that is gone; the doctor tell
 from __future__ import annotations
 
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.operation_tools import tool_name, tools_of
+from looseleaf.catalog.tools.operation_tools import format_tool_name, tools_of
 from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.files.folders import fold
 
@@ -23,15 +23,15 @@ _NEAREST = 3
 
 def check_tool_names(operations: OperationList, policy: ToolPolicy) -> None:
     """Refuse a tool policy that names a tool or category that the workspace does not have."""
-    for fault in unknown_tool_names(operations, policy):
+    for fault in find_unknown_tools(operations, policy):
         raise InvalidPolicy(fault)
 
 
-def unknown_tool_names(operations: OperationList, policy: ToolPolicy) -> Iterator[str]:
+def find_unknown_tools(operations: OperationList, policy: ToolPolicy) -> Iterator[str]:
     """Say of each name in a tool policy that nothing has, and which names are meant perhaps."""
     for kind, names, available in (
-        ("tool", policy.tools, tool_names(operations)),
-        ("category", policy.categories, tool_categories(operations)),
+        ("tool", policy.tools, list_tool_names(operations)),
+        ("category", policy.categories, list_tool_categories(operations)),
     ):
         available_names = {fold(name): name for name in available}
         for name in names:
@@ -39,11 +39,11 @@ def unknown_tool_names(operations: OperationList, policy: ToolPolicy) -> Iterato
                 yield _describe(kind, name, available_names)
 
 
-def tool_names(operations: OperationList) -> list[str]:
+def list_tool_names(operations: OperationList) -> list[str]:
     """List the names of all tools, of plugins too, and of operations that are never offered."""
     names = set(MODEL_TOOLS)
     for operation in operations.all():
-        names |= {tool.name for tool in tools_of(operation)} or {tool_name(operation.name)}
+        names |= {tool.name for tool in tools_of(operation)} or {format_tool_name(operation.name)}
     return sorted(names)
 
 
@@ -63,7 +63,7 @@ def expand_tool_names(operations: OperationList, policy: ToolPolicy) -> tuple[st
     return (*policy.tools, *policy.outside_tools, *names)
 
 
-def tool_categories(operations: OperationList) -> list[str]:
+def list_tool_categories(operations: OperationList) -> list[str]:
     """List the categories of all tools."""
     holders: Iterable[tuple[str, ...]] = (
         *(tool.categories for tool in MODEL_TOOLS.values()),
@@ -76,7 +76,7 @@ def _describe(kind: str, name: str, available_names: Mapping[str, str]) -> str:
     from difflib import get_close_matches
 
     # A policy lists tools; the name of an operation is near to that of its tool.
-    nearest = get_close_matches(fold(tool_name(name)), available_names, n=_NEAREST)
+    nearest = get_close_matches(fold(format_tool_name(name)), available_names, n=_NEAREST)
     names = ", ".join(available_names[key] for key in nearest or available_names)
     start = f"there is no {kind} {name!r}; {'nearest' if nearest else 'available'}: {names}"
     if kind == "category":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.catalog.schemas.arguments import schema
+from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.stated_origin import ORIGIN, ORIGIN_SCHEMA, takes_origin
 from looseleaf.errors.operations import ToolMissing
 from looseleaf.values import replace, value
@@ -156,10 +156,10 @@ class OperationTool:
             *self.hidden_arguments,
             *(_SCOPE if is_scoped else ()),
         }
-        shape = _without(schema(self.operation), hidden_names)
+        shape = _without(build_input_schema(self.operation), hidden_names)
         required = [name for name in shape["required"] if name not in self.defaults]
         properties = {
-            name: _not_null(property_schema) if name in required else property_schema
+            name: _drop_null(property_schema) if name in required else property_schema
             for name, property_schema in shape["properties"].items()
         }
         if takes_origin(self.operation):
@@ -186,7 +186,7 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
     variants = VARIANTS.get(operation.name)
     if variants is None:
         kind = (operation.destructive, operation.idempotent)
-        name = tool_name(operation.name)
+        name = format_tool_name(operation.name)
         return (OperationTool(name, operation, operation.summary, {}, (), *kind),)
     return tuple(
         OperationTool(
@@ -202,14 +202,14 @@ def tools_of(operation: Operation) -> tuple[OperationTool, ...]:
     )
 
 
-def tool_name(operation: str) -> str:
+def format_tool_name(operation: str) -> str:
     """Give the name of an operation as every client takes it: letters, digits and underscores."""
     owner, slash, name = operation.partition("/")
     plain = name if slash and owner in _OURS else operation
     return plain.replace("/", "_").replace("-", "_")
 
 
-def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
+def list_operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
     """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
     if not full:
         by_name = {
@@ -226,7 +226,7 @@ def operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTo
 
 def _without_choice(tool: OperationTool) -> OperationTool:
     """Give a tool as the small set has it."""
-    properties = schema(tool.operation)["properties"]
+    properties = build_input_schema(tool.operation)["properties"]
     hidden_names = tuple(name for name in _NOT_IN_SMALL if name in properties)
     return replace(tool, hidden_arguments=(*tool.hidden_arguments, *hidden_names))
 
@@ -234,13 +234,13 @@ def _without_choice(tool: OperationTool) -> OperationTool:
 def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:
     """Find a tool by its name or by that of its operation, or raise `ToolMissing`."""
     by_name = {tool.name: tool for tool in tools}
-    tool = by_name.get(name) or by_name.get(tool_name(name))
+    tool = by_name.get(name) or by_name.get(format_tool_name(name))
     if tool is None:
         raise ToolMissing(name, tuple(by_name))
     return tool
 
 
-def _not_null(shape: dict[str, Any]) -> dict[str, Any]:
+def _drop_null(shape: dict[str, Any]) -> dict[str, Any]:
     """Take null out of what an argument may be: one that is needed is never null."""
     options = [option for option in shape.get("anyOf", ()) if option["type"] != "null"]
     if not options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.schemas.json_schema import result_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,15 +33,15 @@ def cut_long_text(result: Any) -> Any:  # noqa: ANN401 - any JSON
 
 def wrap_result(operation: Operation, result: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
     """Give a result as an object, in the form of the operation's output schema."""
-    if _is_object(result_schema(operation)):
+    if _is_object(build_result_schema(operation)):
         content: dict[str, Any] = result
         return content
     return {RESULT: result}
 
 
-def output_schema(operation: Operation) -> Schema:
+def build_output_schema(operation: Operation) -> Schema:
     """Give the JSON schema of the object that a tool of an operation gives."""
-    shape = result_schema(operation)
+    shape = build_result_schema(operation)
     if not _is_object(shape):
         return {
             "type": "object",

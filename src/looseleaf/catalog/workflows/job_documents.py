@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.workflows.workflow_access import agent_slug
+from looseleaf.catalog.workflows.workflow_access import find_agent_slug
 from looseleaf.times import format_time
 from looseleaf.values import FrozenDict, value
 
@@ -181,7 +181,7 @@ def describe_job(context: Context, job: Job) -> JobInfo:
         job.source,
         job.pipeline_id,
         job.flow_id,
-        agent_slug(context, job.agent_id) if job.agent_id else "",
+        find_agent_slug(context, job.agent_id) if job.agent_id else "",
         job.task_type,
         format_time(job.created_at),
         _format(job.started_at),
@@ -218,7 +218,7 @@ def _describe_step(context: Context, step: StepRecord) -> StepInfo:
 
 
 def _describe_write(context: Context, write: MemoryWrite) -> WriteInfo:
-    agent = agent_slug(context, write.agent_id) if write.agent_id else ""
+    agent = find_agent_slug(context, write.agent_id) if write.agent_id else ""
     return WriteInfo(
         write.filename, write.layer, agent, write.user_id, write.revision, write.operation
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.resolution import agent_of, visible_agents
+from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors import Conflicted
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import VersionRequired
@@ -27,17 +27,17 @@ def find_pipeline(context: Context, reference: str | int) -> Pipeline:
     A pipeline of an agent that the principal may not see is missing for them.
     """
     pipelines = context.parts.definitions().pipelines
-    number = _number(reference)
+    number = _parse_id(reference)
     if number is not None:
         pipeline = pipelines.find(number)
     else:
         agent, _, slug = str(reference).rpartition("/")
-        agents = _agent_ids(context, agent)
+        agents = _find_agent_ids(context, agent)
         candidates = pipelines.list(agents=agents, slug=slug)[0] if slug else []
         pipeline = candidates[0] if candidates else None
         if len(candidates) > 1:
             names = tuple(
-                f"{agent_slug(context, candidate.agent_id)}/{candidate.slug}"
+                f"{find_agent_slug(context, candidate.agent_id)}/{candidate.slug}"
                 for candidate in candidates
             )
             raise WorkflowAmbiguous("pipeline", slug, names)
@@ -49,13 +49,13 @@ def find_pipeline(context: Context, reference: str | int) -> Pipeline:
 def find_flow(context: Context, reference: str | int) -> Flow:
     """Find a flow by id, slug or pipeline/slug, if its agent is allowed for this operation."""
     flows = context.parts.definitions().flows
-    number = _number(reference)
+    number = _parse_id(reference)
     if number is not None:
         flow = flows.find(number)
     else:
         parent, _, slug = str(reference).rpartition("/")
-        pipeline = _pipeline_id(context, parent, reference) if parent else 0
-        agents = _agent_ids(context, "")
+        pipeline = _resolve_pipeline_id(context, parent, reference) if parent else 0
+        agents = _find_agent_ids(context, "")
         candidates = flows.list(pipeline=pipeline, agents=agents, slug=slug)[0] if slug else []
         flow = candidates[0] if candidates else None
         if len(candidates) > 1:
@@ -80,15 +80,15 @@ def find_job(context: Context, job_id: int) -> Job:
     return job
 
 
-def parent_job(context: Context) -> int:
+def find_parent_job(context: Context) -> int:
     """Give the job in which an operation is run, by the tool of a model; 0 outside of jobs."""
     if context.activity.kind != JOB:
         return 0
     number = context.activity.id.removeprefix("job-").partition("/")[0]
-    return _number(number) or 0
+    return _parse_id(number) or 0
 
 
-def agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None:
+def list_agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None:
     """Give the agents whose pipelines are listed: the one named, or all that may be seen.
 
     None is every agent, deleted ones too, which only the local administrator sees.
@@ -98,11 +98,11 @@ def agent_ids(context: Context, agent: str | int | None) -> Sequence[int] | None
     return (
         None
         if context.principal.is_local
-        else [agent_record.id for agent_record in visible_agents(context)]
+        else [agent_record.id for agent_record in list_visible_agents(context)]
     )
 
 
-def agent_slug(context: Context, agent_id: int) -> str:
+def find_agent_slug(context: Context, agent_id: int) -> str:
     """Give the slug of an agent for people; "" where the agent was deleted."""
     try:
         return context.parts.agents.slug_of(agent_id)
@@ -120,7 +120,7 @@ def require_version(context: Context, noun: str, actual: str, if_match: str | No
         raise Conflicted(noun, change.precondition.expected, actual)
 
 
-def _number(reference: str | int) -> int | None:
+def _parse_id(reference: str | int) -> int | None:
     text = str(reference)
     if not (text.isascii() and text.isdigit()):
         return None
@@ -138,9 +138,9 @@ def _is_visible(context: Context, agent_id: int) -> bool:
     return True
 
 
-def _agent_ids(context: Context, agent: str) -> Sequence[int] | None:
+def _find_agent_ids(context: Context, agent: str) -> Sequence[int] | None:
     try:
-        return agent_ids(context, agent or None)
+        return list_agent_ids(context, agent or None)
     except AgentMissing:
         return []
 
@@ -155,7 +155,7 @@ def _name_flows(context: Context, flows: Sequence[Flow]) -> tuple[str, ...]:
     )
 
 
-def _pipeline_id(context: Context, parent: str, reference: str | int) -> int:
+def _resolve_pipeline_id(context: Context, parent: str, reference: str | int) -> int:
     try:
         return find_pipeline(context, parent).id
     except PipelineMissing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.tools.names import expand_tool_names, unknown_tool_names
+from looseleaf.catalog.tools.names import expand_tool_names, find_unknown_tools
 from looseleaf.errors.workflows import InvalidWorkflow
 from looseleaf.files.folders import fold
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
@@ -75,7 +75,7 @@ def check_flow_names(operations: OperationList, flow: Flow) -> None:
 
 def find_policy_faults(operations: OperationList, policy: Mapping[str, Any]) -> Iterator[str]:
     """Say of each name in the tool policy of a pipeline that nothing has."""
-    for fault in unknown_tool_names(operations, parse_tool_policy(policy or None)):
+    for fault in find_unknown_tools(operations, parse_tool_policy(policy or None)):
         yield f"in its tool_policy {fault}"
 
 
@@ -85,5 +85,5 @@ def find_step_faults(
     """Say of each tool in the settings of a step that nothing has."""
     for name in _LISTS:
         tools = ToolPolicy(tools=tuple(settings.get(name) or ()))
-        for fault in unknown_tool_names(operations, tools):
+        for fault in find_unknown_tools(operations, tools):
             yield f"in {name} of step {step_id} {fault.partition('. ')[0]}"

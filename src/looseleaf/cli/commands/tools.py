@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from looseleaf.catalog.resolution import agent_of
-from looseleaf.catalog.tools.formats import FORMATS, all_tools, declare_tools
+from looseleaf.catalog.tools.formats import FORMATS, declare_tools, list_all_tools
 from looseleaf.cli.arguments import SharedOptions, require_local, with_shared_options
 from looseleaf.cli.formats import print_document
 from looseleaf.cli.groups import command
@@ -28,4 +28,4 @@ def export(options: SharedOptions, shape: str) -> None:
     )
     context = options.open()
     agent = agent_of(context, options.agent) if options.agent else None
-    print_document({"tools": declare_tools(all_tools(context, agent), shape)})
+    print_document({"tools": declare_tools(list_all_tools(context, agent), shape)})

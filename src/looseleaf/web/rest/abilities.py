@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.catalog.schemas.json_schema import result_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.catalog.tools.access import offers_operation, require_operation
 from looseleaf.web.http.bodies import as_object, media_type_of, parse_object
 from looseleaf.web.http.request_errors import Problem
@@ -137,7 +137,7 @@ def describe(operation: Operation) -> dict[str, Any]:
         "output_schema": build_run_schema(operation),
         "meta": {
             "permission": operation.permission,
-            "result_schema": result_schema(operation),
+            "result_schema": build_result_schema(operation),
             "categories": list(operation.categories),
             "show_in_rest": True,
             "annotations": {

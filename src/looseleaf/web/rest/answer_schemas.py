@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.catalog.schemas.json_schema import result_schema
+from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.web.rest.plugin_answers import (
     FLOW_OPERATIONS,
     PIPELINE_OPERATIONS,
@@ -66,7 +66,7 @@ def envelope_of(data: Schema) -> Schema:
 @cache
 def build_endpoint_schema(operation: Operation) -> Schema:
     """Describe the answer of an address in the endpoint table; lists come in parts."""
-    shape = result_schema(operation)
+    shape = build_result_schema(operation)
     change = _ENTRIES.get(operation.name)
     if shape.get("type") != "array":
         return envelope_of(change(shape) if change else shape)
@@ -78,7 +78,7 @@ def build_endpoint_schema(operation: Operation) -> Schema:
 @cache
 def build_run_schema(operation: Operation) -> Schema:
     """Describe the answer of the abilities' run route."""
-    shape = result_schema(operation)
+    shape = build_result_schema(operation)
     change = _FLAT.get(operation.name)
     if operation.name not in SHAPES:
         return envelope_of(shape)
@@ -89,7 +89,7 @@ def build_run_schema(operation: Operation) -> Schema:
 def build_change_schema(operation: Operation) -> Schema:
     """Describe the answer to a change at the address of a page or a day."""
     flat = build_run_schema(operation)
-    data = extend({"message": TEXT}, result_schema(operation))
+    data = extend({"message": TEXT}, build_result_schema(operation))
     top = {
         name if name in flat["required"] else f"{name}?": flat["properties"][name]
         for name in SHAPES[operation.name].top
@@ -100,7 +100,7 @@ def build_change_schema(operation: Operation) -> Schema:
 @cache
 def build_page_schema(operation: Operation) -> Schema:
     """Describe the answer to a read at the address of a page or a day."""
-    return envelope_of(extend({"bytes": NUMBER, **_OLD_NAMES}, result_schema(operation)))
+    return envelope_of(extend({"bytes": NUMBER, **_OLD_NAMES}, build_result_schema(operation)))
 
 
 def _describe_page(shape: Schema) -> Schema:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from looseleaf.catalog.schemas.arguments import SYNONYMS, resolve_synonym, schema
+from looseleaf.catalog.schemas.arguments import SYNONYMS, build_input_schema, resolve_synonym
 from looseleaf.web.http.request_errors import Problem
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def kinds_of(operation: Operation) -> dict[str, tuple[frozenset[str], str]]:
     """Return the JSON types of each argument, and the type of its items."""
     return {
         name: _collect_kinds(property_schema)
-        for name, property_schema in schema(operation)["properties"].items()
+        for name, property_schema in build_input_schema(operation)["properties"].items()
     }
 
 
@@ -45,7 +45,7 @@ def build_accepted_schema(operation: Operation) -> dict[str, Any]:
 
     A required argument may be passed under any of its names.
     """
-    operation_schema = schema(operation)
+    operation_schema = build_input_schema(operation)
     properties = dict(operation_schema["properties"])
     names: dict[str, list[str]] = {}
     for synonym in SYNONYMS:

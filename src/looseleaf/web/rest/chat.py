@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.catalog.schemas.arguments import arguments
+from looseleaf.catalog.schemas.arguments import parse_arguments
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.chat.events import build_event_document
 from looseleaf.errors import Forbidden, LooseleafError, Unavailable
@@ -68,7 +68,7 @@ async def _talk(request: Request, name: str) -> Response:
     header = request.headers.get("x-request-id")
     resend = {"request": header} if header and name == SEND else {}
     fields = combine(from_query(operation, query), body, resend)
-    call_arguments = arguments(operation, fields)
+    call_arguments = parse_arguments(operation, fields)
     threads = _threads_of(request)
     events = await run_sync(
         lambda: _start_turn(context, operation, call_arguments), limiter=threads.start_limiter
@@ -102,9 +102,9 @@ def _start_turn(
     try:
         events = chat.begin_turn(context, call_arguments, page_owner)
     except Forbidden as refusal:
-        dispatch.record(context, operation, call_arguments, refusal)
+        dispatch.record_in_audit(context, operation, call_arguments, refusal)
         raise
-    dispatch.record(context, operation, call_arguments)
+    dispatch.record_in_audit(context, operation, call_arguments)
     return events
 
 

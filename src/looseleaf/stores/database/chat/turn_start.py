@@ -73,7 +73,7 @@ def begin(connection: sa.Connection, opening: Opening, now: int) -> BegunTurn:
     message = None
     if has_message and opening.message is not None:
         position = (fields["id"], turn.number, turn.first)
-        message = replace(opening.message, text=storable(opening.message.text))
+        message = replace(opening.message, text=clean_text(opening.message.text))
         add_messages(connection, position, (message,), now)
     lease = Lease(fields["id"], turn.number, fields["lease"])
     session = session_of(SimpleNamespace(**fields), now)

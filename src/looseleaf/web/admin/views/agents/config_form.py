@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.catalog.tools.names import tool_categories
+from looseleaf.catalog.tools.names import list_tool_categories
 from looseleaf.errors import Invalid
 from looseleaf.values import value
 
@@ -64,7 +64,7 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
         tuple(Choice(name, name in tools.tools) for name in MODEL_TOOLS),
         tuple(
             Choice(name, name in tools.categories)
-            for name in tool_categories(context.parts.operations())
+            for name in list_tool_categories(context.parts.operations())
         ),
         tuple(name for name in tools.tools if name not in MODEL_TOOLS),
         tools.outside_tools,
@@ -74,7 +74,7 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
 def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str]) -> ConfigFields:
     """Give the fields as they were sent, also where they are invalid."""
     models = {mode: form.get(MODEL + mode, "") for mode in MODES}
-    categories = tool_categories(context.parts.operations())
+    categories = list_tool_categories(context.parts.operations())
     return ConfigFields(
         tuple(models.items()),
         "daily" in form,
