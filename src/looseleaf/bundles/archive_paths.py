@@ -39,9 +39,9 @@ def check_archive_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
 
 
 def check_source_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
-    """Give a path back whose file is only read and never written under its name.
+    """Give the path of a file back that is only read, and never written under its name.
 
-    Hidden names and names that no page can have pass; a path that leaves its folder is refused.
+    Hidden names and names that no page can have are allowed; a path that leaves its folder is not.
     """
     segments = path.split("/")
     if len(segments) > depth:
@@ -54,10 +54,10 @@ def check_source_path(path: str, *, depth: int = MAX_PATH_DEPTH) -> str:
 
 
 class ArchiveNames:
-    """The names of an archive so far; a name that another system could not tell apart is refused.
+    """The names of an archive so far; names that some system cannot distinguish are refused.
 
-    That is a name given twice, one that differs from another only by case or Unicode form, and a
-    file that is also a folder.
+    Refused are a name given twice, a name that differs from another only by case or Unicode form,
+    and a file that is also a folder.
     """
 
     def __init__(self, fold: Callable[[str], str] = fold) -> None:
@@ -88,13 +88,13 @@ def _refuse_twin(path: str, known_path: str) -> None:
 
 
 def _shorten(path: str) -> str:
-    """Cut a name for a message, so that a hostile one does not fill it."""
+    """Cut a name for a message, so that a hostile name does not fill the message."""
     return path if len(path) <= 120 else f"{path[:120]}…"
 
 
 @value
 class PathRules:
-    """The rules for the names of an archive: the check of each, and which of them are twins."""
+    """The rules for the names of an archive: `check` for each, and `fold` to compare two names."""
 
     check: Callable[..., str]
     fold: Callable[[str], str]

@@ -59,7 +59,7 @@ class AgentWorkflows:
 
 @value
 class BundleTitle:
-    """What an export is called; the same title and content give the same bytes."""
+    """The name and version of an export; the same title and content give the same bytes."""
 
     slug: str
     version: str
@@ -71,7 +71,7 @@ class BundleTitle:
 def collect_bundle(
     source: AgentSource, record: AgentRecord, profile: Profile, title: BundleTitle
 ) -> Bundle:
-    """Read an agent as it is now as a bundle; generated pages stay, since they are made anew."""
+    """Read an agent as a bundle; generated pages are left out, since they are generated again."""
     description = record.configuration.description
     agent = BundleAgent(record.slug, record.name, description, select_config(record.config))
     manifest = Manifest(
@@ -134,7 +134,7 @@ def _collect_workflows(
 
 
 def find_left_out(source: AgentSource, record: AgentRecord, profile: Profile) -> tuple[str, ...]:
-    """Name the uploads that are too large to travel, each with the reason."""
+    """Name the uploads that are too large for a bundle, each with the reason."""
     if source.definitions is None or not profile.learned_memory:
         return ()
     workflows = list_workflows(source.definitions, record.id)
@@ -181,14 +181,14 @@ def list_workflows(definitions: Definitions, agent_id: int) -> AgentWorkflows:
     }
     flows: dict[str, Flow] = {}
     for pipeline in pipelines.values():
-        of_pipeline, _ = definitions.flows.list(pipeline=pipeline.id)
-        for flow in sorted(of_pipeline, key=lambda flow: flow.slug):
+        pipeline_flows, _ = definitions.flows.list(pipeline=pipeline.id)
+        for flow in sorted(pipeline_flows, key=lambda flow: flow.slug):
             flows[make_slug(flow.slug, fallback="flow", used_slugs=flows)] = flow
     return AgentWorkflows(pipelines, flows)
 
 
 def _apply_pipeline_auth(pipeline: Pipeline, profile: Profile) -> Pipeline:
-    """Give a pipeline whose steps hold no secrets, where the profile says so."""
+    """Replace the secrets of the steps of a pipeline, where the profile says so."""
     if profile.handler_auth != "refs":
         return pipeline
     steps = tuple(

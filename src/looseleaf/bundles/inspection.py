@@ -1,4 +1,4 @@
-"""Inspection: what a bundle holds, and whether this workspace could install it."""
+"""The inspection of a bundle: its content, and the reasons why it could not be installed here."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.bundles.prompt_overrides import PromptOverrides
     from looseleaf.workflows.uploads.file_store import FileLimits
 
-# What of a bundle is used here; a bundle that needs more is not installed.
+# The capabilities that this workspace has; a bundle that needs others is not installed.
 HOST_CAPABILITIES = ("daily_memory", "flows", "memory", "pipelines", "prompts", "schedules")
 
 
@@ -39,30 +39,30 @@ class BundleFile:
 
 @value
 class BundleReport:
-    """What a bundle is, and what it would bring.
+    """A bundle and its content, as an inspection describes it.
 
     Fields:
-        bundle_slug: The name of the bundle, which its upgrades have, too.
-        bundle_version: Its version.
-        source_ref: Where it comes from, as its author says.
-        source_revision: Which version of that.
-        exported_at: When it was exported; 1970 where the export is the same whenever it is made.
-        agent: The slug of the agent that it defines.
+        bundle_slug: The name of the bundle; upgrades have the same name.
+        bundle_version: The version of the bundle.
+        source_ref: The origin of the bundle, as its author wrote it.
+        source_revision: The revision of that origin.
+        exported_at: The time of the export; 1970 in bundles that are the same at every export.
+        agent: The slug of the agent that the bundle defines.
         label: The agent's name for people.
         agent_config: The agent's configuration.
-        handler_auth: Whether settings of secrets are in it (full), replaced (refs) or left out.
-        files: Its files.
-        pipelines: The slugs of its pipelines.
-        flows: The slugs of its flows.
+        handler_auth: Whether the bundle has settings of secrets (full), references (refs) or none.
+        files: The files of the bundle.
+        pipelines: The slugs of the pipelines.
+        flows: The slugs of the flows.
         extras: Files that are kept with the agent and not used by Looseleaf.
-        compatible: Whether this workspace could install it.
+        compatible: Whether this workspace could install the bundle.
         status: compatible or incompatible.
-        problems: Why it could not, one sentence each.
-        required_capabilities: What the bundle says that a workspace must have.
-        host_capabilities: What this workspace can use of a bundle.
-        unsupported_capabilities: What of it this workspace does not have.
+        problems: The reasons why it could not, one sentence each.
+        required_capabilities: The capabilities that a workspace must have for this bundle.
+        host_capabilities: The capabilities that this workspace has.
+        unsupported_capabilities: The required capabilities that this workspace does not have.
         unknown_artifact_types: Folders of files that are kept and not used here.
-        unsupported_artifacts: Files that could not be used here, which makes it incompatible.
+        unsupported_artifacts: Files that make the bundle incompatible.
     """
 
     bundle_slug: str
@@ -125,7 +125,7 @@ def find_problems(
 ) -> tuple[str, ...]:
     """Say why parts of a bundle could not be stored here, such as unknown steps, each by its file.
 
-    The limits are those of uploaded files.
+    `limits` are those of uploaded files.
     """
     capability_names = ", ".join(_find_unsupported(bundle.manifest))
     problems = []
@@ -148,7 +148,7 @@ def find_problems(
 
 
 def _find_misspelled(bundle: Bundle, rules: WorkflowRules) -> Iterator[str]:
-    """Name pages that a disk could take for a page which every agent has."""
+    """Name pages whose names differ from a registered page only by case."""
     for name in sorted(bundle.pages):
         registered_file = rules.registry.get(name)
         if registered_file is not None and registered_file.filename != name:

@@ -1,4 +1,4 @@
-"""Profiles of an export: what leaves with an agent that is shared, backed up or forked."""
+"""Profiles of an export: the parts of an agent that are shared, backed up or forked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.layout.manifest import HandlerAuth
 
-# Keys of a configuration that belong to one installation, and never travel.
+# Keys of a configuration that belong to one installation, and are never exported.
 LOCAL_KEYS = ("datamachine_bundle",)
 IDENTITY_PAGE = "SOUL.md"
 _DEEPEST = 32
@@ -25,9 +25,9 @@ class Profile:
 
     Fields:
         name: share, backup or fork.
-        learned_memory: Whether all pages of the agent and USER.md travel, or SOUL.md alone.
-        handler_auth: Whether settings under the keys of secrets travel (full), are replaced by a
-            reference (refs), or the settings of flows are left out altogether (omit).
+        learned_memory: Whether all pages of the agent and USER.md are exported, or SOUL.md alone.
+        handler_auth: Whether settings under the keys of secrets are exported (full) or replaced by
+            a reference (refs), or the settings of flows are left out altogether (omit).
     """
 
     name: str
@@ -54,12 +54,12 @@ def find_profile(name: str) -> Profile:
 
 
 def select_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the keys of a configuration that travel."""
+    """Give the keys of a configuration that are exported."""
     return {key: setting for key, setting in config.items() if key not in LOCAL_KEYS}
 
 
 def apply_handler_auth(profile: Profile, settings: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Give the settings of a step as they leave under a profile; `place` names the step."""
+    """Give the settings of a step as a profile exports them; `place` names the step."""
     if profile.handler_auth == "omit":
         return {}
     if profile.handler_auth == "full":

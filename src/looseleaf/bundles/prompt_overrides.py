@@ -19,7 +19,7 @@ class PromptOverrides(Protocol):
         """Give the text of every prompt that was replaced."""
 
     def builtin_texts(self) -> dict[str, str]:
-        """Give the text that every prompt has where nobody replaced it."""
+        """Give the built-in text of every prompt."""
 
     def is_known(self, name: str) -> bool:
         """Say whether a task here has such a prompt."""
@@ -28,7 +28,7 @@ class PromptOverrides(Protocol):
         """Raise `InvalidPrompt` where the task could not use the text."""
 
     def require_right(self) -> None:
-        """Raise `Forbidden` unless the one who acts may replace prompts."""
+        """Raise `Forbidden` unless the actor may replace prompts."""
 
     def set(self, name: str, text: str | None) -> None:
         """Replace a prompt; None goes back to the built-in text."""

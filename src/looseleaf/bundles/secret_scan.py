@@ -1,4 +1,4 @@
-"""The search for secrets in texts that leave the workspace: which file, line and kind, no value."""
+"""The search for secrets in texts that leave the workspace; it reports file, line and kind only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_FINDINGS = 100
 _PLAIN_KEYS = {"handler_auth", "auth_refs"}  # of a manifest: a mode, and names of files
-_SHORTEST = 8  # characters of a value that an assignment is believed to hold
+_SHORTEST = 8  # characters of a value that counts as a secret
 _SHORTEST_PASSWORD = 6  # people choose shorter ones than programs do
 _PASSWORDS = {"password", "passwords", "passwort", "passwd", "passphrase", "pass", "pwd"}
 _KEY_OWNERS = {"api", "access", "account", "private", "secret", "master", "encryption"}
@@ -75,11 +75,11 @@ _ASSIGNMENT = re.compile(
 )
 _QUERY = re.compile(r"[?&](?P<key>[A-Za-z_][\w.-]{1,100})=(?P<value>[^\s&#\"'`]{8,200})")
 _LINE_END = re.compile(r"\r\n|\r|\n")
-# A text of JSON; one that is not closed goes to the end, so that it is looked at once.
+# A string of JSON; an unclosed one extends to the end, so that it is searched only once.
 _JSON_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|$)')
 _JSON_STRING = re.compile(r'^(?P<indent>\s*)(?:"(?P<key>[^"]{1,200})"\s*:\s*)?"(?P<value>.*?)",?$')
 _JSON_OPENING = re.compile(r'^(?P<indent>\s*)"(?P<key>[^"]{1,200})"\s*:\s*[\[{]$')
-# A value that stands for a secret kept elsewhere, or for one that was taken out.
+# A placeholder for a secret that is kept elsewhere or was removed.
 _PLACEHOLDER = re.compile(
     r"(?i)^[<{$%\[(]|^(?:x+|\*+|\.+|-+|_+)$|redacted|example|placeholder|changeme|your[-_ ]|env[:.]"
     r"|^(?:none|null|true|false|required|optional|string|secret|password)$"
@@ -88,7 +88,7 @@ _PLACEHOLDER = re.compile(
 
 @value
 class SecretFinding:
-    """A place where a secret stands; its value is nowhere kept or shown."""
+    """The place of a secret; the value is never kept or shown."""
 
     path: str
     line: int
@@ -134,7 +134,7 @@ def _find_kind(line: str) -> str | None:
 
 
 def _is_assigned_secret(assignment: re.Match[str]) -> bool:
-    """Say whether a line gives a name of secrets a value that looks like one."""
+    """Say whether an assignment gives a secret's name a value that looks like a secret."""
     key, text = assignment["key"], assignment["value"]
     first, _, name = key.rpartition(" ")
     words = split_key(name)
@@ -143,12 +143,12 @@ def _is_assigned_secret(assignment: re.Match[str]) -> bool:
         return False
     is_password = bool(_PASSWORDS & set(words))
     if name.isupper() and "=" in assignment.groupdict().get("sign", ""):
-        return not _PLACEHOLDER.search(text)  # a variable of a shell holds no prose
+        return not _PLACEHOLDER.search(text)  # a shell variable holds no prose
     return _is_random(text, _SHORTEST_PASSWORD if is_password else _SHORTEST)
 
 
 def _find_in_literals(line: str) -> str | None:
-    """Search the texts of a line of JSON as they are read: with their own lines and quotes."""
+    """Search the strings of a line of JSON after decoding, with their own lines and quotes."""
     key, key_end = "", 0
     for literal in _JSON_LITERAL.finditer(line):
         try:
@@ -183,7 +183,7 @@ def _is_random(text: str, shortest: int = _SHORTEST) -> bool:
 
 
 class _JsonScan:
-    """Reads laid-out JSON by lines: every text below the key of a secret counts, however deep."""
+    """Reads indented JSON by lines: every string below the key of a secret counts, at any depth."""
 
     def __init__(self) -> None:
         self._secret_indent: int | None = None  # of the key whose whole value is a secret

@@ -1,4 +1,4 @@
-"""Uploaded files of pipelines and flows that travel with an agent, within bounds."""
+"""Uploaded files of pipelines and flows that are exported with an agent, within bounds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_TOTAL = 64_000_000  # of all uploads; with their base64 they fit into on
 
 @value
 class UploadChoice:
-    """The uploads that travel, each by its path, folder and name; and what stays, with a reason."""
+    """The uploads to export, each by path, folder and name; and those left out, with the reason."""
 
     files: tuple[tuple[str, FileFolder, str], ...] = ()
     left_out: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class UploadChoice:
 def choose_uploads(
     uploads: WorkflowFiles, pipeline_ids: dict[str, int], flow_ids: dict[str, tuple[int, int]]
 ) -> UploadChoice:
-    """Choose what fits, by path; ids are those of pipelines, and of flows with their pipeline."""
+    """Choose the uploads that fit; ids are those of pipelines, and of flows with their pipeline."""
     chosen_files, left_out, total = [], [], 0
     for prefix, folder in _list_folders(pipeline_ids, flow_ids):
         for file in uploads.list(folder):
@@ -52,5 +52,5 @@ def _list_folders(
 
 
 def read_uploads(uploads: WorkflowFiles, choice: UploadChoice) -> dict[str, bytes]:
-    """Read the uploads that travel, by the path that a text has in the bundle."""
+    """Read the chosen uploads, by the path that a text has in the bundle."""
     return {path: b"".join(uploads.read(folder, name)) for path, folder, name in choice.files}

@@ -75,7 +75,7 @@ class ZipEntry:
 
 @value
 class _Header:
-    """The fields of a file in the directory that decide something."""
+    """The fields of a file in the directory that are checked."""
 
     name: bytes
     version: int
@@ -224,7 +224,7 @@ def _read_header(directory: bytes, offset: int) -> tuple[_Header, int]:
 
 
 def _check_header(header: _Header, limits: ZipLimits, rules: PathRules) -> str | None:
-    """Give the path of a file, or None for a folder, once its header is found to be harmless."""
+    """Check a header, and give the path of the file; None for a folder."""
     try:
         path = header.name.decode()
     except UnicodeDecodeError:

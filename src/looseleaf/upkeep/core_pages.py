@@ -1,4 +1,4 @@
-"""The check of core pages: each can be read, and none is half merged or there twice."""
+"""The check of core pages: each can be read, and none is half merged or duplicated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAULTS = ("unreadable", "not_text")
 
 
 def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -> Iterator[Finding]:
-    """Check that every core page can be read, and that none is half merged or there twice."""
+    """Check that every core page can be read, and that none is half merged or duplicated."""
     count = 0
     for shelf in list_shelves(agents, default_user):
         owner = _format_owner(agents, shelf)
@@ -32,7 +32,7 @@ def check_core_pages(pages: MemoryPages, agents: AgentList, default_user: int) -
 
 
 def list_shelves(agents: AgentList, default_user: int) -> Iterator[Shelf]:
-    """List the shelves of everyone whose agents can be used."""
+    """List the shared shelves, and those of readable agents and of their owners."""
     records = list(list_readable_agents(agents))
     yield from (Shelf("shared"), Shelf("network"))
     users = {default_user, *(record.owner for record in records)}

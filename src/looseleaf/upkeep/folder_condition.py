@@ -1,4 +1,4 @@
-"""The condition of a workspace's folder: what the disk can do, who may read it, what was left."""
+"""The condition of a workspace's folder: its file system, permissions, leftovers and databases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
 HOME = ".looseleaf"
-# File systems whose locks and syncs depend on another machine, or on a program's good will.
+# File systems whose locks and syncs depend on another machine, or on another program.
 NETWORKED = ("9p", "afs", "ceph", "cifs", "fuse", "glusterfs", "lustre", "nfs", "smb", "vboxsf")
 _LOW_SPACE = 100_000_000
 _MOST_NAMED = 5
@@ -32,11 +32,11 @@ def check_file_system(root: str) -> Iterator[Finding]:
         advice = "Keep the workspace on a local disk, or run one machine at a time on it."
         detail = f"{kind}: locks and syncs may not hold between machines"
         yield Finding("file system", "warning", detail, advice)
-    free = os.statvfs(root)
-    room = free.f_bavail * free.f_frsize
-    if room < _LOW_SPACE:
+    disk = os.statvfs(root)
+    free_bytes = disk.f_bavail * disk.f_frsize
+    if free_bytes < _LOW_SPACE:
         advice = "Make room: writes are refused when none is left."
-        yield Finding("file system", "warning", f"{format_size(room)} are left", advice)
+        yield Finding("file system", "warning", f"{format_size(free_bytes)} are left", advice)
     yield from _try_writes(root, kind)
 
 
@@ -95,7 +95,7 @@ def _is_locked(fd: int) -> bool:
 
 
 def check_agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
-    """Find folders among those of the agents that no agent can have."""
+    """Find folders below `agents/` that belong to no agent."""
     try:
         with os.scandir(f"{root}/agents") as entries:
             names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
@@ -110,9 +110,9 @@ def check_agent_folders(root: str, slugs: Container[str]) -> Iterator[Finding]:
 
 
 def check_permissions(root: str, *, group_writable: bool) -> Iterator[Finding]:
-    """Find files that others than the owner (or the group, where it may) can read or write.
+    """Find files that users other than the owner (or the group, if allowed) can read or write.
 
-    Root can use every file, so there the owner is the owner of the workspace.
+    For root, which can use every file, the expected owner is the owner of the workspace.
     """
     user = os.geteuid() or os.stat(root).st_uid
     permitted_bits = 0o770 if group_writable else 0o700

@@ -33,8 +33,8 @@ _FOLDERS = ("agents", "shared", "network")
 class GeneratedPages:
     """The generated pages of a workspace, brought up to date whenever their sources change.
 
-    A page that does not say that it is generated is someone's own, and stays. A page that cannot
-    be made or written is reported, and nothing else fails for it.
+    A page without the mark of generated pages is a person's own, and stays. A page that cannot be
+    generated or written is reported, and the other pages are brought up to date all the same.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class GeneratedPages:
                 self._follow_agent(record)
 
     def follow_page(self, event: Changed) -> None:
-        """Bring the pages up to date that may be generated from a changed page."""
+        """Bring up to date the pages that may be generated from a changed page."""
         scope = event.scope
         if event.change.operation == "compose" or is_in_journal(scope.filename):
             return
@@ -70,12 +70,12 @@ class GeneratedPages:
                     self._follow_agent(record)
 
     def check(self, agent: AgentRecord) -> None:
-        """Look, before a prompt is composed, whether something was changed outside Looseleaf."""
+        """Bring up to date, before a prompt is composed, what was changed outside Looseleaf."""
         check_time, stamp = time.time_ns(), self._stamp_now()
         if stamp != self._stamp:
             with self._lock:
                 self._follow_all()
-                # The stamp of before: a change made meanwhile is found by the next check.
+                # The stamp from before the update: the next check finds a change made meanwhile.
                 has_settled = all(is_settled(mtime, check_time) for mtime in stamp[1:])
                 self._stamp = stamp if has_settled else []
         if self.agent_files:
@@ -108,7 +108,7 @@ class GeneratedPages:
             before = decode_text(file.filename, page.content)
             if not is_generated(before) or self._generate_text(file, record) in ("", before):
                 return
-            # The copy first: after a crash in between, it is still known by what the page says.
+            # The copy first: after a crash in between, it is recognized by the text of the page.
             if file.convention_path:
                 folder = project_folder_of(self.sources.settings, file)
                 path = file.convention_path

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Layer, Scope
     from looseleaf.settings import Settings
 
-    # The page of a filename, for an agent by its id, on a layer or on the page's own.
+    # Finds the page of a filename, for an agent by its id, on a layer; None is the page's own.
     FindPage = Callable[[str, int | None, Layer | None], Scope]
 
 
@@ -55,7 +55,7 @@ def find_page_agent(
 
 
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
-    """Make the text of a generated page as it should be now; "" where no section says anything."""
+    """Generate the text of a page as it should be now; "" where every section is empty."""
     folder = project_folder_of(sources.settings, file)
     return sources.sections().generate(file.filename, build_context(sources, agent, folder))
 
@@ -67,10 +67,10 @@ def project_folder_of(settings: Settings, file: RegisteredFile) -> str:
 
 
 def build_context(sources: TextSources, agent: AgentRecord | None, folder: str) -> ComposeContext:
-    """Give the context of generated sections whose paths start from a folder."""
+    """Build the context of generated sections; their paths start from a folder."""
 
     def find_scope(filename: str) -> Scope | None:
-        # A composed page is one more way into a prompt, so the agent's policy holds here too.
+        # A generated page can be part of a prompt, so the agent's policy holds here, too.
         if agent is None or not decide(filename, policy=agent.configuration.memory_policy).allowed:
             return None
         return sources.find_page(filename, agent.id, None)
@@ -116,7 +116,7 @@ def build_context(sources: TextSources, agent: AgentRecord | None, folder: str) 
 
 
 def _format_command(settings: Settings, folder: str) -> str:
-    """Give the command as it must be typed where the composed file is read."""
+    """Format the command as it must be typed in the folder of the generated page."""
     root = settings.root if settings.root == folder else os.path.realpath(settings.root)
     if root == folder or os.path.commonpath([root, folder]) == root:
         return "looseleaf"

@@ -1,4 +1,4 @@
-"""Problems of pages themselves: not readable, not text, half merged, or there twice."""
+"""Problems of pages themselves: not readable, not text, half merged, or duplicated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs that schedules start: what flows and plugins want to run, and each run as a job."""
+"""The schedules of flows and plugins, and the jobs that they start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ScheduleParts(Protocol):
 
 
 class ScheduledJobs:
-    """Lists what is to run when, and starts the jobs of a schedule."""
+    """Lists the schedules of flows and plugins, and starts the jobs of a schedule."""
 
     def __init__(
         self, parts: ScheduleParts, jobs: Jobs, read_settings: Callable[[], Settings]
@@ -72,7 +72,7 @@ class ScheduledJobs:
         for agent in list_readable_agents(self._parts.agents):
             if agent.status != "active":
                 continue
-            # All agents at once would ask the same provider at the same moment.
+            # Spread out, since the jobs of all agents may ask the same provider.
             wait = compute_stagger(agent.id, entry.timing.seconds or 3_600) if key else 0
             job = plan_task_job(
                 entry.task_type,
@@ -114,7 +114,7 @@ def _describe_task(schedule: Schedule, settings: Settings) -> ScheduleEntry:
 
 
 def _describe_flow(flow: Flow, zone: str) -> ScheduleEntry | None:
-    """Describe the schedule of a flow; None where the flow has a plan that cannot be kept."""
+    """Describe the schedule of a flow; None where the schedule is invalid."""
     schedule = flow.schedule
     try:
         timing = read_timing(schedule.interval, cron=schedule.cron, at=schedule.at)

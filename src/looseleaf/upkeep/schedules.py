@@ -62,7 +62,7 @@ class Schedules(NamedRegistry):
         owner: str = "",
         **options: Any,  # noqa: ANN401 - the other fields of a schedule
     ) -> Schedule:
-        """Add a schedule, or refuse one that could not be kept."""
+        """Add a schedule, or raise `InvalidSchedule`."""
         self._refuse_if_frozen(name)
         check_word(name, "schedule's name")
         if name in self._entries:

@@ -1,4 +1,4 @@
-"""The rules that a pipeline or flow keeps before it is saved; each refusal says what to do."""
+"""The rules for a pipeline or flow before it is saved; each refusal says what to do."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) 
 
 
 def is_core(file: RegisteredFile) -> bool:
-    """Say whether a registered file is no choice of a pipeline: it is given by the registry."""
+    """Say whether a file is given by the registry already, so that no pipeline may select it."""
     return file.protected or file.composable or file.is_injected_in(PIPELINE_MODE)
 
 
@@ -105,17 +105,17 @@ def check_steps(steps: tuple[Step, ...], types: StepTypes) -> None:
 
 
 def is_step_id(text: str) -> bool:
-    """Say whether a step can have this id: it stands in addresses and in names of files."""
+    """Say whether a text can be the id of a step, which is used in addresses and file names."""
     letters = text.replace("-", "").replace("_", "")
     is_plain = letters.isascii() and letters.isalnum() and letters.lower() == letters
     return is_plain and len(text) <= 64 and text[0].isalnum()
 
 
 def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[Step, ...]:
-    """Give every step without an id one: its type, with a number where that is taken.
+    """Give an id to every step that has none: its type, with a number where that is taken.
 
-    An id of the row that is replaced is not given to another step, so that the settings of flows
-    never change their meaning.
+    An id of the steps that are replaced is not given to another step, so that the settings of
+    flows never change their meaning.
     """
     row = tuple(steps)
     step_ids = {step.id for step in (*row, *previous) if step.id}
@@ -130,7 +130,7 @@ def number_steps(steps: Iterable[Step], previous: Iterable[Step] = ()) -> tuple[
 
 
 def _check_step_settings(flow: Flow, pipeline: Pipeline, types: StepTypes) -> None:
-    """Raise where a flow sets something for a step that is not there, or that it cannot have."""
+    """Raise where a flow has settings for a missing step, or settings that are invalid."""
     for step_id, settings in flow.step_settings.items():
         step = pipeline.step(step_id)
         if step is None:

@@ -32,18 +32,18 @@ class Pipelines(Protocol):
     def add(self, pipeline: Pipeline, new_flows: Sequence[Flow] = ()) -> Pipeline:
         """Store a new pipeline, with its flows or not at all.
 
-        Without a slug, it is given one that no other pipeline of its agent has. A slug that another
-        one has is refused with `SlugTaken`, here and in `change`.
+        A pipeline without a slug gets one that no other pipeline of its agent has. A slug that is
+        taken is refused with `SlugTaken`, here and in `change`.
         """
 
     def change(self, pipeline_id: int, edit: Callable[[Pipeline], Pipeline]) -> Pipeline | None:
-        """Edit a pipeline while nobody else can; None where there is none.
+        """Edit a pipeline exclusively; None where there is none.
 
-        Settings of flows for steps that the pipeline no longer has are removed with them.
+        Settings of flows for steps that the pipeline no longer has are removed.
         """
 
     def delete(self, pipeline_id: int, check: Callable[[Pipeline], None]) -> Sequence[Flow] | None:
-        """Delete a pipeline with its flows, and give these; `check` may refuse before."""
+        """Delete a pipeline with its flows, and return the flows; `check` may refuse before."""
 
 
 class Flows(Protocol):
@@ -64,13 +64,13 @@ class Flows(Protocol):
         """List flows by name, of a pipeline, of agents or of all, of a slug, and count them."""
 
     def add(self, flow: Flow) -> Flow:
-        """Store a new flow; without a slug, it is given one that no other of its pipeline has.
+        """Store a new flow; without a slug, it gets one that no other flow of its pipeline has.
 
-        A slug that another one has is refused with `SlugTaken`, here and in `change`.
+        A slug that is taken is refused with `SlugTaken`, here and in `change`.
         """
 
     def change(self, flow_id: int, edit: Callable[[Flow], Flow]) -> Flow | None:
-        """Edit a flow while nobody else can; None where there is none."""
+        """Edit a flow exclusively; None where there is none."""
 
     def delete(self, flow_id: int, check: Callable[[Flow], None]) -> bool:
         """Delete a flow and say whether there was one; `check` may refuse before."""
@@ -78,13 +78,13 @@ class Flows(Protocol):
     def take_prompt(self, flow_id: int, key: str) -> str | None:
         """Take the next prompt of the queue by its mode; None where there is none.
 
-        The same key (of a job and its step) is given the same prompt again, so that a step which
-        is repeated after a crash takes nothing twice.
+        The same key (of a job and its step) gets the same prompt again, so that a step that is
+        repeated after a crash does not take a second prompt.
         """
 
 
 class Definitions(Protocol):
-    """Both of them, in one database."""
+    """Pipelines and flows, in one database."""
 
     @property
     def pipelines(self) -> Pipelines:

@@ -1,4 +1,4 @@
-"""Pipelines and flows as operations give them, and as one file that can be imported elsewhere."""
+"""Pipelines and flows as documents of operations, and as one file for export and import."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_FLOWS = 500  # in one file
 
 @value
 class StepFields:
-    """A step as it is given.
+    """The fields of a step in a request or a file.
 
     Fields:
         type: The type of step, such as input, ai or memory_update.
@@ -99,7 +99,7 @@ class FlowDocument:
 
 @value
 class FlowFile:
-    """A flow in an exported file; prompts that wait in its queue travel with it."""
+    """A flow in an exported file, with the prompts that wait in its queue."""
 
     slug: str
     name: str
@@ -195,7 +195,7 @@ def parse_schedule(text: str) -> ScheduleFields:
 
 
 def read_steps(steps: Iterable[StepFields]) -> tuple[Step, ...]:
-    """Read steps as they are given; those without an id are new."""
+    """Build steps from their fields; steps without an id are new."""
     return tuple(Step(step.id, step.type, step.label, dict(step.settings)) for step in steps)
 
 

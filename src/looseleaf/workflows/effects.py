@@ -1,9 +1,9 @@
-"""Changes of pages that happen once for a job and step, whenever the process dies.
+"""Changes of pages that happen once for a job and step, also if the process dies at any moment.
 
-A change carries the key of its effect in its provenance, so that the history of the page answers
-whether it was done. A process that dies after the page was replaced and before the history was
-written leaves a page whose change carries no key; therefore the hash of the new text is noted
-before the page changes. A later run finds the key or the hash, and changes nothing.
+A change has the key of its effect in its provenance, so that the history of the page shows whether
+it was made. A process that dies after the page was replaced and before the history was written
+leaves a change without a key; therefore the hash of the new text is noted before the page changes.
+A later run finds the key or the hash, and changes nothing.
 
 The tools of a model change pages by operations, which know nothing of jobs. Their changes are noted
 by a store (`NotingStore`), so that a later run can tell whether a call has changed its page.
@@ -58,9 +58,8 @@ def edit_once(
     """Change a page by a function of its text, once for the job, the step and the part.
 
     A step that changes the same page several times names each part, such as the number of the
-    packet. Two processes that run the same step at once change the page once. A page that is not
-    there yet counts as empty. `replacement` is the text that takes the place of another one, if the
-    function puts one there.
+    packet. Two processes that run the same step at once change the page once. A missing page
+    counts as empty. `replacement` is the new text of a section, where `edit` replaces one.
     """
     key = f"{run.effect_key}/{part}" if part else run.effect_key
     keyed_change = replace(
@@ -122,7 +121,7 @@ def _try_edit(
             raise _NotEdited
         new_text = edit(text)
         parts.intents.note(key, scope.key, hash_content(new_text.encode()))
-        # The store asks again where the page was edited outside in the meantime.
+        # The store calls again where the page was edited outside in the meantime.
         intent = parts.intents.find(key, scope.key)
         return new_text
 
@@ -173,7 +172,7 @@ class NotingStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the store can do; the history of its pages is reached without it."""
+        """The capabilities of the store, without the history, which is not reached through it."""
         return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
@@ -207,14 +206,14 @@ class NotingStore:
     def write(
         self, scope: Scope, content: bytes, *, if_match: str | None = None, change: Change
     ) -> Written | Conflict:
-        """Write a page, noted before."""
+        """Note the new text, and write the page."""
         self._intents.note(self._key, scope.key, hash_content(content))
         return self._store.write(scope, content, if_match=if_match, change=change)
 
     def edit(
         self, scope: Scope, edit: Callable[[bytes | None], bytes], *, change: Change
     ) -> Written:
-        """Change a page, noted before."""
+        """Note the new text, and change the page."""
 
         def edit_and_note(current: bytes | None) -> bytes:
             content = edit(current)

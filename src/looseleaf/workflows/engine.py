@@ -1,8 +1,8 @@
 """The contracts of durable execution: the list of jobs, and the engine that runs them.
 
-Users and surfaces talk to `Jobs` alone: every request, also to cancel, pause or signal, is a change
-of a row, which a worker notices. The worker alone uses the engine, so that listing, showing and
-starting jobs need no engine.
+Surfaces use `Jobs` alone: every request, also to cancel, pause or signal, is a change of a row,
+which a worker notices. Only the worker uses the engine, so that listing, showing and starting jobs
+need no engine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Jobs(Protocol):
     """The jobs of a workspace, as users see and direct them."""
 
     def add(self, job: NewJob) -> tuple[Job, bool]:
-        """Add a pending job; with a key that another job has, return that one and False."""
+        """Add a pending job, with True; or return the job that has the same key, with False."""
 
     def find(self, job_id: int) -> Job:
         """Return a job with its steps, or raise `JobMissing`."""
@@ -68,7 +68,7 @@ class Jobs(Protocol):
         """Return a job with its configuration and the outcomes of its steps."""
 
     def list(self, jobs: JobFilter, *, limit: int = 50, offset: int = 0) -> tuple[list[Job], int]:
-        """Return some jobs, newest first, and the number of all that fit."""
+        """Return a page of jobs, newest first, and the number of all that match."""
 
     def request(self, job_id: int, act: JobRequest) -> Job:
         """Ask for an act; `Refused` where the status of the job forbids it."""
@@ -81,9 +81,9 @@ class Jobs(Protocol):
 
 
 class RunAbandoned(BaseException):
-    """A part of a run failed, and nothing of it was recorded; the run can be continued later.
+    """A part of a run failed, and its result was not recorded; the run can be continued later.
 
-    It is no `Exception`, so that an engine does not take it for the result of the run.
+    It is no `Exception`, so that an engine does not record it as the result of the run.
     """
 
     def __init__(self, cause: Exception) -> None:
@@ -110,7 +110,7 @@ class Engine(Protocol):
         """Forget the runs of a process that died; its jobs are started anew."""
 
     def discard(self, run_ids: Collection[str]) -> tuple[str, ...]:
-        """Forget runs that have ended; return those that the engine has still to finish."""
+        """Forget runs that have ended; return those that the engine has not finished yet."""
 
     def close(self) -> None:
         """Take no more work, and close every connection."""

@@ -57,7 +57,7 @@ class Flow:
 
     @property
     def version(self) -> str:
-        """The hash of the definition, by which a change says what it has read."""
+        """The hash of the definition, for compare-and-swap."""
         queue = [as_dict(prompt) for prompt in self.prompt_queue]
         parts = {"prompt_queue": queue, "schedule": as_dict(self.schedule)}
         return hash_definition(as_dict(self) | parts)
@@ -73,7 +73,7 @@ def format_flow_step(step_id: str, flow_id: int) -> str:
 
 
 def parse_flow_step(name: str) -> tuple[str, int] | None:
-    """Read the name of a step of a flow; None where it is none."""
+    """Parse the name of a step of a flow; None where the text is no such name."""
     step_id, _, flow_id = name.rpartition("_")
     is_number = flow_id.isascii() and flow_id.isdigit() and len(flow_id) < 10
     return (step_id, int(flow_id)) if step_id and is_number else None

@@ -1,4 +1,4 @@
-"""Jobs: one durable run of a flow or of a task, as users look at it."""
+"""Jobs: durable runs of flows and tasks, as users see them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     ]
     Source = Literal["pipeline", "system", "direct", "chat"]
 
-# Statuses of a job, in the words of the reference; `paused` is ours.
+# Statuses of a job, as Data Machine names them; `paused` is ours.
 ACTIVE: tuple[JobStatus, ...] = ("pending", "processing", "waiting", "paused")
 SUCCESSES: tuple[JobStatus, ...] = ("completed", "completed_no_items", "agent_skipped")
 FINAL: tuple[JobStatus, ...] = (*SUCCESSES, "failed", "cancelled")
@@ -58,7 +58,7 @@ class MemoryWrite:
 
 @value
 class StepRecord:
-    """One step of a job as it stands.
+    """One step of a job, with its present status.
 
     Fields:
         id: The id of the step in its pipeline.
@@ -153,7 +153,7 @@ class Job:
 
     @property
     def status_text(self) -> str:
-        """The status and its reason in one text, as the reference stores them."""
+        """The status and its reason in one text, as Data Machine stores them."""
         return f"{self.status} - {self.reason}" if self.reason else self.status
 
     @property
@@ -173,7 +173,7 @@ class NewJob:
     Fields:
         label: The name of the job for people, at most 255 characters of it.
         snapshot: The configuration of pipeline and flow as plain JSON, and the first packets.
-        steps: The steps in their order, each as it stands before it runs.
+        steps: The steps in their order, each as it is before it runs.
     """
 
     label: str

@@ -1,7 +1,7 @@
 """Checks of plain JSON against a JSON schema: packets, and the settings of steps.
 
 The checks know the keywords in `KEYWORDS`. A schema with another keyword is refused when it is
-registered, so that no rule is written down and silently not applied.
+registered, so that no rule is silently ignored.
 """
 
 from __future__ import annotations

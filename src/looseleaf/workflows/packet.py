@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class Packet:
-    """One piece of data on its way through a job.
+    """One piece of data that the steps of a job hand on.
 
     Fields:
         type: The type of packet, which decides the schema of `data`.
@@ -48,7 +48,7 @@ def create_packet(
     now: float,
     metadata: Mapping[str, Any] | None = None,
 ) -> Packet:
-    """Build a packet of now."""
+    """Build a packet with the present time."""
     return Packet(kind, format_time(now), dict(data), dict(metadata or {}))
 
 

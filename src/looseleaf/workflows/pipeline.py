@@ -31,7 +31,7 @@ class Step:
 
 @value
 class Pipeline:
-    """A reusable workflow of one agent; `memory_files` never stand among the steps."""
+    """A reusable workflow of one agent; `memory_files` are never one of the steps."""
 
     id: int  # 0 until it is stored
     slug: str
@@ -47,7 +47,7 @@ class Pipeline:
 
     @property
     def version(self) -> str:
-        """The hash of the definition, by which a change says what it has read."""
+        """The hash of the definition, for compare-and-swap."""
         return hash_definition(as_dict(self) | {"steps": [as_dict(step) for step in self.steps]})
 
     def step(self, step_id: str) -> Step | None:
@@ -55,12 +55,12 @@ class Pipeline:
         return next((step for step in self.steps if step.id == step_id), None)
 
     def position(self, step_id: str) -> int | None:
-        """Give the place of a step in the row, from 0."""
+        """Give the position of a step among the steps, from 0."""
         return next((n for n, step in enumerate(self.steps) if step.id == step_id), None)
 
 
 def hash_definition(fields: Mapping[str, Any]) -> str:
-    """Give the hash of what a definition says, whenever it was last saved."""
+    """Give the hash of a definition, without the times at which it was saved."""
     hashed_fields = {
         name: field for name, field in fields.items() if name not in ("created", "updated")
     }

@@ -1,4 +1,4 @@
-"""The parts of a prompt that a pipeline and a flow bring: task, row of steps, memory, files."""
+"""The parts of a prompt from a pipeline and a flow: task, list of steps, memory, files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AI = "ai"  # the type of the steps that are given prompts
 def build_pipeline_part(
     pipeline: Pipeline, step_id: str = "", context_files: tuple[ContextFile, ...] = ()
 ) -> request.Pipeline:
-    """Give what a prompt needs of a pipeline; without a step, its first AI step is asking."""
+    """Build the part of a pipeline; the prompt is for a step, by default the first AI step."""
     return request.Pipeline(
         pipeline.id,
         pipeline.name,
@@ -60,12 +60,12 @@ def _read_text(files: WorkflowFiles, folder: FileFolder, file: StoredFile) -> st
 
 
 def build_flow_part(flow: Flow) -> request.Flow:
-    """Give what a prompt needs of a flow."""
+    """Build the part of a flow."""
     return request.Flow(flow.id, flow.name, flow.memory_files)
 
 
 def find_position(pipeline: Pipeline, step_id: str) -> int | None:
-    """Find the place of the step that is asking; None where the pipeline has no AI step."""
+    """Find the position of the step that the prompt is for; None where there is no AI step."""
     if step_id:
         position = pipeline.position(step_id)
         if position is None:

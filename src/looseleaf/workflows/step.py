@@ -1,4 +1,4 @@
-"""Types of steps: what each declares, what a run of it returns, and their registry."""
+"""Types of steps: their declarations, the outcome of a run, and their registry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StepOutcome:
         writes: The pages it changed.
         artifacts: References of artifacts it left.
         gate: With waiting: a digest of the secret that the signal must bring.
-        wait_seconds: With waiting: the job fails when no signal came for so long; 0 for ever.
+        wait_seconds: With waiting: the job fails without a signal for this time; 0 for no limit.
     """
 
     packets: tuple[Packet, ...] = ()
@@ -86,7 +86,7 @@ class StepType:
 
 
 class StepTypes(NamedRegistry):
-    """The types of steps of one workspace, with the types of packets they hand on."""
+    """The types of steps of one workspace, with the types of their packets."""
 
     noun, hook = "type of step", "register_steps"
 

@@ -1,4 +1,4 @@
-"""The values and small contracts that the parts of a step's run are made of."""
+"""The values and small contracts that a run of a step uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 @value
 class ToolExecution:
-    """A tool that the model called in a turn, and how that ended."""
+    """A tool that the model called in a turn, and the result of the call."""
 
     name: str
     arguments: Mapping[str, Any] = FrozenDict()
@@ -56,7 +56,7 @@ class OutgoingRequests(Protocol):
     """Requests to addresses that the operator allows, with limits of time and bytes."""
 
     def send(self, request: OutgoingRequest) -> IncomingResponse:
-        """Send a request; `RequestFailed` where it may pass by itself, else `RequestRefused`."""
+        """Send a request; `RequestFailed` for a failure that may pass, else `RequestRefused`."""
 
 
 class ProcessedItems(Protocol):
@@ -67,12 +67,12 @@ class ProcessedItems(Protocol):
     ) -> tuple[str, ...]:
         """Take items that no other job has, in their order, and return those of this job.
 
-        The same job is given the same items again, so that a step which is repeated after a crash
-        takes no others. Items that a source still offers are not forgotten (see `prune`).
+        The same job gets the same items again, so that a step that is repeated after a crash takes
+        no others. Items that a source still offers are not forgotten (see `prune`).
         """
 
     def release(self, job_id: int) -> int:
-        """Give the items of a job that failed back, for the next one; return how many."""
+        """Give back the items of a failed job, for the next job; return how many."""
 
     def prune(self, *, before: float, dry_run: bool = False) -> int:
         """Forget items that no source has offered since a time; return how many."""
@@ -88,7 +88,7 @@ class JobFiles(Protocol):
         """Read a file of a flow, or raise `NotFound`."""
 
     def write_gate(self, job: Job, step_id: str, address: str) -> None:
-        """Keep the one-time address of a gate for the operator, in the place of an earlier one."""
+        """Keep the one-time address of a gate for the operator; it replaces an earlier one."""
 
     def remove_gate(self, job: Job, step_id: str) -> None:
         """Forget the address of a gate that was called."""
@@ -122,4 +122,4 @@ class EffectIntents(Protocol):
         """Return the newest intent; None where none was noted."""
 
     def note(self, key: str, page: str, content_hash: str) -> None:
-        """Note an intent durably, in the place of an earlier one, under the next number."""
+        """Note an intent durably, under the next number; it replaces an earlier one."""

@@ -1,4 +1,4 @@
-"""What one run of a step is given, and the parts of the workspace that it may use."""
+"""The input of one run of a step, and the parts of the workspace that it may use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ else:
 
 
 class StepParts(Protocol):
-    """What a step may use; everything is reached with the rights of the job's agent."""
+    """The parts that a step may use, with the rights of the job's agent."""
 
     @property
     def pages(self) -> MemoryPages:
@@ -68,7 +68,7 @@ class StepParts(Protocol):
 
     @property
     def mask(self) -> SecretMask:
-        """Masks the secrets of the settings, and what looks like one."""
+        """Masks the secrets of the settings, and texts that look like secrets."""
 
     def find_site(self, name: str) -> WordPressSite:
         """Return a site of the settings, or raise `InvalidStep`."""
@@ -83,7 +83,7 @@ class StepParts(Protocol):
         """Take the next prompt of the flow's queue, once for the job and step; None for none."""
 
     def keep_transcript(self, run: StepRun, result: TurnResult) -> tuple[ArtifactFile, ...]:
-        """Keep the tool trace, and the transcript where that is wanted."""
+        """Keep the tool trace, and the transcript if the settings ask for it."""
 
     def run_turn(self, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
         """Let the agent's model answer messages in pipeline mode, with its tools."""
@@ -94,7 +94,7 @@ class StepParts(Protocol):
 
 @value
 class StepRun:
-    """All that one run of a step is given.
+    """The input of one run of a step.
 
     Fields:
         job: The job.
@@ -105,7 +105,7 @@ class StepRun:
         packets: The packets of all steps before, newest first.
         parts: What steps may use.
         is_cancelled: Says whether the job is to end; a long step asks now and then.
-        report_progress: Shows people how far the step is, in a few words.
+        report_progress: Shows people the progress of the step, in a few words.
         attempt: 1 for the first run of the step in this job.
         signal: The body of the call that a waiting step waited for; None before.
     """

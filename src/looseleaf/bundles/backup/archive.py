@@ -98,7 +98,7 @@ class ArchiveWriter:
         self._add_bytes(DESCRIPTION, content, int(description.created))
 
     def add(self, copies: Iterable[FileCopy]) -> None:
-        """Write copies of files, in the order that they are given in."""
+        """Write copies of files, in the given order."""
         archive = self._archive
         for copy in copies:
             if copy.is_folder:
@@ -127,11 +127,11 @@ class ArchiveWriter:
         return digest.hexdigest()
 
     def mark(self) -> tuple[Mark, Mark, int, int]:
-        """Remember the end, to take back what is added after it."""
+        """Return the present end, for `rewind`."""
         return self._archive.mark(), self._manifest.mark(), self.file_count, self.content_bytes
 
     def rewind(self, mark: tuple[Mark, Mark, int, int]) -> None:
-        """Take back what was added since a mark."""
+        """Take back everything that was added since a mark."""
         self._archive.rewind(mark[0])
         self._manifest.rewind(mark[1])
         self.file_count, self.content_bytes = mark[2:]

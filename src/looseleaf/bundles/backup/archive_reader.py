@@ -39,21 +39,21 @@ if TYPE_CHECKING:
 
     Receive = Callable[[Header, Iterator[bytes]], None]
 
-# The names that a workspace consists of; a pipeline's folder begins with the last of them.
+# The names at the top of a workspace; the folder of a pipeline begins with `PIPELINE`.
 WORKSPACE_NAMES = (b"looseleaf.toml", b"agents", b"network", b"shared", b"users", b".looseleaf")
 PIPELINE = b"pipeline-"
-TABLES = b"database"  # beside them, the tables of a PostgreSQL database
+TABLES = b"database"  # the folder with the tables of a PostgreSQL database
 _CHUNK = 1 << 20
 _MOST_OWN_BYTES = 1 << 20  # of a description, a checksum and a list of what was left out
 _MOST_NAMED = 5
 _COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\3\4")  # gzip to zip
 _MOST_MARK_BYTES = 6
-_PARTS = 64  # of the numbers of all paths, each sorted by itself
+_PARTS = 64  # the hashes of all paths are compared in so many parts
 
 
 @value
 class ArchiveContent:
-    """What a whole archive holds, once every byte of it was compared.
+    """The content of an archive, after every byte was compared.
 
     Fields:
         description: What the archive says about itself.
@@ -103,10 +103,10 @@ class ArchiveReader:
         return parse_description(b"".join(self.content(header.size)))
 
     def read_all(self, receive: Receive) -> ArchiveContent:
-        """Read everything, and raise `InvalidBackup` at the first thing that is not in order.
+        """Read everything, and raise `InvalidBackup` at the first fault.
 
-        `receive` gets each file and empty folder of the workspace. Its caller may use them only
-        when this function has returned.
+        `receive` gets each file and empty folder of the workspace. They may be used only when this
+        function has returned.
         """
         description = self.read_description()
         self._rewind()
@@ -239,7 +239,7 @@ def name_damaged_files(path: str, manifest_start: int) -> list[str]:
 
 
 class _Paths:
-    """The paths of an archive, as eight bytes of a hash each: two that are the same are found."""
+    """The paths of an archive, as eight bytes of a hash each, to find a path that occurs twice."""
 
     def __init__(self) -> None:
         self._parts = [array("Q") for _ in range(_PARTS)]

@@ -18,12 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.bundles.backup.archive import BackupDescription
 
-_CHECKSUM_ROOM = 256  # of the text of the last member, which fits into one block
+_MOST_CHECKSUM_BYTES = 256  # of the text of the last member, which fits into one block
 
 
 @value
 class ListedBackup:
-    """An archive in a folder, as far as a glance at its beginning and end tells.
+    """An archive in a folder, as its first and last members describe it.
 
     Fields:
         name: The name of the file.
@@ -67,13 +67,13 @@ def _read_backup(folder: str, name: str) -> ListedBackup | None:
 
 
 def _has_end(path: str, size: int) -> bool:
-    """Say whether the last member stands where it says that it stands."""
+    """Say whether the last member is there, at the position that its text names."""
     start = size - len(tar_format.END) - 2 * tar_format.BLOCK
     if start < 0:
         return False
     with open(path, "rb") as file:
         file.seek(start)
-        block, text = file.read(tar_format.BLOCK), file.read(_CHECKSUM_ROOM)
+        block, text = file.read(tar_format.BLOCK), file.read(_MOST_CHECKSUM_BYTES)
     try:
         header = tar_format.parse_header(block)
     except LooseleafError:
@@ -83,7 +83,7 @@ def _has_end(path: str, size: int) -> bool:
 
 
 def remove_old_backups(folder: str, workspace: str, keep: int) -> list[str]:
-    """Remove the oldest whole backups of a workspace beyond a number; name those that went."""
+    """Remove the oldest whole backups of a workspace beyond a number; return the names removed."""
     whole_backups = [
         backup
         for backup in list_backups(folder)

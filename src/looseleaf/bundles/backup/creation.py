@@ -1,4 +1,4 @@
-"""Making a backup: into one archive beside others, which appears when it is whole."""
+"""Making a backup: one archive, which appears in its folder only when it is complete."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def create_backup(
     show_progress: ShowProgress = lambda _bytes_done, _total: None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> BackupResult:
-    """Copy everything that a source gives into a new archive, which is whole or not there."""
+    """Copy everything that a source gives into a new archive; after a failure, there is none."""
     with OsErrorContext(folder_path), open_locked_folder(folder_path, "backup") as folder:
         _remove_leftovers(folder)
         name = _choose_name(folder, description.created)
@@ -88,7 +88,7 @@ def create_backup(
 
 @contextmanager
 def _open_scratch_folder(parent: int, name: str) -> Iterator[int]:
-    """Make a folder for the files of a backup that is not whole yet, and remove it with them."""
+    """Create a folder for the files of an unfinished backup, and remove it at the end."""
     try:
         atomic.make_folder(parent, name)
         scratch = os.open(name, atomic.FOLDER, dir_fd=parent)
@@ -97,7 +97,7 @@ def _open_scratch_folder(parent: int, name: str) -> Iterator[int]:
         finally:
             os.close(scratch)
     finally:
-        with suppress(OSError):  # what stays is cleared by the next backup
+        with suppress(OSError):  # the next backup removes what is left
             atomic.remove_tree(parent, name)
 
 
@@ -117,7 +117,7 @@ def _copy_group(writer: ArchiveWriter, group: FileGroup) -> None:
 
 
 def _remove_leftovers(folder: int) -> None:
-    """Remove what a backup that was killed has left; nobody makes one now."""
+    """Remove the files of killed backups; the lock of the folder ensures that none is running."""
     for name in os.listdir(folder):
         if name.startswith(".") and name.endswith(f"{SUFFIX}{PARTIAL}"):
             atomic.remove_tree(folder, name)

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_locked_folder(path: str, activity: str) -> Iterator[int]:
-    """Open a folder, made if need be, for one process at a time; `activity` names what it does."""
+    """Open a folder for one process at a time, and create it if it is missing.
+
+    `activity` names what the process does, for the message to a second one.
+    """
     os.makedirs(path, mode=0o700, exist_ok=True)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""Restoring a backup: beside the new folder first, which appears when every hash was compared."""
+"""Restoring a backup: into a staging folder, which is renamed when every hash was compared."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DatabaseTarget(Protocol):
         """Leave the database as it was, after `commit`."""
 
     def finish(self) -> None:
-        """Complete the database; the folder is in its place."""
+        """Complete the database, after the restored folder was renamed."""
 
     def close(self) -> None:
         """Close the database."""
@@ -57,7 +57,7 @@ def restore_backup(
 ) -> ArchiveContent:
     """Restore an archive to a new or an empty folder, and its database to its place.
 
-    Both are whole, or as they were before.
+    After a failure, both are as they were before.
     """
     path = os.path.abspath(os.path.expanduser(target))
     _require_empty(path)
@@ -117,7 +117,7 @@ def _publish(folder: int, staged_name: str, name: str) -> None:
 
 
 class _FileTree:
-    """The files of a folder that only this process knows; the caller syncs all of them at once."""
+    """The files of the staging folder; the caller syncs all of them at once."""
 
     def __init__(self, root: int, modes: tuple[int, int]) -> None:
         self._root, self._modes = root, modes
@@ -144,7 +144,7 @@ class _FileTree:
             os.close(fd)
 
     def _open(self, path: bytes) -> int:
-        """Open a folder, made if need be; pages and their histories come by turns."""
+        """Open a folder, and create it if it is missing; the last ones used stay open."""
         if not path:
             return self._root
         if path not in self._folders:
@@ -178,7 +178,7 @@ class _FileTree:
 
 @contextmanager
 def _open_staging_folder(parent: int, name: str, folder_mode: int) -> Iterator[int]:
-    """Make a folder in the place of what a restore that was killed has left, and remove it."""
+    """Create the staging folder, in place of one that a killed restore left; remove it after."""
     atomic.remove_tree(parent, name)
     try:
         atomic.make_folder(parent, name, mode=folder_mode)
@@ -188,7 +188,7 @@ def _open_staging_folder(parent: int, name: str, folder_mode: int) -> Iterator[i
         finally:
             os.close(staging_folder)
     finally:
-        with suppress(OSError):  # after a success it has another name
+        with suppress(OSError):  # after a success, the folder has another name
             atomic.remove_tree(parent, name)
 
 

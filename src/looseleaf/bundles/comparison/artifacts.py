@@ -54,7 +54,7 @@ class Artifact:
 
     @property
     def is_learned(self) -> bool:
-        """Whether an agent or a person made it what it is, so that no upgrade may replace it."""
+        """Whether agents and people write its content, so that no upgrade may replace it."""
         return self.kind in (UPLOAD, USER) or (self.kind == MEMORY and self.key != IDENTITY)
 
 

@@ -1,7 +1,7 @@
-"""References of flows to credentials: a site of the settings, or the place of a secret left out.
+"""References of flows to credentials: a site of the settings, or a placeholder for a secret.
 
-A bundle that is shared holds no credentials. A flow that refers to one which this workspace lacks
-cannot run, so that its schedule stays paused.
+A bundle that is shared holds no credentials. A flow with a reference to a credential that this
+workspace lacks cannot run, so its schedule stays paused.
 """
 
 from __future__ import annotations

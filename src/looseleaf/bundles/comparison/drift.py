@@ -1,4 +1,4 @@
-"""Drift: whether an agent is what a bundle would make of it, without looking at local changes."""
+"""Drift: the difference between the bundle an agent came from and another; local changes aside."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def find_drift(manifest: Manifest, ledger: Ledger | None, changed_keys: Collecti
 def find_changed_keys(
     target: Mapping[str, Artifact], ledger: Ledger | None, waiting_keys: Collection[str]
 ) -> tuple[str, ...]:
-    """Give the parts that an upgrade would bring: not what is learned, chosen here, or waits."""
+    """List the parts that an upgrade would bring, without those learned, chosen here or waiting."""
     hashes = ledger.hashes() if ledger is not None else {}
     return tuple(
         key

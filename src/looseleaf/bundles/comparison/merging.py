@@ -40,7 +40,7 @@ def is_mergeable(artifact: Artifact) -> bool:
 def merge_artifact(
     target: Artifact, current: Artifact | None, ledger: Ledger | None
 ) -> MergedArtifact:
-    """Merge the bundle's changes into the artifact here, from what the last bundle left."""
+    """Merge the changes between the last bundle and this one into the artifact here."""
     if current is None:
         return MergedArtifact(target.payload, ())
     entry = ledger.artifacts.get(target.key) if ledger is not None else None

@@ -103,7 +103,7 @@ class Comparison:
 
 
 def build_plan(comparison: Comparison) -> tuple[PlanEntry, ...]:
-    """Decide about every artifact of the target, and name those that the target has no longer."""
+    """Decide about every artifact of the target, and list those that the target no longer has."""
     return tuple(_decide_entries(comparison))
 
 
@@ -113,9 +113,9 @@ def count_buckets(entries: Collection[PlanEntry]) -> dict[str, int]:
 
 
 def choose_approved(entries: Collection[PlanEntry], approve: Collection[str]) -> frozenset[str]:
-    """Give the keys that need approval and have it: by their key, or all that can be approved.
+    """Give the keys that need approval and have it: each by its name, or all by `all`.
 
-    Refuse a key that nothing in the plan has, so that a mistyped approval is not lost.
+    A key that the plan does not have is refused, so that a mistyped approval is noticed.
     """
     by_key = {entry.key: entry for entry in entries}
     for key in sorted(approve):
@@ -195,7 +195,7 @@ def _follow_needed(
 ) -> tuple[str, str]:
     """Change a decision where the part that an artifact needs is not here, or must wait.
 
-    Artifacts come in the order in which they are applied, so that decisions has that part.
+    Artifacts come in the order in which they are applied, so that `decisions` has that part.
     """
     key, bucket = find_needed_key(target), decision[0]
     if not key or bucket not in (AUTO, APPROVAL):
@@ -230,7 +230,7 @@ def _decide_new(target: Artifact) -> tuple[str, str]:
 
 
 def _decide_runtime(comparison: Comparison, target: Artifact) -> tuple[str, str]:
-    """Leave schedules and queues to those who run the flow, unless they ask for the bundle's."""
+    """Keep the schedule and the queue of a flow here, unless `reconcile_runtime` is set."""
     is_new = f"{FLOW}:{target.name}" not in comparison.current
     if is_new or comparison.is_waiting(target.key) or comparison.reconcile_runtime:
         if starts_by_itself(target):

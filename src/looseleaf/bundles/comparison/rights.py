@@ -1,4 +1,4 @@
-"""Rights: whether a bundle would widen what an agent may see or do."""
+"""The rights of an agent, and the check whether a bundle widens them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOOL_LISTS = ("enabled_tools", "disabled_tools")
 
 
 def widens_rights(target: Artifact, current: Artifact | None) -> bool:
-    """Say whether a policy lets through what the present one does not; in doubt, it does."""
+    """Say whether an artifact allows more than the present one; in doubt, it does."""
     before = None if current is None else current.payload
     try:
         if target.key == TOOLS:
@@ -33,10 +33,12 @@ def widens_rights(target: Artifact, current: Artifact | None) -> bool:
             policies = (before.get("tool_policy"), target.payload.get("tool_policy"))
             return _widens_tools(*policies) or _widens_steps(before, target.payload, "step_config")
         if target.kind == FLOW and before is not None:
-            is_sent = _widens_egress(before.get("run_artifacts"), target.payload["run_artifacts"])
-            return is_sent or _widens_steps(before, target.payload, "handler_configs")
+            policies = (before.get("run_artifacts"), target.payload["run_artifacts"])
+            return _widens_egress(*policies) or _widens_steps(
+                before, target.payload, "handler_configs"
+            )
     except Invalid:
-        return True  # the present policy cannot be followed, so that nothing is known about it
+        return True  # the present policy is invalid, so that the two cannot be compared
     return False
 
 
@@ -60,7 +62,10 @@ def _widens_tools(before: Mapping[str, Any] | None, after: Mapping[str, Any] | N
             for old_tools, new_tools in zip(present_lists, new_lists, strict=True)
         )
     if (present.mode, new.mode) == ("allow", "allow"):
-        return not all(less <= old for old, less in zip(present_lists, new_lists, strict=True))
+        return not all(
+            new_tools <= old_tools
+            for old_tools, new_tools in zip(present_lists, new_lists, strict=True)
+        )
     return True
 
 
@@ -90,7 +95,7 @@ def _widens_tool_lists(before: Mapping[str, Any], after: Mapping[str, Any]) -> b
 
 
 def _widens_egress(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> bool:
-    """Say whether more of what a run leaves may be sent elsewhere."""
+    """Say whether more artifacts of a run may be sent elsewhere."""
     return any((before or {}).get(source) != entry for source, entry in after.items())
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.history import Revision
 
-MOST_PAGES = 100  # that a message tells of, one by one
+MOST_PAGES = 100  # that a message lists, one by one
 _MOST_REASONS = _MOST_NAMES = 3
 _SUBJECT_LENGTH, _REASON_LENGTH = 72, 160
 
@@ -28,7 +28,7 @@ class PageChange:
 def select_revisions(
     revisions: Sequence[Revision], committed_bytes: bytes | None
 ) -> tuple[Revision, ...]:
-    """Choose the revisions after the one whose bytes were committed; the newest where none was."""
+    """Select the revisions after the committed one; only the newest where that one is unknown."""
     if committed_bytes is None:
         return tuple(revisions)
     digest = hash_content(committed_bytes)
@@ -80,7 +80,7 @@ def _list_names(names: Iterable[str]) -> str:
 
 
 def _owner_of(path: str) -> str:
-    """Name the owner of a page: an agent, a user, or all; the list of agents is of all of them."""
+    """Name the owner of a page: an agent, a user, or the folder of what belongs to all."""
     layer, _, rest = path.partition("/")
     owner, slash, _ = rest.partition("/")
     owners = {"agents": owner, "users": f"user {owner}"} if slash else {}
@@ -104,6 +104,6 @@ def _describe_actor(revision: Revision) -> str:
 
 
 def _shorten_line(text: str, length: int) -> str:
-    """Write a text in one line: agents choose names and reasons, and a message has a form."""
+    """Write a text in one line: names and reasons that agents choose must not break a message."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= length else f"{line[: length - 1]}…"

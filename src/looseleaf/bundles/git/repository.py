@@ -1,7 +1,7 @@
-"""A git repository, by the program git: without a shell, for a bounded time, beside its owner.
+"""A git repository, used through the program git: without a shell, and for a bounded time.
 
-The owner's index, other files and branches stay as they are: a commit is built in an index of its
-own, and only the entries of the committed files are brought up to date in the owner's.
+The owner's index, other files and branches stay as they are: a commit is built in a separate
+index, and then only the entries of the committed files are brought up to date in the owner's.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SECONDS = 120.0  # for one call of git
-_MOST_WORDS = 300  # of what git says about a failure
-# Programs that a repository may name run only where they change bytes: filters, and nothing else.
+_LONGEST_MESSAGE = 300  # characters of git's message about a failure
+# Of the programs that a repository may configure, only filters run: they change bytes.
 _OPTIONS = (
     *("--literal-pathspecs", "--no-optional-locks", "-c", "core.fsmonitor=false"),
     *("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.quotePath=false"),
 )
 _IDENTITY = ("-c", "user.name=Looseleaf", "-c", "user.email=looseleaf@localhost")
-# Files of the git directory that tell of work that is not finished.
+# Files of the git directory that exist while work of the owner is not finished.
 _UNFINISHED = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD")
 _NOTHING = "0" * 6
 
@@ -56,14 +56,14 @@ class Repository:
         try:
             lines = self._run("rev-parse", "--absolute-git-dir", "--show-prefix").decode()
         except GitFailed as error:
-            reason = f"it is in no git repository that can be used ({error.words})"
+            reason = f"it is in no git repository that can be used ({error.message})"
             raise RepositoryUnusable(
                 folder, f"{reason}; begin one with: git init {folder}"
             ) from None
         self.directory, self.prefix = lines.split("\n")[:2]
 
     def unfinished_work(self) -> str:
-        """Name what the owner has begun and not finished, such as a merge; "" for nothing."""
+        """Name the work that the owner has not finished, such as a merge; "" for none."""
         names = [
             name for name in _UNFINISHED if os.path.lexists(os.path.join(self.directory, name))
         ]
@@ -85,7 +85,7 @@ class Repository:
 
     @contextmanager
     def own_index(self, head: str) -> Iterator[None]:
-        """Work in an index of its own, which begins with a commit, and remove it."""
+        """Work in a separate index, which begins with the files of a commit, and remove it."""
         name = f"looseleaf-index-{os.getpid()}"
         self._index = os.path.join(self.directory, name)
         try:
@@ -101,7 +101,7 @@ class Repository:
                 os.close(folder)
 
     def add(self, names: Sequence[str]) -> str:
-        """Take over what lies below some folders, and return the tree with it."""
+        """Add all files below some folders to the index, and return its tree."""
         if names:
             self._run("add", "--all", "--", *names)
         return self._run("write-tree").decode().strip()
@@ -131,7 +131,7 @@ class Repository:
         return self._run("cat-file", "blob", blob)
 
     def commit(self, tree: str, head: str, message: str) -> str:
-        """Write a commit and let the branch that is checked out point to it, if it still is."""
+        """Write a commit, and move the branch that is checked out to it, if it is still at head."""
         parents = ("-p", head) if head else ()
         options = () if self._has_identity() else _IDENTITY
         commit = self._run(
@@ -144,9 +144,9 @@ class Repository:
         return name
 
     def update_index(self, changes: Sequence[FileChange]) -> int:
-        """Bring the owner's index up to date; what the owner staged of these files stays staged.
+        """Bring the owner's index up to date, except for files that the owner has staged.
 
-        The result is the number of files that the owner had staged.
+        The result is the number of these files.
         """
         raw = self._run("ls-files", "--stage", "-z", "--full-name")
         index_entries = {}
@@ -206,5 +206,5 @@ class GitFailed(RepositoryUnusable):
 
     def __init__(self, command: str, output: bytes) -> None:
         lines = output.decode("utf-8", "replace").strip().splitlines()
-        self.words = (lines[0] if lines else "it gave no reason")[:_MOST_WORDS]
-        super().__init__(f"git {command}", self.words)
+        self.message = (lines[0] if lines else "it gave no reason")[:_LONGEST_MESSAGE]
+        super().__init__(f"git {command}", self.message)

@@ -1,6 +1,6 @@
 """An uploaded source: a zip archive, or a single file, read in memory and never unpacked to disk.
 
-Nothing of it outlives the process, however that ends.
+No part of the upload stays on the disk, however the process ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LIMITS = ZipLimits(files=20_000, depth=32)
 ZIP_ENDING = ".zip"
 _ZIP_MARK = b"PK"
-_EXTRAS = ("__MACOSX", ".DS_Store")  # of programs that pack, in any folder
+_EXTRAS = ("__MACOSX", ".DS_Store")  # that programs for zip archives add, in any folder
 _LONGEST_NAME = 200
 
 
@@ -46,7 +46,7 @@ class ArchiveTree:
             folder[name] = FILE if count == len(segments) - 1 else SUBFOLDER
 
     def enter_single_folder(self) -> bool:
-        """Make the only folder of the archive its top; False where there is more beside it."""
+        """Make the only folder of the archive its top; False where the archive has more."""
         [*entries] = self._folders.get(self._top, {}).items()
         if len(entries) != 1 or entries[0][1] != SUBFOLDER:
             return False
@@ -60,7 +60,7 @@ class ArchiveTree:
             yield TreeEntry(name, kind)
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """Unpack a file; a larger one is not unpacked further than it may be."""
+        """Unpack a file up to one byte more than `limit`."""
         entry = self._files.get(_join(self._top, path))
         if entry is None:
             raise FileNotFoundError(path)

@@ -86,7 +86,7 @@ class SourceUpload:
 
 @value
 class SourceContent:
-    """A source as it was read, and everything in it that is not taken."""
+    """The content of a source, and the files in it that are not imported."""
 
     pages: tuple[SourcePage, ...]
     left_out: tuple[LeftOut, ...] = ()

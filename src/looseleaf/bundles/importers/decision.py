@@ -1,4 +1,4 @@
-"""What an import does with one page: create it, replace it, add to it, or nothing.
+"""The decision of an import about one page: create, replace, merge, or change nothing.
 
 A page that changed here since the last import is merged with the source by section: lines that are
 new in the source are added, and no line that was written here is removed.
@@ -65,7 +65,7 @@ def decide(
     *,
     is_starter: bool = False,
 ) -> Decision:
-    """Decide what an import does with a page; None is a page that is not there.
+    """Decide what an import does with a page; `current` is None where there is no page.
 
     `former` is the last import of the same page from the same source; `is_starter` says that the
     page has the text that every new agent starts with.
@@ -91,7 +91,7 @@ def decide(
 def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
     """Add the new lines of a source to a page, each to its section; remove no line of the page.
 
-    A line of the last import that is no longer in the page was removed here, and stays away.
+    A line of the last import that is no longer in the page was removed here, and is not added.
     """
     lines = former.lines if former is not None else frozenset()
     source = _match_line_ends(source, current)
@@ -108,9 +108,9 @@ def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:
 
 
 def _can_end_with_section(text: str) -> bool:
-    """Say whether a section at the end of a page would be one.
+    """Say whether a heading that is added at the end of a page would begin a section.
 
-    Behind a code fence that never ends it would be none, and so would come at every import.
+    Behind a code fence that never ends it would not, and would be added again at every import.
     """
     return len(list_sections(f"{text}\n## End\n")) > len(list_sections(text))
 
@@ -119,7 +119,7 @@ def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[s
     """Give the text that the page and its source have in common, and the source to merge.
 
     A line of the last import that the page lacks in this section was removed or moved here, or the
-    source has moved it: it does not come again. Headings and fences stay around new lines.
+    source has moved it: it is not added again. Headings and fences stay around new lines.
     """
     page_lines = _list_section_lines(current)
     common_lines, source_lines = [], []
@@ -136,7 +136,7 @@ def _drop_old_lines(current: str, source: str, lines: frozenset[str]) -> tuple[s
 
 
 def _is_structure(line: str) -> bool:
-    """Say whether a line only holds others together: a heading, a fence, or no word at all."""
+    """Say whether a line only gives others a structure: a heading, a fence, or no word at all."""
     text = line.strip()
     return text.startswith(("#", "```", "~~~")) or not any(sign.isalnum() for sign in text)
 
@@ -148,7 +148,7 @@ def _match_line_ends(source: str, page: str) -> str:
 
 
 def _swap_sides(part: SectionMerge) -> SectionMerge:
-    """Give a section that both sides changed so that the lines of the page come first."""
+    """Swap the sides of a section that both changed, so that the lines of the page come first."""
     if part.state != BOTH:
         return part
     return replace(part, mine=part.theirs, theirs=part.mine)

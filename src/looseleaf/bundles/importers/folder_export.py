@@ -1,4 +1,4 @@
-"""Pages as plain files in a folder: written whole, one way, and over no file of someone else."""
+"""Pages as plain files in a folder: written whole, and over no other file unless asked to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600  # memory is private, wherever it lies
 
 
 def write_files(path: str, files: Mapping[str, bytes], *, replace: bool = False) -> dict[str, str]:
-    """Write files below a folder, which is made if it is missing; give what became of each.
+    """Write files below a folder, which is created if it is missing; return the result for each.
 
     A file that is there with other bytes is kept, unless `replace` says otherwise. No link is
     followed below the folder.

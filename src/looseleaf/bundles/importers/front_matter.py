@@ -1,7 +1,7 @@
 """Front matter: the fields between two lines of `---` at the beginning of a Markdown file.
 
 Only what importers need is read: plain fields, and one level of fields below a field. Nothing is
-evaluated, and a file without a closing line has none.
+evaluated, and a file without a closing line has no front matter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ledger of imports: what each source brought last, so that a later import brings the rest.
+"""The ledger of imports: what each source brought last, so that a later import adds only the rest.
 
 It keeps hashes and no text, so that purging a page leaves nothing of it behind.
 """
@@ -37,7 +37,7 @@ _NAME_LENGTH = 32
 
 
 class NoRecords:
-    """Records that keep nothing: of a source that has no place by which it is known again."""
+    """Records that keep nothing: for a source without a path, which cannot be recognized again."""
 
     def names(self) -> list[str]:
         """Give no names."""
@@ -63,7 +63,7 @@ class ImportedPart:
         target: The hash of it here after the import.
         agent: The slug of the agent that has it here.
         slug: Its slug here, or the name of the file.
-        pipeline_slug: With a flow: the slug of its pipeline here.
+        pipeline_slug: For a flow: the slug of its pipeline here.
     """
 
     source: str

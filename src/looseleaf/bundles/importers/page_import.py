@@ -36,7 +36,7 @@ SCAFFOLD = "scaffold"  # the operation that gives a new page its starter text
 
 
 class PageNames:
-    """The names of pages on each shelf, those that are there and those that an import brings."""
+    """The names of pages on each shelf: of existing pages, and of those that an import brings."""
 
     def __init__(self, pages: MemoryPages) -> None:
         self._pages = pages
@@ -46,7 +46,7 @@ class PageNames:
         """Find a page or folder that differs only by case or Unicode form; "" where none does.
 
         A name without a twin is taken from then on. The place is a shelf, or the name of an agent
-        that is not there yet.
+        that does not exist yet.
         """
         if place not in self._names:
             self._names[place] = {}
@@ -196,7 +196,7 @@ def merge_same_pages(
 ) -> list[SourcePage]:
     """Give each page once, by its place here; the text of a later one is added to the first.
 
-    Written one after the other, the later text would replace the first one at every import.
+    If each were written by itself, the later text would replace the first one at every import.
     """
     places: dict[Hashable, SourcePage] = {}
     for page in pages:

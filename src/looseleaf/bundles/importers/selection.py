@@ -1,4 +1,4 @@
-"""The part of a source that is imported: one of its agents, one of its users."""
+"""The choice of the part of a source that is imported: one of its agents, one of its users."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class Selection:
-    """The part of a source that is meant.
+    """The part of a source to import.
 
     Fields:
         agent: The only agent of the source; "" for all of them.
@@ -71,7 +71,7 @@ def _require_choice(agents: list[str], selection: Selection) -> None:
 
 
 def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
-    """Say why a page is not meant; "" where it is."""
+    """Say why a page is not selected; "" where it is."""
     reason = _find_agent_refusal(page.agent, selection)
     if reason:
         return reason
@@ -82,7 +82,7 @@ def _find_refusal(page: SourcePage, selection: Selection, user: int) -> str:
 
 
 def _find_agent_refusal(agent: str, selection: Selection) -> str:
-    """Say why an agent of the source is not meant; "" where it is."""
+    """Say why an agent of the source is not selected; "" where it is."""
     if agent and selection.agent not in ("", agent):
         return f"it belongs to the agent {agent} of the source"
     if agent and not selection.has_target_agent:

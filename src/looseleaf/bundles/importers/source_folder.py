@@ -64,7 +64,7 @@ class SourceFolder:
 
     @property
     def single(self) -> str:
-        """The name of the single file; "" where the whole folder is meant."""
+        """The name of the single file; "" for the whole folder."""
         return self._tree.single
 
     @property

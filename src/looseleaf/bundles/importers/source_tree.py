@@ -43,13 +43,13 @@ class SourceTree(Protocol):
 
     @property
     def single(self) -> str:
-        """The only file that is meant; "" where the whole tree is."""
+        """The name of the single file; "" for the whole tree."""
 
     def scan(self, folder: str) -> Iterator[TreeEntry]:
         """Give the entries of a folder, or raise `OSError`."""
 
     def read(self, path: str, limit: int) -> bytes | None:
-        """Read a file up to one byte more than `most`; None where it is no ordinary file."""
+        """Read a file up to one byte more than `limit`; None where it is no ordinary file."""
 
 
 class DiskTree:
@@ -75,7 +75,7 @@ class DiskTree:
     def read(self, path: str, limit: int) -> bytes | None:
         """Read a file; a device or pipe that took its place meanwhile is not waited for.
 
-        A file that changes while it is read is read again, and raises `OSError` where it goes on.
+        A file that changes while it is read is read again; `OSError` where it keeps changing.
         """
         folder_path, _, name = path.rpartition("/")
         for _ in range(_ATTEMPTS):
@@ -94,7 +94,7 @@ class DiskTree:
         raise OSError(errno.EAGAIN, "it changes while it is read")
 
     def read_open(self, fd: int, limit: int) -> bytes:
-        """Read an open file up to one byte more than `most`."""
+        """Read an open file up to one byte more than `limit`."""
         parts, size = [], 0
         while size <= limit and (part := os.read(fd, min(limit + 1 - size, _CHUNK))):
             parts.append(part)

@@ -1,1 +1,1 @@
-"""Installing and upgrading: the plan, what a person approves, the changes and their undo log."""
+"""Installing and upgrading: the plan, the approvals, the changes and their undo log."""

@@ -1,4 +1,4 @@
-"""Deciding about what waits for approval: approved keys are applied, rejected ones forgotten."""
+"""Deciding about parts that wait for approval: approved keys are applied, rejected ones dropped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def require_pending(destination: Destination, record: AgentRecord) -> PendingUpgrade:
-    """Give what waits for an agent, or raise `UpgradeMissing`."""
+    """Give the parts that wait for an agent, or raise `UpgradeMissing`."""
     upgrade = destination.pending.read(record.id)
     if upgrade is None:
         raise UpgradeMissing(record.slug)
@@ -42,7 +42,7 @@ def approve_upgrade(
     approve: Collection[str],
     merge: Collection[str] = (),
 ) -> tuple[tuple[str, ...], PendingUpgrade | None]:
-    """Apply the approved keys, all of them or nothing; give them, and what still waits."""
+    """Apply the approved keys, all of them or nothing; give these keys, and what still waits."""
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
@@ -80,7 +80,7 @@ def approve_upgrade(
 def _pause_schedules(
     waiting_targets: Mapping[str, Artifact], keys: Collection[str], current: Mapping[str, Artifact]
 ) -> dict[str, Artifact]:
-    """Give the schedules of new flows that wait for an approval of their own, paused."""
+    """Pause the schedules of new flows, which need an approval of their own."""
     return {
         key: pause_schedule(artifact)
         for key, artifact in waiting_targets.items()
@@ -94,7 +94,7 @@ def _pause_schedules(
 def reject_upgrade(
     destination: Destination, record: AgentRecord, reject: Collection[str]
 ) -> tuple[tuple[str, ...], PendingUpgrade | None]:
-    """Forget keys that wait; give them, and what still waits. A paused schedule stays paused."""
+    """Drop keys that wait; give these keys, and what still waits. Paused schedules stay paused."""
     with destination.ledgers.records.lock():
         recover(destination)
         upgrade = require_pending(destination, record)
@@ -128,7 +128,7 @@ def _leave_unresolved(
     states: tuple[PendingUpgrade, Mapping[str, Artifact]],
     approve: Collection[str],
 ) -> list[str]:
-    """Leave schedules out whose flow lacks a credential; one that is named is an error."""
+    """Leave out schedules whose flow lacks a credential; a schedule that is named is an error."""
     upgrade, current = states
     new_artifacts = {key: upgrade.target(key) for key in keys}
     missing_refs = find_unresolved({**current, **new_artifacts}, destination.sites)
@@ -147,7 +147,7 @@ def _require_unchanged(
     targets: Mapping[str, Artifact],
     current: Mapping[str, Artifact],
 ) -> None:
-    """Raise `UpgradeOutdated` where an artifact is neither as it was planned nor as it would be."""
+    """Raise `UpgradeOutdated` where an artifact is neither as planned nor as in the bundle."""
     changed_keys = tuple(
         key
         for key, target in targets.items()
@@ -159,6 +159,6 @@ def _require_unchanged(
 
 
 def is_outdated(upgrade: PendingUpgrade, key: str, current: Mapping[str, Artifact]) -> bool:
-    """Say whether an artifact was changed here since it was put up for approval."""
+    """Say whether an artifact was changed here since it waits for approval."""
     present_hash = current[key].hash if key in current else ""
     return present_hash != upgrade.artifacts[key].current_hash

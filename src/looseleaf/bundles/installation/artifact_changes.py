@@ -1,4 +1,4 @@
-"""Applying one artifact to an agent, or taking it back: each change is whole by itself."""
+"""Applying one artifact to an agent, or taking it back: each change is complete or not made."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 
 class ArtifactChanges:
-    """Changes of one agent, by the keys of artifacts; a payload of None takes the artifact away.
+    """Changes of one agent, by the keys of artifacts; a payload of None removes the artifact.
 
-    Pages are replaced only where they have the hash that is expected of their key, "" for none.
+    A page is replaced only where it has the expected hash of its key; "" means no page.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ArtifactChanges:
         }
 
     def apply(self, key: str, payload: Any) -> None:  # noqa: ANN401 - a text, or JSON
-        """Make an artifact what the payload says."""
+        """Set an artifact to a payload."""
         kind, _, name = key.partition(":")
         self._by_kind[kind](name, payload)
 
@@ -75,7 +75,7 @@ class ArtifactChanges:
         pages, scope = self._destination.pages, self._record.shelf.page(name)
         change = replace(self._destination.change, allow_shrink=True)
         if text is None:
-            # A core page, which nobody deletes: it is taken back to not being there.
+            # By the store, since pages refuse to delete a core page; here it did not exist before.
             pages.store_for(scope).delete(scope, change=replace(change, operation="delete"))
             return
         expected_hash = self._expected_hashes.get(f"{MEMORY}:{name}")
@@ -130,18 +130,18 @@ class ArtifactChanges:
             self._move_uploads(FileFolder(current.pipeline_id, current.id), pipeline.id)
 
     def _move_uploads(self, folder: FileFolder, pipeline_id: int) -> None:
-        """Move the files of a flow after it; a move that is cut short is taken back by another."""
+        """Move the files of a flow to its new pipeline; the undo log moves them back on failure."""
         uploads = self._destination.uploads()
         new_folder = replace(folder, pipeline_id=pipeline_id)
         for file in uploads.list(folder):
             content = uploads.read(folder, file.name)
             uploads.put(new_folder, file.name, content, self._destination.limits)
             uploads.delete(folder, file.name)
-        uploads.remove_all(folder)  # with what a killed move left there
+        uploads.remove_all(folder)  # also the files that a killed move left
 
     def _set_schedule(self, slug: str, fields: Mapping[str, Any] | None) -> None:
         if fields is None:
-            return  # it went with its flow
+            return  # it was removed with its flow
         schedule = read_schedule(read_record(ScheduleFields, dict(fields), "schedule"))
         self._change_flow(slug, lambda flow: replace(flow, schedule=schedule))
 

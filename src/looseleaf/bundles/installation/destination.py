@@ -1,4 +1,4 @@
-"""Where a bundle is installed: the agents, pages, workflows and records of a workspace."""
+"""The destination of an install: the agents, pages, workflows and records of a workspace."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Destination:
         step_types: The types of steps that pipelines may have.
         ledgers: What is installed for which agent.
         change: The provenance of the pages that are written.
-        is_starter: Whether a page is still the text that it was started with.
+        is_starter: Says whether a page still has its starter text.
         clock: The time.
-        highest_id: The highest id of an agent that anything else names.
-        report: Tells the operator about a failure that must not undo what was done.
+        highest_id: Gives the highest agent id that other data refers to.
+        report: Tells the operator about a failure after which the changes stay.
         show_progress: Shows how far the work is.
     """
 
@@ -71,7 +71,7 @@ class Destination:
 
     @property
     def source(self) -> AgentSource:
-        """The same workspace, as an agent is read from it."""
+        """The parts of the workspace that an agent is read from."""
         definitions = self.definitions() if self.has_definitions() else None
         return AgentSource(self.pages, definitions, self.uploads, self.prompts)
 
@@ -91,17 +91,17 @@ class Destination:
         )
 
     def describe_pending(self, kind: str, bundle: Bundle) -> PendingUpgrade:
-        """Begin the record of what waits: the bundle, the time and the one who acts."""
+        """Begin the record of what waits: the bundle, the time and the actor."""
         title = (bundle.manifest.bundle_slug, bundle.manifest.bundle_version)
         return PendingUpgrade(kind, *title, format_time(self.clock()), self.change.provenance.actor)
 
     def rules(self, record: AgentRecord | None = None) -> WorkflowRules:
-        """Give the rules that workflows are checked by, for an agent that they become part of."""
+        """Give the rules by which workflows are checked, for the agent that they will belong to."""
         ids = (record.id, record.owner) if record is not None else (0, 0)
         return WorkflowRules(self.pages.registry, self.step_types, Owner(*ids, self.clock()))
 
     def target_artifacts(self, bundle: Bundle) -> dict[str, Artifact]:
-        """Give the artifacts of a bundle; a prompt that no task here has is kept and not used."""
+        """Give the artifacts of a bundle; prompts of tasks that are unknown here become extras."""
         unknown_names = {name for name in bundle.prompts if not self.prompts.is_known(name)}
         extras = {
             place_prompt(name): format_prompt(name, bundle.prompts[name]) for name in unknown_names
@@ -120,7 +120,7 @@ class Destination:
         return _list_prompts(self.prompts.texts())
 
     def builtin_prompts(self) -> dict[str, Artifact]:
-        """Give the prompts of system tasks as they are where nobody replaced them."""
+        """Give the built-in texts of the prompts of system tasks."""
         return _list_prompts(self.prompts.builtin_texts())
 
     def _read_kept_extras(self, record: AgentRecord) -> dict[str, Artifact]:

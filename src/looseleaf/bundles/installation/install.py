@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @value
 class Outcome:
-    """What an install or upgrade did: the plan, the keys applied, and those that wait."""
+    """The result of an install or upgrade: the plan, the keys applied, and those that wait."""
 
     record: AgentRecord
     entries: tuple[PlanEntry, ...]
@@ -126,7 +126,7 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
 
 
 def _finish_install(destination: Destination) -> None:
-    """Remove the undo log; where that fails the agent is there, and the next process removes it."""
+    """Remove the undo log; on failure the agent stays, and the next process removes the log."""
     try:
         finish(destination)
     except (OSError, LooseleafError) as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def choose_title(agent_slug: str, slug: str, version: str, ledger: Ledger | None) -> BundleTitle:
-    """Choose what an export is called: as asked, else as the bundle it came from, else its slug."""
+    """Choose the title of an export: as asked, else that of the agent's bundle, else its slug."""
     if ledger is None:
         return BundleTitle(slug or agent_slug, version or "1")
     source = (ledger.source_ref, ledger.source_revision)
@@ -29,10 +29,10 @@ def choose_title(agent_slug: str, slug: str, version: str, ledger: Ledger | None
 
 
 def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
-    """Add what only the ledger knows.
+    """Add the parts that only the ledger has.
 
-    That are the files that Looseleaf keeps and does not use, and schedules and prompts that wait
-    for approval: they travel as their author wrote them, and wait again wherever they arrive.
+    These are files that Looseleaf keeps and does not use, and schedules and prompts that wait for
+    approval: they are exported as their author wrote them, and wait again where they are installed.
     """
     extras = {
         artifact.path: artifact.payload.encode(errors="surrogateescape")
@@ -61,7 +61,7 @@ def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
 def leave_out_starters(
     bundle: Bundle, ledger: Ledger, record: AgentRecord, is_starter: Callable[[Scope], bool]
 ) -> Bundle:
-    """Take out pages that the install started and nobody wrote: the bundle did not have them."""
+    """Take out pages that still have their starter text and were not in the bundle."""
     pages = {
         name: content
         for name, content in bundle.pages.items()

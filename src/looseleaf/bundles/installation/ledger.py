@@ -1,4 +1,4 @@
-"""The ledger: for each agent, the bundle that it was installed from, and what that left here."""
+"""The ledger: for each agent, the bundle that it was installed from, and the artifacts of it."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class InstalledArtifact:
 
 @value
 class Ledger:
-    """What is installed for one agent.
+    """The bundle that is installed for one agent.
 
     Fields:
         bundle_slug: The name of the bundle.
-        bundle_version: Its version.
-        source_ref: Where it came from, as its author says.
-        source_revision: Which version of that.
+        bundle_version: The version of the bundle.
+        source_ref: The origin of the bundle, as its author wrote it.
+        source_revision: The revision of that origin.
         installed_at: When it was first installed.
         updated_at: When it was last upgraded.
-        artifacts: What the last bundle left, by key.
+        artifacts: The artifacts as the last bundle left them, by key.
         pending: Keys that wait for approval: schedules, which are paused, and prompts.
         included: Lists of the manifest for files that Looseleaf keeps and does not use, and the
             capabilities that the bundle needs.

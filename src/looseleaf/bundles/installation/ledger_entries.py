@@ -1,4 +1,4 @@
-"""How a ledger follows an install or upgrade: what the bundle left, and what waits for approval."""
+"""Changes of a ledger by an install or upgrade: installed artifacts, and keys that wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def add_decisions(
     ledger: Ledger, new_artifacts: Mapping[str, Artifact], decision: Decision
 ) -> Ledger:
-    """Give a ledger in which artifacts are approved, and others no longer wait."""
+    """Give a ledger with approved artifacts, in which the decided keys no longer wait."""
     keys, now = decision
     entries = dict(ledger.artifacts) | {
         key: InstalledArtifact(artifact.path, artifact.hash, artifact.payload)
@@ -31,7 +31,7 @@ def add_decisions(
 
 @value
 class LedgerUpdate:
-    """What was done: the artifacts of the bundle, the keys that now have its state, and when."""
+    """An update: the artifacts of the bundle, the keys installed, the keys that wait, the time."""
 
     artifacts: Mapping[str, Artifact]
     installed_keys: Collection[str]
@@ -45,7 +45,7 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
     entries = dict(previous.artifacts) if previous is not None else {}
     for key, artifact in update.artifacts.items():
         if key in update.installed_keys or key in update.pending_keys:
-            # Pages that an agent learns are known by their hash alone: the ledger is no copy.
+            # Of pages that an agent learns only the hash is kept, since the ledger is no copy.
             payload = None if artifact.is_learned else artifact.payload
             entries[key] = InstalledArtifact(artifact.path, artifact.hash, payload)
     kept_pending = previous.pending if previous is not None else ()

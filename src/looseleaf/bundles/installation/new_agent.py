@@ -33,7 +33,7 @@ class InstallOrder:
 
     Fields:
         slug: The slug of the new agent; "" for the bundle's.
-        owner: The user whom the agent belongs to.
+        owner: The user to whom the agent belongs.
         start_pages: Starts the core pages that the bundle does not have.
         approve: Keys of the plan that need approval and have it; `all` for every one.
     """
@@ -46,7 +46,7 @@ class InstallOrder:
     def find_user_change(
         self, destination: Destination, bundle: Bundle, record: AgentRecord
     ) -> dict[str, Any]:
-        """Say how USER.md will change, for the undo log; it stays where anyone has written it."""
+        """Describe the change of USER.md for the undo log; {} where someone has written it."""
         scope = Shelf("user", record.owner).page(USER_PAGE)
         if bundle.user_page is None or not _is_free(destination, scope):
             return {}
@@ -62,9 +62,9 @@ def write_agent(
     record: AgentRecord,
     decision: tuple[InstallOrder, Collection[str]],
 ) -> None:
-    """Write everything of a new agent; the caller takes it back where a part fails.
+    """Write all parts of a new agent; the caller takes them back where a part fails.
 
-    The decision is the order, and the keys of the plan that need approval and have it.
+    `decision` is the order, and the keys of the plan that need approval and have it.
     """
     order, approved_keys = decision
     total = len(bundle.pages) + len(bundle.pipelines)
@@ -94,7 +94,7 @@ def _pause_unapproved(flow: Flow, approved_keys: Collection[str]) -> Flow:
 
 
 def _is_free(destination: Destination, scope: Scope) -> bool:
-    """Say whether a page is not there, or still the text that it was started with."""
+    """Say whether a page does not exist, or still has its starter text."""
     return not destination.pages.exists(scope) or destination.is_starter(scope)
 
 

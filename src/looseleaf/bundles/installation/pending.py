@@ -26,7 +26,7 @@ _PREFIX = "pending-"
 
 @value
 class PendingArtifact:
-    """An artifact that waits; `current_hash` is that of the one here when it was planned."""
+    """An artifact that waits; `current_hash` is that of the one here at the time of the plan."""
 
     path: str
     reason: str
@@ -65,7 +65,7 @@ class PendingUpgrade:
         return replace(self, artifacts=artifacts) if artifacts else None
 
     def with_present(self, present: Mapping[str, Artifact]) -> PendingUpgrade:
-        """Give what waits, where other artifacts are here now than when it was planned."""
+        """Give what waits, with the hashes of artifacts that changed here since the plan."""
         artifacts = {
             key: replace(entry, current_hash=present[key].hash) if key in present else entry
             for key, entry in self.artifacts.items()
@@ -107,9 +107,9 @@ def build_pending(
     target: Mapping[str, Artifact],
     new_keys: Collection[str],
 ) -> PendingUpgrade | None:
-    """Give what waits of a plan; None where nothing does.
+    """Build the record of the entries that wait; None where there are none.
 
-    Schedules among the new keys are written by the same act, paused.
+    Schedules among the new keys are written paused at the same time.
     """
     artifacts = {}
     for entry in entries:

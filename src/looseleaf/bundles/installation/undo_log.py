@@ -1,8 +1,8 @@
-"""The undo log of an install or upgrade: whatever stops it, the next process takes it back.
+"""The undo log of an install or upgrade: if it is interrupted, the next process takes it back.
 
-It is written before the first change and removed after the last. A log that is left behind by a
-killed process names every change with its former state. An install has its own last step: the new
-agent gets its folder by one rename, and without an agent of that id nothing of it may stay.
+The log is written before the first change and removed after the last. A log that a killed process
+left behind names every change with its former state. The last step of an install is a rename that
+gives the new agent its folder: where no agent has the id, everything of the install is removed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ USER_PAGE = "USER.md"
 
 @value
 class UndoLog:
-    """What is under way.
+    """An install or upgrade that is under way.
 
     Fields:
         kind: install or upgrade.
         agent_id: The agent that is being created or changed.
         changes: For each key the former payload (None where it was not there) and the new hash;
-            with install those of prompts alone.
+            for an install only those of prompts.
         ledger: The former ledger, as JSON; None where there was none.
         pending: What waited for approval, as JSON; None where nothing did.
-        user_id: With install: whose USER.md is written, 0 for none.
+        user_id: For an install: the user whose USER.md is written, 0 for none.
         user_text: The former text of that page; None where there was none.
         user_hash: The hash of its new text.
     """
@@ -57,7 +57,7 @@ class UndoLog:
 
 
 def begin(destination: Destination, undo_log: UndoLog) -> None:
-    """Write the undo log; from now on, whatever is not finished is taken back."""
+    """Write the undo log; from now on, an unfinished install or upgrade is taken back."""
     fields: dict[str, Any] = as_dict(undo_log)
     destination.ledgers.records.write(RECORD, fields)
 
@@ -124,18 +124,18 @@ def _restore_user_page(destination: Destination, undo_log: UndoLog) -> None:
             scope, if_match=page.hash, change=replace(destination.change, operation="delete")
         )
     else:
-        # Only a starter text is ever replaced, so that one comes back.
+        # An install replaces only a starter text, so the former text is one.
         content = undo_log.user_text.encode(errors="surrogateescape")
         change = replace(destination.change, operation="scaffold")
         store.write(scope, content, if_match=page.hash, change=change)
 
 
 def _undo_upgrade(destination: Destination, undo_log: UndoLog) -> None:
-    """Give every artifact that has its new state the former one; the last change comes first."""
+    """Restore the former state of every changed artifact, the last change first."""
     try:
         record = destination.agents.resolve(undo_log.agent_id)
     except AgentMissing:
-        return  # it was deleted meanwhile, with all that was changed
+        return  # the agent was deleted meanwhile, with all changes
     changes = ArtifactChanges(destination, record)
     current = destination.current_artifacts(record)
     for key, before, new_hash in sorted(undo_log.changes, key=_order_of, reverse=True):
@@ -155,7 +155,7 @@ def _order_of(change: tuple[str, Any, str]) -> tuple[int, str]:
 
 
 def recover_if_idle(destination: Destination) -> None:
-    """Take back what a dead process has left, unless a living one is at work; never wait."""
+    """Take back what a dead process has left, unless a running one holds the lock; never wait."""
     try:
         with destination.ledgers.records.lock(seconds=0):
             recover(destination)

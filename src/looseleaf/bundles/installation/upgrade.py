@@ -1,4 +1,4 @@
-"""Upgrading an agent by a bundle: what may be applied and what was approved, or nothing."""
+"""Upgrading an agent by a bundle: all parts that are approved or need no approval, or nothing."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def plan_upgrade(
 def compare_states(
     destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
 ) -> Comparison:
-    """Give an agent as it is, as the bundle has it, and as the last bundle left it."""
+    """Compare an agent as it is, as the bundle has it, and as the last bundle left it."""
     ledger = require_same_bundle(destination, bundle, record)
     target = destination.target_artifacts(bundle)
     missing_refs = find_unresolved(target, destination.sites)
@@ -109,7 +109,7 @@ def require_same_bundle(
 def upgrade_agent(
     destination: Destination, bundle: Bundle, record: AgentRecord, order: UpgradeOrder
 ) -> Outcome:
-    """Apply what may be applied and what was approved, all of it or nothing."""
+    """Apply all parts that are approved or need no approval, or nothing."""
     require_installable(destination, bundle)
     manifest = bundle.manifest
     destination = destination.with_bundle_reason(manifest.bundle_slug, manifest.bundle_version)
@@ -147,7 +147,7 @@ def _is_same(key: str, target: Mapping[str, Artifact], current: Mapping[str, Art
 
 
 def _is_kept_waiting(artifact: Artifact, current: Mapping[str, Artifact]) -> bool:
-    """Say whether the ledger keeps what waits: it leaves again with an export as it came."""
+    """Say whether the ledger keeps an artifact that waits, so that an export has it unchanged."""
     is_new_prompt = artifact.kind == PROMPT and artifact.key not in current
     return artifact.kind == SCHEDULE or is_new_prompt
 
@@ -161,7 +161,7 @@ def check_merge(keys: Collection[str], target: Mapping[str, Artifact]) -> None:
 
 
 def require_rights(destination: Destination, keys: Collection[str]) -> None:
-    """Raise `Forbidden` where a prompt of a system task is among the keys, and may not be set."""
+    """Raise `Forbidden` where a key is a prompt of a system task that the actor may not set."""
     if any(key.startswith(f"{PROMPT}:") for key in keys):
         destination.prompts.require_right()
 
@@ -172,7 +172,7 @@ def _choose_payloads(
     approved_keys: Collection[str],
     merge: Collection[str],
 ) -> dict[str, object]:
-    """Give what is written, by key: the bundle's payload, a merged page, a paused schedule."""
+    """Give the payloads to write, by key: the bundle's payload, a merged one, a paused schedule."""
     target, current = comparison.target, comparison.current
     payloads: dict[str, object] = {}
     for entry in entries:

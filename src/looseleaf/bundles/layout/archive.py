@@ -1,6 +1,6 @@
-"""A bundle as one zip archive: packed to the same bytes for the same files, unpacked with care.
+"""A bundle as one zip archive: the same files give the same bytes; unpacking trusts nothing.
 
-Files are stored, not compressed: deflate gives other bytes with another version of its library.
+Files are stored, not compressed: another version of the deflate library gives other bytes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def pack_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def find_excess(files: Mapping[str, bytes], limits: ZipLimits | None = None) -> str:
-    """Say why no reader would take an archive of these files: too many, or too large; "" if none.
+    """Say why an archive of these files would be refused: too many, or too large; "" if it is not.
 
-    Safe names are not looked at.
+    Names are not checked.
     """
     limits = limits or ZipLimits()
     if len(files) > limits.files:

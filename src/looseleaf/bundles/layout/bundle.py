@@ -46,7 +46,7 @@ PIPELINES, FLOWS = "pipelines/", "flows/"
 _MOST_PARTS = 1_000_000  # of all pipelines and flows as JSON: some 100 MB when they are read
 _EXTRA_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _RESERVED = {"memory", "pipelines", "flows"}
-_COMPUTED = _RESERVED | {"prompts"}  # lists of the manifest that say what the files are
+_COMPUTED = _RESERVED | {"prompts"}  # lists of the manifest that are built from the files
 
 
 @value
@@ -54,9 +54,9 @@ class Bundle:
     """An agent as files.
 
     Fields:
-        manifest: What the bundle is called, and the agent's definition.
+        manifest: The name of the bundle, and the agent's definition.
         pages: The agent's pages by name.
-        user_page: The USER.md of its owner; None where it does not travel.
+        user_page: The USER.md of its owner; None where it is not in the bundle.
         pipelines: The files of pipelines by slug, as JSON.
         flows: The files of flows by slug, as JSON.
         uploads: Uploaded files of pipelines and flows, by the path that a text has in the bundle.
@@ -75,7 +75,7 @@ class Bundle:
 
 
 def format_bundle(bundle: Bundle) -> dict[str, bytes]:
-    """Write a bundle as files by path; the manifest lists what the files are."""
+    """Write a bundle as files by path; the manifest lists the files."""
     files = {f"{AGENT_PAGES}{name}": content for name, content in bundle.pages.items()}
     if bundle.user_page is not None:
         files[USER_PAGE] = bundle.user_page
@@ -107,7 +107,7 @@ def format_bundle(bundle: Bundle) -> dict[str, bytes]:
 
 
 def list_readable_files(bundle: Bundle) -> dict[str, bytes]:
-    """Give the files of a bundle with their own bytes, those in base64 too, to search them."""
+    """List the files of a bundle for a search: files in base64 have their decoded bytes."""
     files = format_bundle(bundle)
     return files | {
         place_upload(path, content): content for path, content in bundle.uploads.items()
@@ -191,7 +191,7 @@ def _sort_file(path: str, content: bytes) -> tuple[str, str, object]:
 
 
 def find_text_fault(content: bytes) -> str:
-    """Say why bytes are no text of a bundle; "" where they are."""
+    """Say why bytes cannot be a text of a bundle; "" where they can."""
     if len(content) > ZipLimits().file_bytes:
         return f"it has more than {ZipLimits().file_bytes:,} bytes"
     try:

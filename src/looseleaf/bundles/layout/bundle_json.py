@@ -21,7 +21,7 @@ _PART = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 
 
 def format_json(document: Mapping[str, Any]) -> bytes:
-    """Write a document with sorted keys, laid out, and a line end: the same bytes every time."""
+    """Write a document with sorted keys, indented, with a line end: the same bytes every time."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, indent=4, allow_nan=False)
     return text.encode() + b"\n"
 
@@ -29,7 +29,7 @@ def format_json(document: Mapping[str, Any]) -> bytes:
 def parse_json(path: str, content: bytes, *, most_parts: int = MOST_PARTS) -> dict[str, Any]:
     """Read a JSON object that can be written again as it is; else `InvalidBundle`.
 
-    It is UTF-8, has each key once, no NaN, no number beyond a float, no half of a character, and is
+    It is UTF-8, has each key once, no NaN, no number beyond a float and no lone surrogate, and is
     neither too deep nor of too many parts: `[],[],` takes twenty times its size in memory.
     """
     if count_parts(content, most_parts) > most_parts:
@@ -55,7 +55,7 @@ def parse_json(path: str, content: bytes, *, most_parts: int = MOST_PARTS) -> di
 
 
 def count_parts(content: bytes, most_parts: int) -> int:
-    """Count the parts of JSON without reading it; one more than the most where there are more."""
+    """Count the parts of JSON without parsing it; the count ends at `most_parts` + 1."""
     return sum(1 for _ in islice(_PART.finditer(content), most_parts + 1))
 
 

@@ -1,4 +1,4 @@
-"""The manifest of a bundle: what it is called, which agent it defines, and what it includes."""
+"""The manifest of a bundle: its name and version, the agent that it defines, and its content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIELDS = {
 }
 _AGENT_FIELDS = {"slug", "label", "description", "agent_config"}
 _KEPT_FIELDS = ("references", "site_scope", "skill_policy", "skills")
-# Fields that would be lost, and with them a limit or a part of the agent.
+# Fields that are refused, since without them the agent would lack a limit or a part.
 _REFUSED_FIELDS = ("subagents", "tool_policy")
 
 
@@ -54,8 +54,8 @@ class BundleAgent:
 class Manifest:
     """The manifest.
 
-    `opaque` holds fields of other programs, which are kept as they are; `capabilities` are what a
-    workspace must have to run the agent.
+    `opaque` holds fields of other programs, which are kept as they are; `capabilities` are those
+    that a workspace must have to run the agent.
     """
 
     bundle_slug: str
@@ -137,7 +137,7 @@ def parse_manifest(document: Mapping[str, Any]) -> Manifest:
 
 
 def check_bundle_slug(slug: str) -> str:
-    """Give the slug of a bundle back, or raise `InvalidBundle`; the rules are an agent's."""
+    """Give the slug of a bundle back, or raise `InvalidBundle` where no agent could have it."""
     try:
         check_slug(slug)
     except Invalid as error:

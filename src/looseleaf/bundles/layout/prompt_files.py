@@ -19,9 +19,9 @@ def format_prompt(name: str, text: str) -> bytes:
 
 
 def parse_prompt(path: str, content: bytes) -> str | None:
-    """Read the text of a prompt; None where the file is of another program.
+    """Read the text of a prompt; None where another program wrote the file.
 
-    Such a file has other fields, or another schema_version, and is kept as it is.
+    A file of another program has other fields or another schema_version, and is kept as it is.
     """
     if path.count("/") != 3 or not path.endswith(".json"):
         return None

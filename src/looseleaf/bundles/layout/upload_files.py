@@ -55,7 +55,7 @@ def format_upload(path: str, content: bytes) -> bytes:
 def parse_upload(path: str, content: bytes) -> tuple[str, bytes] | None:
     """Read an upload that is no text: its path below memory/, and its bytes, checked by their hash.
 
-    None where the file is of another program: it lies elsewhere, or has other fields.
+    None where another program wrote the file: it lies elsewhere, or has other fields.
     """
     if path.count("/") != 3 or not path.endswith(".json"):
         return None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @value
 class Owner:
-    """Whose a definition becomes, and when; ids are 0 where it is only read."""
+    """The owner of a new definition, and the time; ids are 0 where it is only read."""
 
     agent_id: int = 0
     user_id: int = 0
@@ -36,7 +36,7 @@ class Owner:
 
 @value
 class WorkflowRules:
-    """What a definition is checked by, and whose it becomes."""
+    """The registries that a definition is checked by, and its owner."""
 
     registry: FileRegistry
     types: StepTypes
@@ -94,8 +94,8 @@ def normalize_workflows(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
     """Give the files of pipelines and flows as this program writes them.
 
-    A field that another program left out has its default, so that the same definition is the same
-    file, whoever wrote it.
+    A field that another program left out gets its default, so that the same definition gives the
+    same file, whichever program wrote it.
     """
     pipelines = {
         slug: _read_pipeline(slug, document, Owner()) for slug, document in bundle.pipelines.items()
@@ -122,5 +122,5 @@ def build_definitions(
 
 
 def pause(flow: Flow) -> Flow:
-    """Give a flow whose schedule does not count before a person has approved it."""
+    """Give a flow whose schedule is paused until a person approves it."""
     return replace(flow, schedule=replace(flow.schedule, enabled=False))

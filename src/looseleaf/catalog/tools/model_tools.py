@@ -21,7 +21,11 @@ from looseleaf.catalog.tools.access import (
 )
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
-from looseleaf.catalog.tools.model_rights import confine_to_agent, list_policy_capabilities, settings_for_agent
+from looseleaf.catalog.tools.model_rights import (
+    confine_to_agent,
+    list_policy_capabilities,
+    settings_for_agent,
+)
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
 from looseleaf.errors import InvalidArgument, LooseleafError

@@ -1,4 +1,4 @@
-"""The two parts of a model's answer, found by their markers, whatever else contains a marker."""
+"""The two parts of a model's answer, split at its markers, even if the page has markers, too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DECORATION = "#*_`> \t\r"
 
 @value
 class AnswerParts:
-    """The part that is to stay and the part that is to go; None where the answer lacks one."""
+    """The part that is to stay and the part that is to go; None for a part that is missing."""
 
     persistent: str | None
     archive: str | None
@@ -32,9 +32,9 @@ def unescape_newlines(text: str) -> str:
 def parse_answer(text: str, page: str = "") -> AnswerParts | None:
     """Split an answer about a page at its markers, which may come in either order.
 
-    The first marker is the model's. A later one can be a line of the page that the model copied,
-    and is then found between the same lines as in the page. None where more markers than one of
-    each kind are left, so that nobody can tell which part is which.
+    The first marker is the model's. A later marker between the same lines as in the page is a line
+    of the page that the model copied, and does not count. None where more than one marker of a
+    kind is left, since the parts are then ambiguous.
     """
     lines = text.split("\n")
     starts, middles = _find_markers(lines, PERSISTENT), _find_markers(lines, ARCHIVED)

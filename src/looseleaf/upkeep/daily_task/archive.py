@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
-CONTEXT_MARK = "#### From: "  # and the titles of what stays, above archived lines
+CONTEXT_MARK = "#### From: "  # then the titles that stay in the page, above archived lines
 _LONGEST_TITLE = 120
 
 
@@ -70,7 +70,7 @@ class _Run:
 
 
 def collect_removals(page: PageParts, stays: Set[int]) -> tuple[tuple[Removal, ...], str]:
-    """Collect the runs of units that go, each under the titles of what it stood under."""
+    """Collect the runs of units that go, and the archive: each run under the titles that stay."""
     runs = _find_runs(page, stays)
     removals: list[Removal] = []
     parts: list[str] = []
@@ -86,7 +86,7 @@ def collect_removals(page: PageParts, stays: Set[int]) -> tuple[tuple[Removal, .
         parts.append(end_line(text))
     fence = _open_fence(page, stays)
     if fence:
-        parts.append(f"{fence}\n")  # else what the journal says next would be part of the code
+        parts.append(f"{fence}\n")  # else the next lines of the journal would be part of the code
     return tuple(removals), "".join(parts)
 
 
@@ -120,7 +120,7 @@ def _build_separator(parts: Sequence[str]) -> str:
 
 
 def _open_fence(page: PageParts, stays: Set[int]) -> str:
-    """Return the fence that code at the end of a page lacks, where that code goes; else ""."""
+    """Return the fence that closes archived code at the end of a page; "" if none is missing."""
     last = len(page.units) - 1
     if last in stays or last < 0 or page.units[last].kind != "fence":
         return ""
@@ -133,7 +133,7 @@ def _open_fence(page: PageParts, stays: Set[int]) -> str:
 
 
 def _format_context(page: PageParts, number: int, stays: Set[int]) -> str:
-    """Name what a unit stood under, as far as that stays in the page."""
+    """Join the titles of the ancestors of a unit that stay in the page."""
     ancestors = [ancestor for ancestor in page.ancestors(number) if ancestor in stays]
     return " > ".join(_list_titles(page, ancestors))
 

@@ -1,8 +1,8 @@
 """One compaction as an act that survives a crash: archive first, then the page, then the record.
 
-The record is written before anything else and says all that is needed to complete the act or to
-take it back. Killed anywhere, every line is in the page, in the journal, or for a moment in both;
-the next run finds the record and finishes it.
+The record is written before anything else and has all that is needed to complete the act or to
+take it back. Wherever the process is killed, every line is in the page, in the journal, or for a
+moment in both; the next run finds the record and completes the act.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Compaction:
         after: The page afterwards, whole.
         block: The text that the journal gets, with a mark that no other text has.
         ledger: The lines that leave the page.
-        surface: The way by which the run was started.
+        surface: The surface by which the run was started.
         time: When the act began, in seconds since 1970.
     """
 
@@ -102,7 +102,7 @@ class Compactions:
         self.page = Scope("agent", 0, agent_id, MEMORY)
 
     def commit(self, compaction: Compaction) -> bool:
-        """Do the act; False where someone edited the page meanwhile, and nothing is left of it."""
+        """Move the lines; False where someone edited the page meanwhile, and nothing changed."""
         with self.records.lock():
             self._recover()
             page = self.pages.read(self.page)
@@ -118,7 +118,7 @@ class Compactions:
             return is_done
 
     def recover(self) -> None:
-        """Complete or take back what a crash left half done."""
+        """Complete or take back the compactions that a crash left half done."""
         if any(record.state in ("open", "undo") for record in self._list_newest(10)):
             with self.records.lock():
                 self._recover()
@@ -202,14 +202,14 @@ class Compactions:
         if actual == record.after_hash:
             is_restored = self._rewrite(record, record.after_hash, record.before, "undo compact")
         if not is_restored:
-            # Edited meanwhile: the lines of the journal are the only ones there are.
+            # The page was edited meanwhile, so that only the journal still has these lines.
             self._save(replace(record, state="closed"))
             raise Conflicted(MEMORY, record.after_hash, actual)
         self._remove_block(record)
         self._save(replace(record, state="undone"))
 
     def _has_been(self, version: str, since: float) -> bool:
-        """Say whether the page had this version since a time, and was changed again."""
+        """Say whether the page has had this version at some time since `since`."""
         return any(
             revision.hash == version and revision.time >= since
             for revision in self.history.revisions(self.page)
@@ -271,7 +271,7 @@ class Compactions:
 def build_compaction(
     run: str, agent_id: int, plan: Plan, *, before: str, day_file: str, title: str
 ) -> Compaction:
-    """Make the record of a plan."""
+    """Build the record of a plan."""
     ledger = tuple(
         LedgerEntry(removal.line, removal.lines, removal.section, day_file)
         for removal in plan.removals

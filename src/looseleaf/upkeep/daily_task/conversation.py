@@ -24,7 +24,7 @@ _SLACK = 16_384  # bytes that an answer may have beyond twice the page
 
 @value
 class Conversation:
-    """What the model came to: a plan that passed every gate, or the answers that did not."""
+    """The result of a conversation: a plan that passed every gate, or the refused answers."""
 
     plan: Plan | None
     turns: int
@@ -66,7 +66,7 @@ def ask_for_plan(
 def _ask(
     model: Model, question: Question, page: PageParts, is_cancelled: Callable[[], bool]
 ) -> tuple[Answer, str]:
-    """Ask once; give the answer, and why it cannot count where it was cut or has no end."""
+    """Ask once; give the answer, and the reason to refuse it where it was cut or is too long."""
     limit = 2 * size_of(page.text) + _SLACK
     parts: list[str] = []
     size = 0

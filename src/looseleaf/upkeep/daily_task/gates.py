@@ -1,4 +1,4 @@
-"""The gates of a compaction: what must hold before a byte is written, and the measured reason."""
+"""The gates of a compaction: the conditions that must hold before a byte is written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Thresholds:
         budget: The size that the page should have at most.
         conservation: The least share of the page that an answer must account for.
         expansion: The largest share of the page that an answer may have.
-        progress: The share of an oversized page that the next one may have.
+        progress: The largest share of its size that an oversized page may have afterwards.
         turns: How often the model is asked.
         overflow: The size above which the page is split without a model; 0 for never.
         overflow_target: The size that such a split aims at.
@@ -94,7 +94,7 @@ def compute_minimum_size(original: int, limits: Thresholds) -> int:
 
 
 def refuse_bytes(sizes: Sizes, limits: Thresholds) -> Refusal | None:
-    """Check that an answer accounts for the page: neither lossy nor blown up."""
+    """Check that an answer has about as many bytes as the page: neither fewer nor more."""
     total = sizes.persistent + sizes.archive
     if not limits.conservation:
         return None
@@ -116,7 +116,7 @@ def refuse_bytes(sizes: Sizes, limits: Thresholds) -> Refusal | None:
 
 
 def refuse_size(sizes: Sizes, limits: Thresholds) -> Refusal | None:
-    """Check the size of the part that stays: below the budget, or well on the way there."""
+    """Check the size of the part that stays: within the budget, or clearly closer to it."""
     limit = compute_maximum_size(sizes.original, limits)
     if sizes.persistent > limit:
         return Refusal(
@@ -160,7 +160,7 @@ def refuse_foreign(plan: Plan) -> Refusal | None:
 
 
 def refuse_plan(original: str, plan: Plan, limits: Thresholds) -> Refusal | None:
-    """Check the page and the archive that a plan makes, whoever made the plan.
+    """Check the page and the archive of a plan, whether a model or the program made the plan.
 
     Every line of the page is in one of the two exactly as often as before (G1, G4), no identifier
     is lost (G2) or new (G3), and the page has a size that is allowed (G5).
@@ -169,7 +169,7 @@ def refuse_plan(original: str, plan: Plan, limits: Thresholds) -> Refusal | None
 
 
 def refuse_loss(original: str, plan: Plan) -> Refusal | None:
-    """Check that a plan loses, doubles and invents nothing."""
+    """Check that a plan loses, duplicates and invents nothing."""
     lines = count_lines(original)
     after = count_lines(plan.text)
     removals = count_lines("".join(removal.text for removal in plan.removals))

@@ -1,4 +1,4 @@
-"""The section of MEMORY.md that says where archived sections went: one, however often they do."""
+"""The one section of MEMORY.md that says to which days of the journal sections were moved."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _parse_day(date: str) -> Day:
 def find_pointers(lines: Sequence[str], units: Sequence[Unit]) -> tuple[Pointer, frozenset[int]]:
     """Find the pointer sections of a page, as one, and the numbers of their units.
 
-    A section that a person changed is an ordinary one.
+    A pointer section that a person has edited counts as an ordinary section.
     """
     pointer = NO_POINTER
     numbers: set[int] = set()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @value
 class Review:
-    """One answer and what the gates say of it; `refusal` is None where the plan is accepted."""
+    """The result of the gates for one answer; `refusal` is None where the plan is accepted."""
 
     sizes: Sizes
     plan: Plan | None = None
@@ -70,7 +70,7 @@ def _refuse_markers(answer: str, page: str) -> Refusal:
 
 
 def format_feedback(review: Review, limits: Thresholds) -> str:
-    """Write what the model is told after an answer that was refused."""
+    """Write the message to the model after an answer that was refused."""
     refusal, sizes = review.refusal, review.sizes
     reason = refusal.reason if refusal is not None else ""
     limit = compute_maximum_size(sizes.original, limits)

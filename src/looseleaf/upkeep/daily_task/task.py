@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 TASK_TYPE = DAILY_MEMORY_TYPE
 OVERFLOW_TITLE = "Archived from oversized MEMORY.md"
 TITLE = "Archived from MEMORY.md"
-# The page would be rewritten to fit an identity that the model was primed with.
+# Pages that stay out of the prompt: a model that has them would rewrite MEMORY.md to fit them.
 IDENTITY_PAGES = ("SOUL.md", "USER.md", "MEMORY.md", f"{FOLDER}/*")
 _MOST_STARTS = 3
 
@@ -95,7 +95,7 @@ def _run(run: TaskRun) -> Outcome:
 
 
 def _resume(record: Compaction, date: str) -> Outcome:
-    """Give the outcome of a run that was completed before, and is begun again after a crash."""
+    """Give the outcome of a run that had moved its lines before a crash, and is started again."""
     return Outcome(
         "compacted",
         "completed after an interruption",
@@ -209,7 +209,7 @@ def _with_plan(outcome: Outcome, plan: Plan) -> Outcome:
 
 
 def date_of(run: TaskRun) -> str:
-    """Return the day of a run: the one named, on a schedule the day that just closed, or today."""
+    """Return the day of a run: that of its parameters, or yesterday on a schedule, or today."""
     now = run.parts.clock()
     default = now - DAY_SECONDS if run.trigger == SCHEDULE else now
     return str(resolve_day(run.params.get("date") or None, default))

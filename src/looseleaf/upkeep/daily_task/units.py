@@ -23,7 +23,7 @@ _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\r?\n?$
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _FENCE = re.compile(r"[ \t]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(`{3,}|~{3,})([^\n]*)")
 _ENDS_SENTENCE = tuple(".!?:;。！？…|")
-_GOES_ON = tuple(")]},.;:!?=-+&/(…")  # at the start of a line, or below a title
+_GOES_ON = tuple(")]},.;:!?=-+&/(…")  # at the start of a line that continues the one above
 _WRAPPED_LENGTH = 60
 
 

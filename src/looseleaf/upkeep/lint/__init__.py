@@ -1,1 +1,1 @@
-"""Hygiene of memory without a model: problems in pages, each with an edit that mends it."""
+"""Hygiene of memory without a model: problems in pages, most with an edit that solves them."""

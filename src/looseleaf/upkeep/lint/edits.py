@@ -1,4 +1,4 @@
-"""Applying the edits of findings to a page, those that do not touch each other at once."""
+"""Applying the edits of problems to a page; of edits that overlap, the first is applied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @value
 class EditedPage:
-    """A page after its edits: its text, what goes to other pages, and what was mended."""
+    """A page after its edits: its text, the texts for other pages, and the problems solved."""
 
     text: str
     moves: tuple[Move, ...]
@@ -21,9 +21,9 @@ class EditedPage:
 
 
 def apply_edits(lines: Sequence[str], problems: Iterable[LintProblem]) -> EditedPage:
-    """Apply the edits of findings to the lines of a page.
+    """Apply the edits of problems to the lines of a page.
 
-    An edit that touches lines of one before it waits for the next time.
+    An edit that touches the lines of an earlier edit waits for the next run.
     """
     line_numbers: set[int] = set()
     selection: list[LintProblem] = []

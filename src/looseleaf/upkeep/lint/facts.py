@@ -77,7 +77,7 @@ def find_stale_entries(page: LintPage, now: float) -> Iterator[LintProblem]:
 
 
 def find_misplaced_tasks(page: LintPage) -> Iterator[LintProblem]:
-    """Find sections of tasks in pages about identity; they belong into MEMORY.md."""
+    """Find sections of tasks in pages about identity; they belong in MEMORY.md."""
     if page.file not in _IDENTITY:
         return
     for position, section in enumerate(page.sections):

@@ -28,7 +28,7 @@ def lint_pages(
     *,
     path_exists: Callable[[str], bool] | None = None,
 ) -> Iterator[LintProblem]:
-    """Find the problems of pages that stand together; without `path_exists`, no path is looked at.
+    """Find the problems of the pages of a shelf; without `path_exists`, paths are not checked.
 
     Generated pages are left out, since an edit would be overwritten.
     """

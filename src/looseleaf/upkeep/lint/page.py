@@ -66,7 +66,7 @@ class LintPage:
         ]
 
     def section_lines(self, position: int) -> tuple[int, int]:
-        """Return the lines of a section by its place from 0: of its header, and after its end."""
+        """Return the line of the header of a section, by its position, and the line after it."""
         start = self.sections[position].line - 1
         is_last = position + 1 == len(self.sections)
         return start, len(self.lines) if is_last else self.sections[position + 1].line - 1

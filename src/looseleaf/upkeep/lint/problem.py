@@ -1,4 +1,4 @@
-"""What lint finds: a rule, a place, a sentence, and the edit that mends it."""
+"""A problem that lint finds: its rule, its place, a sentence, and the edit that solves it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Edit:
 
 @value
 class LintProblem:
-    """One finding.
+    """One problem.
 
     Fields:
         rule: The rule, one of `RULES`.

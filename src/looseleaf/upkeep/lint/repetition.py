@@ -16,8 +16,8 @@ _WORD = re.compile(r"[^\W_]+")
 _LEAST_CHARACTERS = 12  # of a line that counts as a fact
 _LEAST_WORDS = 5
 _MOST_WORDS = 60
-# Words that turn a sentence around: lines that differ in one of them say different things.
-_TURNING = frozenset(
+# Words that reverse a sentence: lines that differ in one of them say different things.
+_REVERSING = frozenset(
     {
         "not", "no", "never", "always", "only", "without", "unless", "except", "but", "off", "on",
         "none", "nicht", "nie", "kein", "keine", "ohne", "ne", "pas", "jamais", "sans", "nunca",
@@ -57,9 +57,9 @@ def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
 def _find_variant(
     page: LintPage, variants: dict[tuple[str, int], tuple[int, str]], number: int, key_text: str
 ) -> Iterator[LintProblem]:
-    """Compare a line with all before that have the same words but one.
+    """Compare a line with the earlier lines that differ from it in one word.
 
-    Each line is entered once for every word that could differ, under the hash of the others.
+    Each line is entered once for every word that could differ, under the hash of its other words.
     """
     words = set(_WORD.findall(key_text))
     if not _LEAST_WORDS <= len(words) <= _MOST_WORDS:
@@ -69,7 +69,7 @@ def _find_variant(
         total ^= hash(word)
     section = page.section_of[number]
     for word in words:
-        if word in _TURNING or not word.isalpha():
+        if word in _REVERSING or not word.isalpha():
             continue
         key = (section, total ^ hash(word))
         earlier = variants.setdefault(key, (number, word))

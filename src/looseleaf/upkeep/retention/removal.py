@@ -1,4 +1,4 @@
-"""Removing data that has outlived its time, one function for each kind; every one can only count.
+"""Removing data that has outlived its time, one function for each kind; a dry run only counts.
 
 No function here touches a page: neither an agent's files nor the journal are ever removed.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.job import Job
 
 HOUR_SECONDS = 3_600
-MOST_JOBS = 10_000  # in one run; the rest goes the next time
+MOST_JOBS = 10_000  # in one run; the next run deletes the rest
 _BATCH = 100
 
 
@@ -65,7 +65,7 @@ def prune_jobs(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[s
 def delete_jobs(parts: TaskParts, jobs: Iterable[Job]) -> int:
     """Delete jobs that have ended, each with its folder and artifacts; return how many.
 
-    The folders go first: where that fails, the job is still there to be deleted again.
+    The folders are removed first: where that fails, the row of the job stays for the next attempt.
     """
     jobs = [job for job in jobs if job.is_final]
     files = parts.workflow_resources().files

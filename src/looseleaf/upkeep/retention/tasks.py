@@ -23,7 +23,7 @@ PREFIX = RETENTION_PREFIX
 RUN = "looseleaf/run-retention"  # the operation that runs every task which is on
 WHEN = "30 3 * * *"  # when few people are at work, and the nightly compactions are done
 _PARAMS = FrozenDict({"dry_run": "whether the run only counts"})
-# What is counted, in words: one, several.
+# The nouns for the counts, singular and plural.
 NOUNS = {
     "sessions": ("conversation", "conversations"),
     "empty_sessions": ("empty conversation", "empty conversations"),
@@ -113,7 +113,7 @@ RULES = (
 def apply_rule(
     rule: RetentionRule, parts: TaskParts, settings: Settings, *, dry_run: bool
 ) -> TaskResult:
-    """Remove what has outlived its time, or count it; the result says how many of what."""
+    """Remove the data that has outlived its time, or count it; the result has the counts."""
     counts = rule.remove(parts, settings, dry_run=dry_run)
     total = sum(counts.values())
     status = "nothing" if not total else "counted" if dry_run else "removed"
@@ -123,7 +123,7 @@ def apply_rule(
 
 
 def describe_counts(counts: dict[str, int]) -> str:
-    """Say in words what was counted."""
+    """Describe the counts in words."""
     parts = [f"{count:,} {NOUNS[kind][count != 1]}" for kind, count in counts.items() if count]
     return ", ".join(parts) or "nothing has outlived its time"
 
@@ -134,7 +134,7 @@ def _run_rule(rule: RetentionRule, run: TaskRun) -> TaskResult:
 
 
 def _parse_flag(flag: Any) -> bool:  # noqa: ANN401 - a parameter as it was typed
-    """Read a switch; any other word than no counts as yes, since to count harms nothing."""
+    """Parse a flag; every word but a no means yes, since a dry run does no harm."""
     return str(flag).strip().lower() not in ("", "false", "no", "off", "0")
 
 

@@ -54,7 +54,7 @@ def _count_versions(parts: VersionParts, shelf: Shelf, retention: Retention) -> 
 
 
 def _list_shelves(parts: VersionParts, settings: Settings) -> list[Shelf]:
-    """List every shelf that may have a history; those of agents that are gone are left out."""
+    """List every shelf that may have a history, except those of deleted agents."""
     records = parts.agents.records()
     owners = {record.owner for record in records} | {settings.default_user}
     candidates = [Shelf("shared"), Shelf("network"), *(Shelf("user", user) for user in owners)]

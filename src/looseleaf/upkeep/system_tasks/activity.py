@@ -36,7 +36,7 @@ def format_activity(date: str, jobs: Iterable[str], sessions: Iterable[str]) -> 
 def list_job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
     """List the jobs of an agent that were created on a day, oldest first.
 
-    Upkeep is left out: with its own jobs no day would be without activity.
+    The jobs of upkeep are left out: they run every day, also where nothing else happened.
     """
     day = parse_date(date)
     if day is None:
@@ -52,7 +52,7 @@ def list_job_lines(jobs: Jobs, agent_id: int, date: str) -> list[str]:
 
 
 def is_upkeep(task_type: str) -> bool:
-    """Say whether a job's task is upkeep of ours, which is no activity of the agent."""
+    """Say whether a task is upkeep, which is no activity of the agent."""
     return task_type == DAILY_MEMORY_TYPE or task_type.startswith(RETENTION_PREFIX)
 
 
@@ -66,7 +66,7 @@ def list_session_lines(sessions: Sessions, agent_id: int, date: str) -> list[str
     for offset in range(0, _MOST_SESSIONS, _PAGE):
         page, _total = sessions.list(agents=[agent_id], limit=_PAGE, offset=offset)
         selection += [session for session in page if start <= session.created < end]
-        # The list begins with what was last used, and nothing is used before it was created.
+        # Sorted by last use, newest first: later pages have only sessions from before the day.
         if len(page) < _PAGE or page[-1].updated < start:
             break
     selection.sort(key=lambda session: session.created)

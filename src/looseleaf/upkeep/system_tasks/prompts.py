@@ -51,7 +51,7 @@ class PromptInfo:
 
 
 class TaskPrompts:
-    """The prompts of all tasks, with what people put in their place."""
+    """The prompts of all tasks, with the texts that replace them."""
 
     def __init__(self, root: str) -> None:
         self._records = RecordFolder(root)

@@ -37,7 +37,7 @@ class RunRecord:
         agent_id: The agent that the run was for; 0 for the workspace.
         agent: The slug of the agent; "" for the workspace.
         trigger: What started the run: schedule or manual.
-        surface: The way by which it was started.
+        surface: The surface by which it was started.
         start: The time of its beginning, in seconds since 1970.
         end: The time of its end.
         status: The result, in one word of the task.
@@ -98,7 +98,7 @@ class RunLog:
     def prune(self, before: float, *, dry_run: bool = False) -> int:
         """Remove records of runs that began before a time; return how many.
 
-        The newest of them stays for each task, so that a task which no longer runs is still late.
+        The newest of them stays for each task, so that a task which no longer runs is overdue.
         """
         limit = create_run_id(before)
         count = 0
@@ -131,7 +131,7 @@ class RunRequest:
 
 
 def create_run_id(now: float) -> str:
-    """Return an id for a run that begins now."""
+    """Create an id for a run that begins now; ids sort by time."""
     digits = "".join(character for character in format_microseconds(now) if character.isdigit())
     return f"{digits[:8]}-{digits[8:]}-{secrets.token_hex(3)}"
 

@@ -100,11 +100,11 @@ class TaskRun:
     Fields:
         id: The id of the run.
         parts: The parts of the workspace.
-        settings: The settings, with those made while running.
+        settings: The settings, with those that were changed while running.
         agent: The agent that the run is for; None for a task of the whole workspace.
         params: The parameters of the run.
         trigger: What started the run: schedule or manual.
-        surface: The way by which it was started.
+        surface: The surface by which it was started.
         prompt: Gives the text of a prompt by its key.
         is_cancelled: Says whether the run is to end; a long run asks now and then.
     """
@@ -155,7 +155,7 @@ class SystemTask:
         params: The parameters that a run takes, each with what it means.
         prompts: The prompts that people may replace.
         attention: The statuses that people should look at when they repeat.
-        permission: The permission that it takes to run it now.
+        permission: The permission that is needed to run it by hand.
         owner: The plugin that registered it.
     """
 

@@ -1,1 +1,1 @@
-"""What a job leaves behind: transcripts, tool traces, and artifacts of the memory it wrote."""
+"""The artifacts of jobs: transcripts, tool traces, and the pages that a job wrote."""

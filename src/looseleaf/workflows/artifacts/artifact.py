@@ -1,4 +1,4 @@
-"""Artifacts of a job: what its steps left, with size and hash, and what it wrote to memory."""
+"""Artifacts of a job: files of its steps, with size and hash, and pages that it wrote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from looseleaf.values import value
 
 @value
 class ArtifactFile:
-    """A file that a job left: its reference, and what its content must be.
+    """A file that a job left: its reference, and the size and hash of its content.
 
     Fields:
         ref: The reference, such as datamachine://jobs/7/artifacts/transcript/draft.

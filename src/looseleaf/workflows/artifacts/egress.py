@@ -17,7 +17,7 @@ _LONGEST_PATH = 500
 
 
 def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """Return a policy with what is known of it, in one order; {} where nothing is.
+    """Return the known sources and targets of a policy, in one order; {} where there are none.
 
     A source keeps its targets where its path is dropped; a source without targets is dropped.
     """
@@ -40,7 +40,7 @@ def normalize_egress(policy: Any, *, targets: Collection[str] = TARGETS) -> dict
 
 
 def normalize_path(path: Any) -> str:  # noqa: ANN401 - any JSON
-    """Return a path below a bundle; "" where it is none or could lead out of it."""
+    """Return a path below a bundle; "" for anything else, such as a path that leaves the bundle."""
     if not isinstance(path, str) or not path.isprintable() or len(path) > _LONGEST_PATH:
         return ""
     segments = [segment for segment in path.strip().replace("\\", "/").split("/") if segment]

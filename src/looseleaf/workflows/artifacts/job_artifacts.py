@@ -1,4 +1,4 @@
-"""JobArtifacts: what a job leaves for packages that include it, always built alike."""
+"""The artifacts that a job leaves for other programs, built from its recorded outcomes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def verify_content(file: ArtifactFile, content: bytes | None) -> bytes:
 
 @value
 class _PageWrite:
-    """A write to a page, and what was written as far as it is known."""
+    """A write to a page, and the text that was written, as far as it is known."""
 
     write: MemoryWrite
     content: str = ""
@@ -184,7 +184,7 @@ def _build_daily_artifacts(
 
 
 def _format_day(date: str, text: str) -> str:
-    """Return what was written under the heading of its day; "" where nothing is known."""
+    """Return the text that was written, under the heading of its day; "" where it is unknown."""
     text = text.strip()
     heading = f"# Daily Memory: {date}"
     if not text:

@@ -1,4 +1,4 @@
-"""The data that jobs leave on disk and in the database, as the contracts of its removal."""
+"""The contracts for removing the data that jobs leave on disk and in the database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OldFileCount:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The sum of all kinds."""
         return self.flow_files + self.job_folders + self.artifact_folders
 
 
@@ -41,14 +41,14 @@ class OldFiles(Protocol):
     """The files of workflows, by age."""
 
     def count(self, times: OldFileTimes) -> OldFileCount:
-        """Count what was last changed before these times."""
+        """Count the files that were last changed before these times."""
 
     def remove(self, times: OldFileTimes) -> OldFileCount:
-        """Remove what was last changed before these times; return what was removed."""
+        """Remove the files that were last changed before these times; return their counts."""
 
 
 class JobFolderRemoval(Protocol):
-    """The folders of single jobs, as far as they are removed."""
+    """The removal of the folders of single jobs."""
 
     def remove_packets(self, job: Job) -> None:
         """Remove the folder of a job with its packets; artifacts stay."""

@@ -1,4 +1,4 @@
-"""Masking: secrets taken out of what a job leaves behind, by their keys, shapes and values."""
+"""Masking: secrets are taken out of packets and artifacts by their keys, shapes and values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MASK = "[redacted]"
 _DEEPEST = 32
 _SHORTEST_SECRET = 6  # a shorter known value would mask ordinary words
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-# Words of a key that say that its value is a secret; `author` is none of them.
+# Words of a key whose value is a secret; `author` is none of them.
 _SECRET_WORDS = {
     *("apikey", "auth", "authentication", "authorization", "bearer", "cookie", "cookies"),
     *("credential", "credentials", "nonce", "passphrase", "passwd", "password", "passwords"),
@@ -81,7 +81,7 @@ def split_key(key: str) -> tuple[str, ...]:
 
 
 def is_secret_key(words: tuple[str, ...]) -> bool:
-    """Say whether the words of a key announce a secret."""
+    """Say whether the value under a key of these words is a secret."""
     if _SECRET_WORDS & set(words):
         return True
     if any(pair in pairwise(words) for pair in _SECRET_PAIRS):
@@ -97,7 +97,7 @@ def _mask_shape(shape: re.Match[str]) -> str:
 
 
 def list_secrets(settings: Settings) -> tuple[str, ...]:
-    """List the secret values of the settings, which stand in nothing that a job leaves."""
+    """List the secret values of the settings, which no artifact of a job may have."""
     secrets = [provider.key for provider in settings.providers]
     secrets += [site.password for site in settings.wordpress_sites]
     return tuple(secret.reveal() for secret in secrets if secret is not None)

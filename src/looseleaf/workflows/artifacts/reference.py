@@ -1,4 +1,4 @@
-"""References of artifacts: an address without a path, from which nothing outside can be reached."""
+"""References of artifacts: addresses without a file path, so that none reaches another file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHAPE = re.compile(
 
 @value
 class ArtifactReference:
-    """The job, the type of the artifact, and what tells it from others of the type."""
+    """The job, the type of the artifact, and a qualifier among artifacts of the type."""
 
     job_id: int
     type: str

@@ -1,4 +1,4 @@
-"""Transcripts and tool traces of a job: bounded, without secrets, always the same bytes."""
+"""Transcripts and tool traces of a job: bounded, without secrets, in canonical JSON."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def build_tool_trace(tools: Sequence[ToolExecution], mask: SecretMask) -> dict[s
 
 
 def format_json(document: Any) -> bytes:  # noqa: ANN401 - any JSON
-    """Write JSON in one form: sorted keys, indented, and a line end."""
+    """Write canonical JSON: sorted keys, indented, with a line end."""
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, indent=2)
     return f"{text}\n".encode("utf-8", "backslashreplace")
 
@@ -71,7 +71,7 @@ def _describe_message(message: Message) -> dict[str, Any]:
 
 
 def _read_arguments(text: str) -> Any:  # noqa: ANN401 - any JSON
-    """Read arguments, so that secrets in them are known by their keys."""
+    """Parse arguments, so that secrets in them are found by their keys."""
     try:
         return _cut(json.loads(text))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Dead workers: known at once by a lock on the same machine, elsewhere by their silence."""
+"""Dead workers: found at once by a lock on the same machine, and elsewhere by a timeout."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ class LifeLocks(Protocol):
 class DeathWatch:
     """Finds the workers that died.
 
-    The number of a worker's signs of life is compared with the number seen before, by the steady
-    clock of this process, so that clocks that differ or jump declare nobody dead.
+    The number of a worker's signs of life is compared with the number seen before, and the time
+    between is measured by the steady clock of this process, so that the clocks of machines may
+    differ or jump.
     """
 
     def __init__(

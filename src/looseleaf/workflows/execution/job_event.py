@@ -18,7 +18,7 @@ class JobEvent:
     """An event of a job.
 
     Fields:
-        name: The kind of event; a job that is left goes on later.
+        name: The kind of event; a job that is `left` continues later.
         job_id: The number of the job.
         job: The job; None where it was taken over, and not yet read.
         detail: The step at which a job continues, or the worker that died.
@@ -53,7 +53,7 @@ def build_start_event(job: Job, position: int) -> JobEvent:
 
 
 def build_end_event(job: Job) -> JobEvent:
-    """Return the event of a job that a worker lets go of: it has ended, or goes on later."""
+    """Return the event of a job that a worker releases: it has ended, or continues later."""
     if not job.is_final:
         return JobEvent("left", job.id, job)
     return JobEvent("failed" if job.status == "failed" else "ended", job.id, job)

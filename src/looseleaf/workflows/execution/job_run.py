@@ -1,4 +1,4 @@
-"""One run of a job: its steps in their order, each recorded once, until the job can be left."""
+"""One run of a job: its steps in their order, each recorded once, until the job ends or waits."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _ENDS: dict[str, JobStatus] = {
 
 
 class JobObserver(Protocol):
-    """Is told about jobs as they go on; each call may come again after a crash."""
+    """Is told about the progress of jobs; each call may be repeated after a crash."""
 
     def step_ended(self, state: JobState, step_id: str) -> None:
-        """Follow a step whose outcome is recorded."""
+        """React to a step whose outcome is recorded."""
 
     def job_ended(self, job: Job) -> None:
-        """Follow a job that has come to its end."""
+        """React to a job that has ended."""
 
 
 @value
@@ -79,7 +79,7 @@ class JobParts:
 
 
 class JobRun:
-    """A job while this worker runs it; `wish` gives what people, or the worker, want of it."""
+    """A job while this worker runs it; `wish` gives a request of people or the worker, or ""."""
 
     def __init__(
         self, parts: JobParts, hold: Hold, state: JobState, wish: Callable[[], str]
@@ -127,7 +127,7 @@ class JobRun:
         return {"status": outcome.status, "reason": outcome.reason}
 
     def _attempt(self, step: StepRecord, attempt: int) -> StepOutcome | dict[str, Any]:
-        """Run the function of a step; a dictionary says that nothing is to be recorded of it."""
+        """Run the function of a step; a dictionary as the result means that nothing is recorded."""
         stop_wishes: list[str] = []
 
         def is_cancelled() -> bool:

@@ -1,7 +1,6 @@
 """The plan of a job: pipeline, flow and first packets as they were when the job started.
 
-A job runs by its plan, which is kept with it as plain JSON, whatever happens to the definitions
-afterwards.
+The plan is kept with the job as plain JSON, so that later changes of the definitions do not matter.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ SYSTEM_TASK = "system_task"
 
 @value
 class Plan:
-    """What a job runs: a pipeline, a flow and the packets that the first step is given."""
+    """The work of a job: a pipeline, a flow and the packets for the first step."""
 
     pipeline: Pipeline
     flow: Flow

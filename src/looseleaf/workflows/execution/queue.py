@@ -1,4 +1,4 @@
-"""The contracts of what workers share: the queue of jobs, their holds, and signs of life."""
+"""The contracts that workers share: the queue of jobs, holds on jobs, and signs of life."""
 
 from __future__ import annotations
 
@@ -71,28 +71,28 @@ class Release:
 
 
 class JobQueue(Protocol):
-    """Jobs as workers take, run and leave them; `JobLost` where a hold is another worker's now."""
+    """Jobs as workers take, run and release them; `JobLost` where another worker has the job."""
 
     def claim(self, worker: str, limits: Limits) -> Hold | None:
         """Take the oldest job that is due and within the limits."""
 
     def take(self, job_id: int, worker: str) -> tuple[Hold, JobState]:
-        """Begin or continue a job that was claimed or taken over, and return what it needs."""
+        """Begin or continue a job that was claimed or taken over, and return its state."""
 
     def begin_step(self, hold: Hold, step_id: str) -> int:
         """Note that a step begins, and return the number of the attempt."""
 
     def end_step(self, hold: Hold, step_id: str, outcome: StepOutcome) -> StepOutcome:
-        """Record an outcome once; return the one that was recorded first."""
+        """Record an outcome once; return the outcome that was recorded first."""
 
     def report_progress(self, hold: Hold, step_id: str, text: str) -> None:
-        """Note how far a step is."""
+        """Note the progress of a step."""
 
     def release(self, hold: Hold, release: Release) -> Job:
-        """Leave a job in a state that needs no worker, and return it."""
+        """Release a job in a state that needs no worker, and return the job."""
 
     def expire(self) -> int:
-        """Let jobs fail that waited too long for a call; return how many there were."""
+        """Fail the jobs that waited too long for a call; return how many there were."""
 
     def list_uncleared(self) -> tuple[Job, ...]:
         """Return jobs that have ended and whose memory is still to be cleared."""
@@ -117,7 +117,7 @@ class Workers(Protocol):
         """Note that a worker has stopped."""
 
     def beats(self) -> Mapping[str, int]:
-        """Return all workers that have not left, each with the number of its signs of life."""
+        """Return all workers that have not stopped, each with the number of its signs of life."""
 
     def take_over(self, dead: str, worker: str) -> tuple[int, ...]:
         """Give the jobs of a dead worker to another one, and return them."""

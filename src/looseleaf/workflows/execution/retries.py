@@ -45,7 +45,7 @@ def compute_wait_seconds(reason: str, attempts: int) -> float | None:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the reason of a failure in one line; a fault of ours is named by its class."""
+    """Return the reason of a failure in one line; an unexpected error is named by its class."""
     text = str(error).partition("\n")[0].strip()
     if isinstance(error, LooseleafError):
         return text

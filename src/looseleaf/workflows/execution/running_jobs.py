@@ -1,4 +1,4 @@
-"""The jobs that a worker runs now: their threads, and what people want of them."""
+"""The jobs that a worker runs now: their threads, and the requests of people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_STRAY_LOOKS = 2  # a job without a thread is a stray when it is seen so often
+_STRAY_LOOKS = 2  # a job that is seen so often without a thread is a stray
 
 
 class RunningJobs:
@@ -48,17 +48,17 @@ class RunningJobs:
             self._condition.notify_all()
 
     def wish(self, job_id: int) -> str:
-        """Return what people want of a job: cancel, pause or nothing."""
+        """Return the request of people for a job: cancel, pause or ""."""
         return self._wishes.get(job_id, "")
 
     def set_wishes(self, wishes: Mapping[int, str]) -> None:
-        """Note what people want of the jobs."""
+        """Note the requests of people for the jobs."""
         with self._condition:
             for job_id in self._wishes:
                 self._wishes[job_id] = wishes.get(job_id, "")
 
     def find_strays(self, jobs: Collection[int]) -> tuple[int, ...]:
-        """Name the jobs of this worker that no thread runs, after a second look at each."""
+        """Name the jobs of this worker that had no thread at two checks in a row."""
         with self._condition:
             lone = [job_id for job_id in jobs if job_id not in self._wishes]
             self._looks = {job_id: self._looks.get(job_id, 0) + 1 for job_id in lone}
@@ -71,7 +71,7 @@ class RunningJobs:
             return run_ids
 
     def put_back_runs(self, run_ids: Collection[str]) -> None:
-        """Return the runs at the next call once more."""
+        """Let the next call of `pop_ended_runs` return these runs again."""
         with self._condition:
             self._ended_runs.extend(run_ids)
 

@@ -32,19 +32,19 @@ else:
     Protocol = object
 
 _RECONCILIATION_SECONDS = 30.0
-_DRAIN_SECONDS = 0.05  # between two looks whether everything is done
+_DRAIN_SECONDS = 0.05  # between two checks whether everything is done
 
 
 @value
 class WorkerOptions:
-    """How a worker goes about its work.
+    """The options of a worker.
 
     Fields:
         jobs_at_once: Jobs that this worker runs at a time.
         limits: Limits of all workers together.
-        poll_seconds: The time between two looks at the queue when nobody wakes the worker.
+        poll_seconds: The time between two checks of the queue when nobody wakes the worker.
         beat_seconds: The time between two signs of life.
-        silent_seconds: A worker without a sign of life for so long is dead.
+        silent_seconds: A worker without a sign of life for this time is dead.
         stop_seconds: The time that running steps have to end when the worker stops.
     """
 
@@ -67,7 +67,7 @@ class Schedules(Protocol):
 
 
 def create_worker_id() -> str:
-    """Return an id that no other worker has, with the machine and the process for people."""
+    """Create a unique id, which shows people the machine and the process of the worker."""
     return f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
@@ -119,7 +119,7 @@ class Worker:
             self._stopping.wait(_DRAIN_SECONDS)
 
     def stop(self) -> None:
-        """Stop taking jobs, leave running ones at the end of their step, and end."""
+        """Stop taking jobs, release running ones at the end of their step, and end."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -132,7 +132,7 @@ class Worker:
             self._life.close()
 
     def _leave(self) -> None:
-        """Note the end; where that fails, others find the lock of this worker free."""
+        """Note the end; where that fails, other workers find the lock of this worker free."""
         try:
             self._workers.leave(self.id)
         except LooseleafError as error:
@@ -149,7 +149,7 @@ class Worker:
             self._wake.wait(self._options.poll_seconds)
 
     def _look(self) -> None:
-        """Do what is to be done now."""
+        """Do everything that is due now."""
         now = time.monotonic()
         if now >= self._next_beat:
             self._next_beat = now + self._options.beat_seconds
@@ -204,7 +204,7 @@ class Worker:
         self._parts.engine.start(run_id, job_id, hold.position)
 
     def _run_job(self, run_id: str, job_id: int, position: int) -> None:
-        """Run a job in a thread of the engine, and leave it in its new state."""
+        """Run a job in a thread of the engine, and release it in its new state."""
         if not self._jobs.begin(job_id):
             return
         try:
@@ -217,7 +217,7 @@ class Worker:
             else:
                 self._log(build_end_event(job))
         except JobLost:
-            return  # another worker has it now, and says how it ends
+            return  # another worker has the job now, and records its end
         except RunAbandoned as failure:
             if not isinstance(failure.cause, JobLost):
                 self._parts.report(f"The job {job_id} is run again", failure.cause)
@@ -229,9 +229,9 @@ class Worker:
             self._wake.set()
 
     def _clear(self, job: Job) -> None:
-        """Clear what a job that has ended no longer needs; a crash before the note repeats it.
+        """Clear the data that a job no longer needs; after a crash, this is repeated.
 
-        Every job that ends comes here, also one that was cancelled or waited too long.
+        It is called for every job that ends, also for one that was cancelled or waited too long.
         """
         self._log(build_end_event(job))
         self._parts.observer.job_ended(job)

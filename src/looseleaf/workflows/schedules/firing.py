@@ -67,7 +67,7 @@ class ScheduleFiring:
             if entry is None or not entry.is_active or state.next_run is None:
                 continue
             # The key of the time makes a second start find the jobs of the first one, so that they
-            # can be started before the schedule moves on: a server that dies then loses no time.
+            # can be started before the schedule moves on: a server that dies in between skips none.
             last_job, problem = self._start_due(entry, state.next_run)
             later = find_next_time(entry.timing, state.next_run, now, zone=entry.zone)
             if self._states.advance(state.id, state.next_run, later):
@@ -84,7 +84,7 @@ class ScheduleFiring:
         return jobs
 
     def _start_due(self, entry: ScheduleEntry, due: float) -> tuple[int, str]:
-        """Start the jobs of a time; return the last one, or 0 and why there is none."""
+        """Start the jobs of a time; return the id of the last one, or 0 and the reason."""
         try:
             jobs = list(self._start_jobs(entry, due, f"{entry.id}@{format_time(due)}"))
         except LooseleafError as error:

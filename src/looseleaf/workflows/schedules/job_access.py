@@ -22,7 +22,7 @@ class WorkflowJobs(Protocol):
 
     @property
     def schedule_states(self) -> ScheduleStates:
-        """How far each schedule is."""
+        """The states of all schedules."""
 
     @property
     def schedule_firing(self) -> ScheduleFiring:

@@ -1,4 +1,4 @@
-"""A schedule: what it runs and when; and its state, which survives restarts."""
+"""A schedule: its work and its times; and its state, which survives restarts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ else:
     Protocol = object
 
 FLOW, TASK = "flow", "task"
-FAILING_REJECTIONS = 3  # so many in a row need a person
+FAILING_REJECTIONS = 3  # in a row, before people are told
 
 
 @value
 class ScheduleEntry:
-    """What is to run and when, as flows and plugins say it.
+    """A schedule as a flow or a plugin declares it.
 
     Fields:
         id: `flow:` and the id of a flow, or `task:` and the name of a schedule.
@@ -61,16 +61,16 @@ class ScheduleEntry:
 
 @value
 class ScheduleState:
-    """How far a schedule is.
+    """The state of a schedule.
 
     Fields:
         id: The id of the schedule.
-        next_run: The next time; None where nothing runs any more.
+        next_run: The next time; None where the schedule has no further run.
         last_run: The time of the last run; 0 before the first.
         last_job: The newest job; 0 before the first.
         is_paused: Whether a person paused the schedule.
-        rejections: How many runs in a row could not be started.
-        problem: Why the last one could not be started.
+        rejections: The number of runs in a row that could not be started.
+        problem: The reason why the last run could not be started; "" where it was.
     """
 
     id: str
@@ -91,7 +91,7 @@ class ScheduleStates(Protocol):
     """The states of all schedules, shared by all servers."""
 
     def ensure(self, entry: ScheduleEntry, first_run: float | None) -> Ensured:
-        """Keep the state of an unchanged schedule; otherwise begin with a first run."""
+        """Keep the state of an unchanged schedule; for a new or changed one, set the first run."""
 
     def keep_only(self, ids: Collection[str]) -> int:
         """Forget all other schedules; return how many there were."""

@@ -1,7 +1,7 @@
-"""When something runs: keys of intervals, cron expressions, one time; and the next times of each.
+"""Time plans: keys of intervals, cron expressions, one time; and the next times of each.
 
-Intervals keep their phase: the next run is a whole number of intervals after the first one,
-whenever the runs in between were late. Cron expressions are read in the time zone of the site.
+Intervals keep their phase: the next run is a whole number of intervals after the first one, also
+where runs in between were late. Cron expressions are read in the time zone of the site.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _WIDEST_STAGGER = 3_600
 
 @value
 class Timing:
-    """A checked time plan; exactly one of the fields says when.
+    """A checked time plan; `cron` and `at` are set for the intervals of these names only.
 
     Fields:
         interval: The key of an interval, a duration such as 6h, or manual, one_time, cron.
@@ -78,7 +78,7 @@ class Timing:
 def read_timing(interval: str, *, cron: str = "", at: float | str = 0.0) -> Timing:
     """Check a time plan and return it in its usual form, or raise `InvalidSchedule`.
 
-    A cron expression may stand in the place of the interval.
+    `interval` may also be a cron expression.
     """
     if len(interval) > _LONGEST_PLAN:
         raise InvalidSchedule(interval[:40], f"it is longer than {_LONGEST_PLAN} characters")
@@ -151,7 +151,7 @@ def find_first_time(
 
 
 def find_next_time(timing: Timing, due: float, now: float, *, zone: str = "UTC") -> float | None:
-    """Return the time after the one that was due, later than now; missed times count as one."""
+    """Return the next time after one that was due, later than now; missed times are skipped."""
     if timing.seconds:
         missed_count = max(0, int((now - due) // timing.seconds))
         return due + (missed_count + 1) * timing.seconds
@@ -161,7 +161,7 @@ def find_next_time(timing: Timing, due: float, now: float, *, zone: str = "UTC")
 
 
 def list_times(timing: Timing, start: float, count: int, *, zone: str = "UTC") -> tuple[float, ...]:
-    """Return the next times of a plan, of which the first one is known."""
+    """Return the next times of a plan, beginning with a known one."""
     times = [start]
     while len(times) < count:
         later = find_next_time(timing, times[-1], times[-1], zone=zone)

@@ -1,7 +1,7 @@
-"""Feeds: RSS 2.0 and Atom, parsed as they come and no further than their limits.
+"""Feeds: RSS and Atom, parsed as a stream up to the limits of items and texts.
 
-Expat does the parsing. A declaration of an entity ends it, so nothing can be expanded and nothing
-outside the document is read; docs/why.md has the reasons.
+Expat does the parsing. A document that declares an entity is refused, so nothing can be expanded
+and nothing outside the document is read; docs/why.md has the reasons.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def parse_feed(document: bytes, *, limit: int = MOST_ITEMS) -> tuple[SourceItem,
 
 
 class _Complete(Exception):
-    """As many items were read as are wanted."""
+    """The limit of items is reached."""
 
 
 def _refuse_entity(*_declaration: object) -> None:
@@ -155,7 +155,7 @@ class _Reader:
 
 
 def read_time(text: str) -> str:
-    """Read a time as RSS, Atom or JSON write it; "" where it is none."""
+    """Read a time as RSS, Atom or JSON write it; "" where the text is no time."""
     text = text.strip()
     try:
         return format_time(parse_time(text))

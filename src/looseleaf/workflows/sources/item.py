@@ -21,7 +21,7 @@ class SourceItem:
     """An entry of a feed or of a JSON document.
 
     Fields:
-        identity: What the source calls the entry; the same entry has the same identity again.
+        identity: The id of the entry in the source, which stays the same.
         title: The title; "" where there is none.
         content: The text, which may be HTML.
         url: The address of the entry.
@@ -36,7 +36,7 @@ class SourceItem:
 
     @property
     def key(self) -> str:
-        """A short name of the identity, by which the item is remembered."""
+        """The hash of the identity, by which the item is remembered."""
         return hashlib.sha256(self.identity.encode("utf-8", "surrogatepass")).hexdigest()
 
     def to_data(self) -> dict[str, Any]:
@@ -56,14 +56,14 @@ def create_item(
 ) -> SourceItem:
     """Build an item with its texts cut to their limits.
 
-    An entry without an identity of its own is known by its address, else by its text.
+    An entry without an identity of its own is identified by its address, else by its text.
     """
-    known_by = identity.strip() or url.strip()
-    if not known_by:
+    item_id = identity.strip() or url.strip()
+    if not item_id:
         digest = hashlib.sha256(f"{title}\n{content}".encode("utf-8", "surrogatepass"))
-        known_by = f"sha256:{digest.hexdigest()}"
+        item_id = f"sha256:{digest.hexdigest()}"
     return SourceItem(
-        cut_text(known_by, LONGEST_TEXT),
+        cut_text(item_id, LONGEST_TEXT),
         cut_text(" ".join(title.split()), LONGEST_TEXT),
         cut_text(content.strip(), LONGEST_CONTENT),
         cut_text(url.strip(), LONGEST_TEXT),
@@ -72,5 +72,5 @@ def create_item(
 
 
 def cut_text(text: str, limit: int) -> str:
-    """Cut a text to a number of characters, visibly."""
+    """Cut a text to a number of characters, with `…` at the end."""
     return text if len(text) <= limit else text[: limit - len(_CUT)] + _CUT

@@ -50,7 +50,7 @@ def run_ai(run: StepRun) -> StepOutcome:
 
 
 def create_messages(packets: tuple[Packet, ...], prompt: str) -> tuple[Message, ...]:
-    """Return what the model is told: the packets as JSON, newest first, then the prompt."""
+    """Return the messages to the model: the packets as JSON, newest first, then the prompt."""
     messages = []
     if packets:
         documents = _fit([packet.to_json() for packet in packets[:MOST_PACKETS]])
@@ -157,7 +157,7 @@ AI = StepType(
             },
             "persist_transcripts": {
                 "type": "boolean",
-                "description": "Whether the transcript is newest; else pipeline_transcripts says.",
+                "description": "Whether the transcript is kept; by default pipeline_transcripts.",
             },
         },
     },

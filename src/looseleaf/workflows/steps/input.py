@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_FILE_BYTES = 1_000_000
 _MOST_ITEMS = 50
-_PASSING = (408, 425, 429)  # statuses that a server gives for a while only
+_PASSING = (408, 425, 429)  # statuses of failures that pass by themselves
 _ACCEPT = {
     "feed": "application/atom+xml, application/rss+xml, application/xml;q=0.9, */*;q=0.5",
     "json": "application/json",
@@ -68,7 +68,7 @@ def _read_text(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _read_files(run: StepRun) -> tuple[SourceItem, ...]:
-    """Read the files that were uploaded for the flow; another text makes a file a new item."""
+    """Read the files that were uploaded for the flow; a file with a new content is a new item."""
     files = run.parts.files
     names = run.settings.get("files") or files.flow_files(run.pipeline.id, run.flow.id)
     items = []
@@ -99,7 +99,7 @@ def _read_json(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _read_packet(run: StepRun) -> tuple[SourceItem, ...]:
-    """Give the newest packet of the job on, such as the data that it was started with."""
+    """Give the newest packet of the job as an item, such as the data that started the job."""
     if not run.packets:
         return ()
     data = run.packets[0].data
@@ -109,7 +109,7 @@ def _read_packet(run: StepRun) -> tuple[SourceItem, ...]:
 
 
 def _fetch(run: StepRun) -> bytes:
-    """Ask the server of the source; a failure that may pass is raised so that it is retried."""
+    """Ask the server of the source; `RequestFailed` for a failure that may pass, to be retried."""
     url = run.settings.get("url", "")
     if not url:
         raise InvalidStep(run.step.id, "url is missing; it is the address of the source")

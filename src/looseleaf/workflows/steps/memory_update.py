@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def run_memory_update(run: StepRun) -> StepOutcome:
-    """Change the page once for this job and step, whenever the process dies."""
+    """Change the page once for this job and step, also if the process dies."""
     packet = require_material(run)
     text = fill_from_packet(run, run.settings.get("template", "{{content}}"), packet)
     if not text.strip():
@@ -46,7 +46,7 @@ def run_memory_update(run: StepRun) -> StepOutcome:
 
 
 def _resolve_target(run: StepRun, text: str, mode: str) -> tuple[Scope, Callable[[str], str]]:
-    """Return the page that changes, and how, if the agent may change it so."""
+    """Resolve the page, and the function that edits it; raise where the agent may not."""
     if run.settings["target"] == "daily":
         if mode != "append":
             raise InvalidStep(run.step.id, "a day of the journal is appended to; mode is append")

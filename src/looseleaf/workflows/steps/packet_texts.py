@@ -1,4 +1,4 @@
-"""The packet that a step works with, and the texts that it gives a template."""
+"""The packet that a step works with, and the texts of the packet for a template."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def require_material(run: StepRun) -> Packet:
 
 
 def build_template_texts(run: StepRun, packet: Packet) -> dict[str, str]:
-    """Return the texts by which a template can be filled: of the packet, of the job, the day.
+    """Build the texts for a template: from the packet, the job and the day.
 
-    The day is that of the start of the job, so that a step which runs again after midnight fills
-    in the same text.
+    The day is that of the start of the job, so that a step that runs again after midnight gives
+    the same text.
     """
     texts = dict.fromkeys(_USUAL, "")
     texts |= {name: format_text(entry) for name, entry in packet.data.items()}

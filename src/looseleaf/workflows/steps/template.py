@@ -1,4 +1,4 @@
-"""Templates: texts with `{{name}}`, filled in one pass, so that no text fills itself in again."""
+"""Templates: texts with `{{name}}`, filled in one pass, so that inserted texts are not filled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLACE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]{0,99})\s*\}\}")
 
 
 def fill_template(template: str, texts: Mapping[str, str], *, step: str) -> str:
-    """Put texts in the place of their names; `InvalidStep` where a name has none."""
+    """Replace names by their texts; `InvalidStep` where a name has none."""
 
     def text_of(place: re.Match[str]) -> str:
         name = place[1]

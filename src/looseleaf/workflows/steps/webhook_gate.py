@@ -19,13 +19,13 @@ _SECRET_BYTES = 16
 
 
 def run_webhook_gate(run: StepRun) -> StepOutcome:
-    """Wait for a call; called, give its body as a packet."""
+    """Wait for a call; after the call, give its body as a packet."""
     if run.signal is not None:
         run.parts.files.remove_gate(run.job, run.step.id)
         packet = create_packet("webhook", {"body": dict(run.signal)}, now=run.parts.clock())
         return StepOutcome((packet,))
     secret = secrets.token_urlsafe(_SECRET_BYTES)
-    # The address is for the operator. Whoever may look at the job, a model too, sees that it waits.
+    # Only the operator gets the address; others who see the job, models too, see that it waits.
     address = format_address(run.job.id, run.step.id, secret)
     run.parts.files.write_gate(run.job, run.step.id, address)
     return StepOutcome(
@@ -42,7 +42,7 @@ def format_address(job_id: int, step_id: str, secret: str) -> str:
 
 
 def digest_secret(secret: str) -> str:
-    """Return what is stored of the secret of a gate, and compared with a call's."""
+    """Return the digest of a gate's secret, which is stored and compared with that of a call."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Posts on a WordPress site over its REST API, each published once.
 
-WordPress has no key by which a repeated request is known. So the address of a post ends in a few
-characters of the key of its effect, and a post with this address is looked for before one is made.
+WordPress has no idempotency key. So the address of a post ends in a few characters of the hash of
+its effect's key, and a post with this address is looked for before one is created.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def build_request(
 
 
 def read_answer(site: WordPressSite, response: IncomingResponse, statuses: tuple[int, ...]) -> Any:  # noqa: ANN401 - any JSON
-    """Read the answer of a site, or raise: refused for good, or failed for now."""
+    """Read the answer of a site, or raise `RequestFailed` (retried) or `RequestRefused`."""
     try:
         document = json.loads(response.body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Uploaded files of pipelines and flows: where they lie, and the contract of their store.
+"""Uploaded files of pipelines and flows: their folders, and the contract of their store.
 
 The context files of a pipeline are reference material for its prompts; the files of a flow are
 input for its runs. Neither is a page: they have no history, and may be of any allowed type.
@@ -64,7 +64,7 @@ class FileFolder:
 
 @value
 class StoredFile:
-    """An uploaded file as it lies there."""
+    """An uploaded file in its folder."""
 
     name: str
     size: int
@@ -89,7 +89,7 @@ class WorkflowFiles(Protocol):
     def put(
         self, folder: FileFolder, name: str, parts: Iterable[bytes], limits: FileLimits
     ) -> StoredFile:
-        """Store a file part by part, in the place of one of the same name; whole or not at all."""
+        """Store a file part by part, whole or not at all; it replaces a file of the same name."""
 
     def read(self, folder: FileFolder, name: str) -> Iterator[bytes]:
         """Give the bytes of a file in parts; `FileMissing` where there is none."""
@@ -98,17 +98,17 @@ class WorkflowFiles(Protocol):
         """Remove a file; `FileMissing` where there is none."""
 
     def remove_all(self, folder: FileFolder) -> int:
-        """Remove every file of a folder; give how many there were."""
+        """Remove every file of a folder; return how many there were."""
 
 
 def limits_of(settings: Settings) -> FileLimits:
-    """Give the bounds of the settings."""
+    """Give the bounds of uploads from the settings."""
     types = tuple(kind.lower() for kind in settings.upload_types)
     return FileLimits(settings.max_upload_bytes, settings.max_uploads, types)
 
 
 def check_upload_name(name: str, types: tuple[str, ...]) -> str:
-    """Give the name of an upload back if a file can have it; one name, no folders."""
+    """Give the name of an upload back, or raise where no file can have it; folders are refused."""
     check_folder(name)
     if "/" in name:
         raise InvalidName(name, "an uploaded file lies in no folder of its own")

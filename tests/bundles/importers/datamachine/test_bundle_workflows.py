@@ -1,4 +1,4 @@
-"""A bundle as Data Machine writes one is installed, and what has no equal is named."""
+"""A bundle as Data Machine writes one is installed, and what has no equivalent is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of Data Machine as steps here: by type, by handler, and what has no equal."""
+"""Steps of Data Machine as steps here: by type, by handler, and what has no equivalent."""
 
 from __future__ import annotations
 

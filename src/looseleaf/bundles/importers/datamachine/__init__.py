@@ -1,1 +1,1 @@
-"""Pipelines and flows of Data Machine: what its sites give, and what it becomes here."""
+"""Pipelines and flows of Data Machine, translated into workflows of our types."""

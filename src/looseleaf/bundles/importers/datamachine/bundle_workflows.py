@@ -1,7 +1,7 @@
 """Pipelines and flows in a bundle that Data Machine has written, as workflows of our types.
 
-Its files name steps by their position and handlers by their slugs, and a schedule is one word. What
-has no equal here is listed in a file of the bundle, which is kept with the agent.
+Its files name steps by their position and handlers by their slugs, and a schedule is one word.
+Settings without an equivalent here are listed in a file of the bundle, which the agent keeps.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
 
 
 def _is_foreign(pipeline: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether Data Machine has written a pipeline: by its types, or by words of its flows."""
+    """Say whether Data Machine has written a pipeline: by its types of steps, or by schedules."""
     types = [as_object(step).get("step_type") for step in as_list(pipeline.get("steps"))]
     if any(name not in _OUR_TYPES and map_step_type(name) not in ("", name) for name in types):
         return True
@@ -113,7 +113,7 @@ def _describe_flow(flow_id: int, document: Mapping[str, Any]) -> dict[str, Any]:
 def _name_places(
     left_out: list[LeftOut], pipeline: tuple[int, str], flow_paths: list[str]
 ) -> list[str]:
-    """Write what is left out as sentences that name the file instead of an id."""
+    """Write a sentence for each part left out, which names the file instead of an id."""
     number, path = pipeline
     places = {
         f"pipeline {number}, flow {place}": flow_path
@@ -127,7 +127,7 @@ def _name_places(
 
 
 def _restore_names(flow: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the slug of a flow, its egress policy, and that its schedule runs: it waits anyway."""
+    """Restore the slugs, the egress policy, and the schedule, which an install pauses anyway."""
     schedule = document["schedule"]
     is_running = schedule["interval"] != MANUAL
     return {

@@ -48,7 +48,7 @@ def map_schedule(config: Mapping[str, Any]) -> ScheduleFields:
 
 
 def find_page_refusal(name: object, registry: FileRegistry) -> str:
-    """Say why a page is no choice of a pipeline or flow; "" where it is."""
+    """Say why a pipeline or flow cannot select a page; "" where it can."""
     if not isinstance(name, str):
         return "it is no name of a page"
     try:
@@ -75,7 +75,7 @@ def read_name(document: Mapping[str, Any], noun: str) -> str:
 
 
 def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collection[str]) -> str:
-    """Read the slug of a pipeline or flow, unlike those that are taken."""
+    """Read the slug of a pipeline or flow, with a number where it is taken."""
     slug = document.get("portable_slug")
     return make_slug(
         slug if isinstance(slug, str) and slug else name, fallback=noun, used_slugs=slugs
@@ -83,7 +83,7 @@ def read_slug(document: Mapping[str, Any], name: str, noun: str, slugs: Collecti
 
 
 def choose_step_id(step_id: str, position: int) -> str:
-    """Give the id of a step here: that of the source, where a step can have it."""
+    """Choose the id of a step here: that of the source, where it is valid."""
     return step_id if is_step_id(step_id) else f"step-{position + 1}"
 
 

@@ -1,4 +1,4 @@
-"""Pipelines and flows of Data Machine, as its REST interface gives them, as files of a bundle."""
+"""Pipelines and flows of Data Machine, from answers of its REST interface to files of a bundle."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _MOST_FLOWS = 500
 
 @value
 class SourceSite:
-    """What is known about a site: its name in our settings, and which pages are core pages here."""
+    """A site: its name in our settings, and the registry that knows the core pages here."""
 
     name: str
     registry: FileRegistry
 
 
 class PipelineReader:
-    """Reads one pipeline with its flows; everything without an equal is noted in `left_out`."""
+    """Reads one pipeline with its flows; settings without an equivalent are noted in `left_out`."""
 
     def __init__(self, site: SourceSite, left_out: list[LeftOut]) -> None:
         self._site, self._left_out = site, left_out
@@ -125,7 +125,7 @@ class PipelineReader:
         }
 
     def _join_prompts(self, steps: list[tuple[str, Mapping[str, Any]]]) -> str:
-        """Give the system prompt of the pipeline; there it belongs to a step, here to all."""
+        """Join the system prompts of the steps: a pipeline has one here, for all its steps."""
         prompts: dict[str, str] = {}
         for position, (step_id, step) in enumerate(steps):
             queue = read_queue(step.get("system_prompt_queue"))
@@ -203,7 +203,7 @@ class PipelineReader:
         queue: tuple[list[str], str],
         settings: dict[str, Any],
     ) -> tuple[list[str], str]:
-        """Give the queue of the flow; a flow has one here, and the first AI step has it."""
+        """Choose the queue of the flow: that of its first AI step, since a flow has one here."""
         prompts, mode = read_queue(step.get("prompt_queue")), step.get("queue_mode")
         message = step.get("user_message")
         if isinstance(message, str) and message.strip():

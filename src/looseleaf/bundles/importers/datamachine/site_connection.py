@@ -1,4 +1,4 @@
-"""Questions to one site, a bounded number of them, each answered by a JSON object."""
+"""Requests to one site, in a bounded number, each answered by a JSON object."""
 
 from __future__ import annotations
 
@@ -44,5 +44,5 @@ class SiteConnection:
         return document
 
     def failure(self) -> RequestFailed:
-        """Give the error for an answer that is not that of Data Machine."""
+        """Build the error for an answer that is not that of Data Machine."""
         return RequestFailed(self.site.url, "its answer is not that of Data Machine")

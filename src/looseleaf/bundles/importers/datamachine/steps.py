@@ -1,6 +1,6 @@
-"""The steps of Data Machine as steps of our types: each setting that has an equal here, by name.
+"""The steps of Data Machine as steps of our types, with each setting that has an equivalent here.
 
-Only the settings that are named here are taken, so that no credential of a handler comes along.
+Only settings that are named in this module are taken, so that no credential of a handler is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PIPELINE_SETTINGS: dict[str, dict[str, Any]] = {
     "input": {"source": "text"},
     "publish": {"target": "file"},
 }
-_SOURCES = {  # the handlers of fetch steps that have an equal, with the setting of their address
+_SOURCES = {  # the fetch handlers that have an equivalent, with the setting of their address
     "rss": ("feed", "feed_url"),
     "wordpress_api": ("json", "endpoint_url"),
     "files": ("files", ""),
@@ -37,7 +37,7 @@ _STATUSES = ("draft", "pending", "private", "publish")
 _MOST_ITEMS = 50
 _HOUR = 3_600
 _SHORTEST_WAIT, _LONGEST_WAIT = 60, 30 * 24 * _HOUR
-# Keys of a step that say nothing which is not said elsewhere.
+# Keys of a step that are read elsewhere, or add nothing to other keys.
 _KNOWN_KEYS = frozenset(
     (
         "step_type",
@@ -70,7 +70,7 @@ _KNOWN_KEYS = frozenset(
 
 @value
 class MappedSettings:
-    """The settings of a step here, and a sentence for each thing that has no equal."""
+    """The settings of a step here, and a sentence for each thing that has no equivalent."""
 
     settings: Mapping[str, Any] = FrozenDict()
     problems: tuple[str, ...] = ()
@@ -98,8 +98,8 @@ def map_pipeline_step(step: Mapping[str, Any]) -> MappedSettings:
 def map_flow_step(step: Mapping[str, Any], site: str) -> MappedSettings:
     """Give the settings that a step has in a flow; `site` is the name of the site in our settings.
 
-    A handler without an equal leaves the step as its pipeline has it, so that it brings nothing or
-    stops the job until a person sets it up.
+    A handler without an equivalent leaves the step as its pipeline has it, so that it brings
+    nothing or stops the job until a person sets it up.
     """
     step_type = map_step_type(step.get("step_type"))
     slugs, configs = _read_handlers(step)

@@ -77,7 +77,7 @@ def _read_project(folder: SourceFolder) -> Iterator[SourcePage]:
 
 
 def _read_home(folder: SourceFolder) -> Iterator[SourcePage]:
-    """Read a person's own instructions; each project has its memory to itself."""
+    """Read a person's own instructions; the memory of each project is a source of its own."""
     files = [file for file in ("CLAUDE.md",) if folder.has_file(file)]
     files += [file for file in folder.walk("rules") if is_page(folder, file)]
     yield from _read_instructions(folder, files, "claude")

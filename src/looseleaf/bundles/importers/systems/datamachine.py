@@ -1,7 +1,7 @@
 """Data Machine: a `datamachine-files` folder of a WordPress site, or another Looseleaf workspace.
 
 Its layers are ours: `shared/`, `agents/{slug}/`, `users/{id}/` and `network/`. Older sites keep one
-agent in `agent/`, and have its USER.md beside the others.
+agent in `agent/`, with USER.md among its pages.
 """
 
 from __future__ import annotations

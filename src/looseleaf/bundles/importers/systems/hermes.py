@@ -1,8 +1,8 @@
 """Hermes: `~/.hermes`, or the folder of one of its profiles.
 
 Its memory is two files of entries that a line with `§` divides; each entry becomes a bullet. The
-entries that were replaced, removed or had no room any more are in ARCHIVE.jsonl, each with the
-store that it was in (memory or user), and mostly with a time, an action and a reason.
+entries that were replaced, removed or no longer fitted are in ARCHIVE.jsonl, each with the store
+that it was in (memory or user), and mostly with a time, an action and a reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The import of uploaded files of pipelines and flows, to definitions that an import of their site
-brought: a folder has the files, and the database of the site has the definitions.
+"""The import of uploaded files of pipelines and flows.
+
+A folder has the files, and the database of the site has the definitions, which an import of the
+site brings.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class UploadImport:
         self._find_agent, self._is_preview = find_agent, is_preview
 
     def import_upload(self, upload: SourceUpload) -> WorkflowReport:
-        """Import a file to its pipeline or flow here; a file that is there stays."""
+        """Import a file to its pipeline or flow here; a file that was changed here stays."""
         place = self._find_place(upload)
         if place.folder is None:
             return WorkflowReport(LEFT_OUT, FILE, "", upload.name, upload.source, place.reason)

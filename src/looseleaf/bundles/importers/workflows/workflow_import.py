@@ -68,7 +68,7 @@ class WorkflowImport:
     def import_pipeline(
         self, source: SourcePipeline, record: AgentRecord | None, owner: str
     ) -> list[WorkflowReport]:
-        """Import a pipeline and its flows; no record is an agent that a run would create."""
+        """Import a pipeline and its flows; `record` is None where a run would create the agent."""
         key = f"{PIPELINE}:{source.id}"
         former = self._ledger.find_part(key)
         slug = former.slug if former is not None else source.document["slug"]
@@ -159,7 +159,7 @@ def _find_flow(
 ) -> tuple[str, Flow | None]:
     """Find the flow here that a flow of the source became, and its name among those of the agent.
 
-    One that no ledger knows is known by its name: an import that was killed may have brought it.
+    A flow that is not in the ledger is found by its name: a killed import may have brought it.
     """
     slug = former.slug if former is not None else source.document["slug"]
     siblings = [(name, flow) for name, flow in flows.items() if flow.pipeline_id == pipeline.id]
@@ -189,7 +189,7 @@ def _decide(hashes: Hashes, former: ImportedPart | None) -> _Decision:
 
 
 def _hash_flow(document: Mapping[str, Any]) -> str:
-    """Give the hash of what a flow says, without what its runs and people change."""
+    """Give the hash of a flow without its slug, schedule and queue."""
     return hash_payload(
         {key: field for key, field in document.items() if key not in (*RUNTIME_KEYS, "slug")}
     )
