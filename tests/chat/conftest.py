@@ -26,7 +26,7 @@ class Script:
         self.questions: list[Question] = []
 
     def ask(
-        self, question: Question, stopped: Callable[[], bool]
+        self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
         """Say the next reply, word by word."""
         self.questions.append(question)
@@ -45,7 +45,7 @@ class Script:
             else:
                 text += str(part)
                 yield Delta(str(part))
-            if stopped():
+            if should_stop():
                 return
         yield Answer(Message("assistant", text, tuple(calls)), Usage(1, 10, 2), self.name)
 

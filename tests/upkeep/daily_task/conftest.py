@@ -26,7 +26,7 @@ class ScriptedModel:
         self.replies: list[str | Exception | Callable[[Question], str]] = [""]
         self.questions: list[Question] = []
 
-    def ask(self, question: Question, stopped: Callable[[], bool]) -> Iterator[Delta | Answer]:
+    def ask(self, question: Question, should_stop: Callable[[], bool]) -> Iterator[Delta | Answer]:
         """Give the next reply."""
         self.questions.append(question)
         reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
@@ -35,7 +35,7 @@ class ScriptedModel:
         if not isinstance(reply, str):
             reply = reply(question)
         for start in range(0, len(reply), 4096):
-            if stopped():
+            if should_stop():
                 return
             yield Delta(reply[start : start + 4096])
         yield Answer(Message("assistant", reply), Usage(1, 10, 2), self.name)
