@@ -50,7 +50,11 @@ def test_every_operation_answers_as_its_schema_says(
         assert answer.status_code == 200, (name, answer.text)
         document = answer.json()
         whole = document.get("data", document) if route == "run" else document["data"]
-        shape = build_run_schema(CATALOG[name]) if route == "run" else build_result_schema(CATALOG[name])
+        shape = (
+            build_run_schema(CATALOG[name])
+            if route == "run"
+            else build_result_schema(CATALOG[name])
+        )
         subject = document if route == "run" else whole
         faults = list(Draft202012Validator(shape).iter_errors(subject))
         assert not faults, (name, faults)
