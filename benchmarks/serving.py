@@ -70,8 +70,10 @@ def measure(bench: Bench) -> Iterator[Row]:
         as_json = _build_request("GET", {"authorization": f"Bearer {token}"})
         yield from _compare_servers(bench, servers, as_json, "the same as JSON")
         conditional = _build_request("GET", {**headers, "if-none-match": "*"})
+        yield from _compare_servers(bench, servers, conditional, "304", target=None)
+        reason = _build_request("GET", {**headers, "x-looseleaf-reason": "benchmark"})
         yield from _compare_servers(
-            bench, servers, conditional, "304, by the usual way", target=None
+            bench, servers, reason, "GET with a reason, by the usual way", target=None
         )
         yield from _measure_writes(bench, server, root, headers)
 

@@ -748,7 +748,6 @@ TESTED_IN: dict[str, tuple[str, str]] = {
     "web/rest/arguments.py": ("web/rest/test_abilities.py", "Arguments from queries and bodies."),
     "web/rest/calls.py": ("web/rest/test_abilities.py", "Every call of an operation."),
     "web/rest/endpoints.py": ("web/rest/test_openapi.py", "Every endpoint is described and asked."),
-    "web/rest/fast_read.py": ("web/rest/test_pages.py", "Plain reads take this path."),
     "web/rest/openapi_paths.py": ("web/rest/test_openapi.py", "The paths of the document."),
     "web/rest/paging.py": ("web/rest/test_abilities.py", "`page` and `per_page` of a list."),
     "web/rest/plugin_answers.py": ("web/test_recorded.py", "Answers as the original gives them."),

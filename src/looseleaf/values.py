@@ -70,10 +70,13 @@ def _require_immutable(name: str, defaults: dict[str, object]) -> None:
 
 def replace(instance: T, **changes: object) -> T:
     """Give a copy of a value with some fields replaced."""
-    for name in type(instance).__match_args__:  # type: ignore[attr-defined]
-        if name not in changes:
-            changes[name] = getattr(instance, name)
-    return type(instance)(**changes)
+    cls: Any = type(instance)
+    fields = [
+        changes.pop(name) if name in changes else getattr(instance, name)
+        for name in cls.__match_args__
+    ]
+    copy: T = cls(*fields, **changes)  # refuses a name that is no field
+    return copy
 
 
 def as_dict(instance: object) -> dict[str, object]:

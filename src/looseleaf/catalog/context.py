@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from looseleaf.access.principals import Principal
+    from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.parts import Parts
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
@@ -58,6 +59,7 @@ class Context:
     precondition: Precondition | None = None  # of the page that a request changes, by its headers
     is_current: Callable[[], bool] = is_always_current  # whether the credential still counts
     bound_history: History | None = None  # of the pages that a memory policy leaves
+    acting_agent: AgentRecord | None = None  # of the principal, as the operation has found it
 
     @property
     def is_remote(self) -> Literal[False]:

@@ -11,7 +11,7 @@ from looseleaf.errors import Forbidden, InvalidArgument, Unavailable
 from looseleaf.errors.pages import AssembledText, PreconditionUnsupported
 from looseleaf.memory.provenance import AGENT
 from looseleaf.prompt.blocks import holds_block
-from looseleaf.values import as_dict
+from looseleaf.values import as_dict, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def run_parsed(
     """Run an operation with arguments as its function takes them; changes go into the audit."""
     require_precondition_kept(context, operation)
     if context.principal.agent_id and PAGES in operation.categories:
+        # Found anew for each operation, and once: a policy that changed during a turn binds it.
+        agent = context.parts.agents.resolve(context.principal.agent_id)
+        context = replace(context, permission=operation.permission, acting_agent=agent)
         # A tool that a policy denies is denied as a resource and as a file, too.
         require_operation(context, operation, operation_arguments)
     if not operation.read_only and context.principal.actor_kind == AGENT:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 
+from looseleaf.catalog.resolution import find_acting_agent
 from looseleaf.errors import Unavailable
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import PageDenied
@@ -46,7 +47,7 @@ def bind_pages(context: Context) -> Context:
     """
     if context.is_bound:
         return context  # one operation runs another one
-    policy = _policy_of(context, context.principal.agent_id)
+    policy = _policy_of(context)
     if policy is None:
         return context
 
@@ -59,14 +60,14 @@ def bind_pages(context: Context) -> Context:
     return replace(context, pages=pages, bound_history=history)
 
 
-def _policy_of(context: Context, agent_id: int) -> MemoryPolicy | None:
-    """Give the policy of an agent that binds access; None where nothing is bound."""
+def _policy_of(context: Context) -> MemoryPolicy | None:
+    """Give the policy of the agent that acts, if it binds access; None where nothing is bound."""
     try:
-        agent = context.parts.agents.resolve(agent_id)
+        agent = find_acting_agent(context)
     except AgentMissing:
         return None  # whatever is meant, it is not there
     # Most agents have none, and a policy that binds injection is not worth reading here.
-    if not agent.config or not agent.configuration.binds_access:
+    if agent is None or not agent.config or not agent.configuration.binds_access:
         return None
     return agent.configuration.memory_policy
 

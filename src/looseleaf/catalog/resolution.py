@@ -39,7 +39,9 @@ def resolve_agent(context: Context, where: Where) -> AgentRecord:
 
 def find_acting_agent(context: Context) -> AgentRecord | None:
     """Find the agent through which a principal acts; None for a person or a program."""
-    agent_id = context.principal.agent_id
+    agent_id, agent = context.principal.agent_id, context.acting_agent
+    if agent is not None and agent.id == agent_id:
+        return agent
     return context.parts.agents.resolve(agent_id) if agent_id else None
 
 
@@ -117,8 +119,10 @@ def list_visible_agents(context: Context) -> list[AgentRecord]:
 
 
 def _find_visible_agent(context: Context, reference: str | int) -> AgentRecord | None:
+    agent = context.acting_agent
     try:
-        record = context.parts.agents.resolve(reference)
+        is_acting = agent is not None and reference == agent.id
+        record = agent if agent and is_acting else context.parts.agents.resolve(reference)
     except AgentMissing:
         return None
     return record if context.principal.role_on(record.id, record.owner) is not None else None

@@ -74,17 +74,16 @@ class Authenticator:
     def principal(self, connection: HTTPConnection) -> Principal:
         """Return the principal of a request; too many failures are refused."""
         self.workspace.root_folder.glance()
-        address = address_of(connection)
         try:
-            return self._authenticate(connection, address)
+            return self._authenticate(connection)
         except Unauthenticated:
             if _is_password(connection):
                 self.attempts.fail()  # the attempt was counted before the check
             elif has_credential(connection):
-                self.attempts.fail_credential(address, _credential_id_of(connection))
+                self.attempts.fail_credential(address_of(connection), _credential_id_of(connection))
             raise
 
-    def _authenticate(self, connection: HTTPConnection, address: str) -> Principal:
+    def _authenticate(self, connection: HTTPConnection) -> Principal:
         header = connection.headers.get("authorization")
         if header is None:
             return self._by_cookie(connection)
@@ -92,6 +91,7 @@ class Authenticator:
         if scheme.lower() == "bearer":
             return self.authentication.bearer(credential.strip())
         if scheme.lower() == "basic":
+            address = address_of(connection)
             return self._by_password(*_decode_basic(credential.strip()), address)
         raise Unauthenticated
 

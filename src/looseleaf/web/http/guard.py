@@ -44,7 +44,6 @@ OWN_POLICY = "looseleaf.policy"  # set where a response has its own Content-Secu
 OWN_CACHING = "looseleaf.caching"  # set where a response has its own Cache-Control
 HEADERS_BY_NAME = "looseleaf.headers"  # the headers of a request by name, for the fast path
 _CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
-_NO_BODY = frozenset((None, b"0"))
 _OWN_SITES = (b"same-origin", b"none")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
 _MOST_PORT = 65_535
@@ -70,10 +69,10 @@ class Guard:
             return
         start_time, status = time.perf_counter(), 0
         refusal_response = self._refuse(scope)
-        request_id = (HEADER, self._request_ids.identify(scope, scope[HEADERS_BY_NAME]))
-        is_sending = not _NO_BODY.issuperset(
-            (scope[HEADERS_BY_NAME].get(b"content-length"), scope[HEADERS_BY_NAME].get(_CHUNKED))
-        )
+        request_headers = scope[HEADERS_BY_NAME]
+        request_id = (HEADER, self._request_ids.identify(scope, request_headers))
+        has_length = request_headers.get(b"content-length", b"0") != b"0"
+        is_sending = has_length or _CHUNKED in request_headers
 
         async def receive_and_track() -> Message:
             nonlocal is_sending

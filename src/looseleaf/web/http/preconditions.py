@@ -48,8 +48,11 @@ def join_header(headers: Headers, name: str) -> str | None:
 def is_unchanged(headers: Headers, version: str) -> bool:
     """Say whether the client has this version already."""
     header = join_header(headers, "if-none-match")
-    if header is None:
-        return False
+    return header is not None and names_version(header, version)
+
+
+def names_version(header: str, version: str) -> bool:
+    """Say whether a header names a version, or any."""
     versions = parse_tags(header)
     return ANY_VERSION in versions or version in versions
 
@@ -57,10 +60,7 @@ def is_unchanged(headers: Headers, version: str) -> bool:
 def check_read(headers: Headers, version: str) -> None:
     """Refuse to return a page that is not the requested version."""
     header = join_header(headers, "if-match")
-    if header is None:
-        return
-    versions = parse_tags(header)
-    if ANY_VERSION not in versions and version not in versions:
+    if header is not None and not names_version(header, version):
         raise build_precondition_failed(header, version)
 
 

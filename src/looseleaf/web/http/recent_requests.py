@@ -31,20 +31,14 @@ class RecentRequests:
 
     def __init__(self, capacity: int = 500) -> None:
         self.capacity = capacity
-        self._entries: deque[RecentRequest] = deque(maxlen=capacity)
+        self._entries: deque[tuple[float, str, str, int, float, str]] = deque(maxlen=capacity)
 
     def add(self, scope: Scope, status: int, seconds: float) -> None:
         """Keep one request."""
-        entry = RecentRequest(
-            now(),
-            scope["method"],
-            public_path_of(scope)[:MOST_PATH],
-            status,
-            seconds,
-            request_id_of(scope),
-        )
-        self._entries.append(entry)
+        path, request_id = public_path_of(scope)[:MOST_PATH], request_id_of(scope)
+        # A plain tuple: every request passes here, and few are ever looked at.
+        self._entries.append((now(), scope["method"], path, status, seconds, request_id))
 
     def newest_first(self) -> list[RecentRequest]:
         """List the kept requests."""
-        return list(reversed(self._entries.copy()))
+        return [RecentRequest(*entry) for entry in reversed(self._entries.copy())]

@@ -12,6 +12,8 @@ from looseleaf.files.folders import MOMENT_SECONDS
 from looseleaf.memory.scope import HERE, PAGE_SUFFIXES
 from looseleaf.memory.store import Found
 from looseleaf.web.http.guard import HEADERS_BY_NAME
+from looseleaf.web.http.preconditions import names_version
+from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.metrics import ROUTE
 from looseleaf.web.rest.endpoints import NAMESPACE
 from looseleaf.web.rest.representation import encode_page
@@ -29,7 +31,8 @@ TEMPLATE = f"{PREFIX}{{file:page}}"
 DECISION_SECONDS = MOMENT_SECONDS
 _MAX_DECISIONS = 4096
 # A request with one of these headers needs more than the page as it is.
-_SPECIAL_HEADERS = frozenset((b"if-none-match", b"if-match", b"x-looseleaf-reason"))
+_SPECIAL_HEADERS = frozenset((b"if-match", b"x-looseleaf-reason"))
+_NONE_MATCH = b"if-none-match"
 _RAW = {
     b"text/markdown": b"text/markdown; charset=utf-8",
     b"text/plain": b"text/plain; charset=utf-8",
@@ -55,17 +58,17 @@ class FastPageReads:
             await self.app(scope, receive, send)
             return
         kind, version, body = page_response
-        headers = [
-            (b"content-type", kind),
-            (b"content-length", b"%d" % len(body)),
-            (b"etag", b'"%s"' % version.encode()),
-            _VARY,
-        ]
+        headers = [(b"etag", b'"%s"' % version.encode()), _VARY]
+        if body is not None:
+            size = (b"content-length", b"%d" % len(body))
+            headers = [(b"content-type", kind), size, *headers]
         scope[ROUTE] = TEMPLATE
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        status = 304 if body is None else 200
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body or b""})
 
-    def _read_plain_page(self, scope: Scope) -> tuple[bytes, str, bytes] | None:
+    def _read_plain_page(self, scope: Scope) -> tuple[bytes, str, bytes | None] | None:
+        """Read the type, version and body of a page; no body where the client has this version."""
         path = scope["path"] if scope["type"] == "http" else ""
         if not path.startswith(PREFIX) or scope["method"] != "GET" or scope["query_string"]:
             return None
@@ -84,8 +87,14 @@ class FastPageReads:
             page = self._pages.read(page_scope) if page_scope is not None else None
             if page_scope is None or not isinstance(page, Found):
                 return None
+            none_match = headers.get(_NONE_MATCH)
+            if none_match is not None:
+                if len(headers) != len(scope["headers"]):
+                    return None  # a header in several lines, which the application joins
+                if names_version(none_match.decode("latin-1"), page.hash):
+                    return kind or _JSON, page.hash, None
             body = page.content if kind is not None else encode_page(page_scope, page)
-        except LooseleafError:
+        except (LooseleafError, Problem):
             return None  # the application reports the error
         return kind or _JSON, page.hash, body
 
