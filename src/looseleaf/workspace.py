@@ -77,7 +77,7 @@ class Workspace:
         self.registries = Registries(self._hooks, self, clock=clock, report=self.report)
         self.schedules, self.step_types = self.registries.schedules, self.registries.step_types
         self.system_tasks, self.starters = self.registries.system_tasks, self.registries.starters
-        self.composed = self.registries.composed_sections
+        self.composed_sections = self.registries.composed_sections
         self.pages.on_change(self.registries.follow_page, owner="Looseleaf")
         self.agents.on_configure(self.registries.check_config)
         self.clock = clock

@@ -67,7 +67,7 @@ class Parts(Protocol):
     def chain(self) -> Chain:
         """Give the chain of directives."""
 
-    def composed(self) -> ComposedSections:
+    def composed_sections(self) -> ComposedSections:
         """Give the sections of generated pages."""
 
     def starters(self) -> PageStarters:

@@ -91,5 +91,10 @@ def sources_of(context: Context, user: int | None = None) -> TextSources:
 
     parts = context.parts
     return TextSources(
-        context.settings, parts.agents, context.pages, parts.composed, context.clock, find_page
+        context.settings,
+        parts.agents,
+        context.pages,
+        parts.composed_sections,
+        context.clock,
+        find_page,
     )

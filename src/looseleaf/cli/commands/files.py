@@ -179,7 +179,7 @@ def _list_composed(options: SharedOptions, file: str) -> None:
         (page, section)
         for page in context.pages.registry.files()
         if page.composable and file in ("", page.filename)
-        for section in context.parts.composed().for_file(page.filename)
+        for section in context.parts.composed_sections().for_file(page.filename)
     ]
     if file and not sections:
         raise NotFound(f"{file} is not a generated page.")
