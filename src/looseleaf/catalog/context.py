@@ -34,11 +34,11 @@ _NAMING_SURFACES = (
     "admin",
     "rest",
     "mcp",
-)  # between their reading and writing others have time to write
+)  # others may write between a read and the write that follows
 
 
 def is_always_current() -> bool:
-    """Say yes: a call by the operator or in Python has no credential that could end."""
+    """Return true: a call by the operator or in Python has no credential that could end."""
     return True
 
 
@@ -47,13 +47,13 @@ class Context:
     """The principal and the workspace: its parts, and the pages that the principal may reach."""
 
     parts: Parts
-    settings: Settings  # with those that were made while running
-    pages: MemoryPages  # as the one who acts may reach them
+    settings: Settings  # of the file, and those that were set while running
+    pages: MemoryPages  # those that the principal may reach
     principal: Principal = LOCAL_ADMINISTRATOR
     actor: str = ""
     surface: str = "library"
     reason: str = ""
-    origin: Origin = ""  # as the one who acts states it; "" for the usual one
+    origin: Origin = ""  # stated by the principal; "" for the usual origin
     activity: Activity = NO_ACTIVITY
     permission: str = ""  # of the operation that runs
     precondition: Precondition | None = None  # of the page that a request changes, by its headers
@@ -87,7 +87,7 @@ class Context:
         return self.parts.clock()
 
     def index(self) -> Index | None:
-        """Give the search index; it knows all pages, so None where only some may be reached."""
+        """Give the search index of all pages; None where only some pages may be reached."""
         return None if self.is_bound else self.parts.index()
 
     def during(self, permission: str) -> Context:
@@ -112,7 +112,7 @@ class Context:
         )
 
     def import_change(self, operation: str, reason: str = "") -> Change:
-        """Say that an import is about to change a page; a reason of the caller comes first."""
+        """Build the change of a page by an import; the reason of the context comes first."""
         change = self.change(operation, origin=FROM_IMPORT, reason=self.reason or reason)
         return replace(change, provenance=replace(change.provenance, actor_kind=IMPORT))
 
@@ -125,9 +125,9 @@ class Context:
         reason: str = "",
         origin: Origin = "",
     ) -> Change:
-        """Say who is about to change a page, and how, and which version may be replaced.
+        """Build the change of a page: who makes it, and how, and which version may be replaced.
 
-        An operation that makes the text itself says so by `origin`.
+        An operation that generates the text itself states its `origin`.
         """
         precondition = self.precondition
         if if_match is not None:

@@ -27,7 +27,7 @@ def operation(
     idempotent: bool = False,
     changes_page: bool = False,
 ) -> Callable[[Function], Function]:
-    """Enter a function in the catalog under a name that is its own on every surface."""
+    """Enter a function in the catalog, under the name that it has on every surface."""
 
     def enter(function: Function) -> Function:
         if name in CATALOG:
@@ -42,13 +42,13 @@ def operation(
 
 
 def wrap_operation(name: str, function: Function, permission: str) -> Function:
-    """Give the function of an operation as it is run: under its permission, looking the same."""
+    """Give the function of an operation as it is run under its permission, with its own name."""
 
     def run(context: Context | RemoteContext, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
         if context.is_remote:
             return context.call(name, run, arguments, options)
-        context.parts.require_available()  # "not available" is never "there is nothing"
-        # Whoever calls it, and from where: what it touches is allowed by its permission.
+        context.parts.require_available()  # a missing folder must not look empty
+        # The permission of the operation counts, whoever calls it and from where.
         operation_context = context.during(permission)
         if operation_context.principal.agent_id:
             from looseleaf.catalog.page_access import bind_pages

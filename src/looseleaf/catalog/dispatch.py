@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
 
-# Changes of accounts go into the audit together with what they change.
+# Operations with these permissions add their own entry to the audit, with the change itself.
 KEEPS_OWN_AUDIT = {"grants", "settings", "tokens", "users"}
 AGENT_NAMES = ("agent", "agent_id", "agent_slug")
 PAGES = "memory"  # the category of every way to read or change pages
@@ -43,7 +43,7 @@ def run_operation(
 ) -> object:
     """Run an operation with JSON arguments as the principal; changes go into the audit.
 
-    A surface that has the operation gives it, and one that has only its name gives the name.
+    The operation is given itself, or by its name.
     """
     if isinstance(operation, str):
         operation = find_operation(context, operation)
@@ -97,13 +97,13 @@ def run_parsed(
 
 
 def require_precondition_kept(context: Context, operation: Operation) -> None:
-    """Raise where a request names a version and the operation could not look at it."""
+    """Raise where a request names a version and the operation does not check versions."""
     if context.precondition is not None and not (operation.read_only or operation.changes_page):
         raise PreconditionUnsupported(operation.name)
 
 
 def refuse_assembled_text(operation_arguments: Mapping[str, Any]) -> None:
-    """Raise `AssembledText` where a model stores what a prompt has shown it, as if it were new."""
+    """Raise `AssembledText` where a model stores a part of its prompt as if it were new text."""
     for name, argument in operation_arguments.items():
         if name in _NOT_WRITTEN:
             continue
@@ -134,7 +134,7 @@ def _decode_base64(text: str) -> str:
     try:
         return b64decode(text, validate=True).decode(errors="replace")
     except ValueError:
-        return ""  # the operation says what is wrong with it
+        return ""  # the operation itself refuses such data
 
 
 def record_in_audit(
@@ -155,8 +155,8 @@ def record_in_audit(
     try:
         context.parts.add_event(entry)
     except Unavailable as error:
-        # The change is done and stands in the page's history; whoever is told that it failed
-        # would do it twice.
+        # The change is done and stands in the page's history; after an error, the caller would
+        # do it twice.
         context.parts.report(f"the audit has no entry for {entry.action} ({entry.target})", error)
 
 

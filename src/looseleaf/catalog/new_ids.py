@@ -1,4 +1,4 @@
-"""Ids of new agents and users: none that was given once is given again."""
+"""Ids of new agents and users: no id is used a second time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def find_highest_agent_id(context: Context) -> int:
-    """Give the highest id of an agent that any token or grant names: one that has been given."""
+    """Find the highest id of an agent that any token or grant names, and that was thus in use."""
     if not context.parts.has_accounts():
         return 0
     accounts = context.parts.accounts()

@@ -1,7 +1,7 @@
 """Memory policies that bind access: the pages of a workspace as one agent may reach them.
 
-Every operation is run with these pages in the place of all pages, so that no operation, of a plugin
-either, can forget the policy.
+Every operation is run with these pages in the place of all pages, so that no operation, not even
+one of a plugin, can forget the policy.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def _policy_of(context: Context) -> MemoryPolicy | None:
     try:
         agent = find_acting_agent(context)
     except AgentMissing:
-        return None  # whatever is meant, it is not there
-    # Most agents have none, and a policy that binds injection is not worth reading here.
+        return None  # the operation itself reports that the agent is missing
+    # Most agents have no policy, and a policy that binds injection alone does not count here.
     if agent is None or not agent.config or not agent.configuration.binds_access:
         return None
     return agent.configuration.memory_policy
@@ -90,11 +90,11 @@ class ReachableStore:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the store can do; the history of its pages is bound by itself."""
+        """What the store can do; `ReachableHistory` has the history of its pages."""
         return replace(self._store.capabilities, history=False)
 
     def path(self, scope: Scope) -> str:
-        """Give the path of the file that a page is."""
+        """Give the path of a page's file."""
         if not has_paths(self._store):
             raise Unavailable(scope.filename, "its store has no files")
         return self._store.path(scope)
@@ -105,7 +105,7 @@ class ReachableStore:
         return self._store.read(scope)
 
     def exists(self, scope: Scope) -> bool:
-        """Say whether there is such a page; one that is denied is not."""
+        """Say whether a page exists; a denied page counts as missing."""
         return _is_reachable(self._decide, scope) and self._store.exists(scope)
 
     def list_layer(self, shelf: Shelf) -> list[Entry]:
@@ -117,7 +117,7 @@ class ReachableStore:
         return self._list_reachable(shelf, self._store.list_subtree(shelf, prefix))
 
     def write(self, scope: Scope, *content: Any, **options: Any) -> Written:  # noqa: ANN401
-        """Write a page, or raise `PageDenied`: the answer to a change tells of the page."""
+        """Write a page, or raise `PageDenied`, since the answer would describe the page."""
         _require(self._decide, scope)
         return self._store.write(scope, *content, **options)  # type: ignore[return-value]
 
@@ -144,7 +144,7 @@ class ReachableHistory:
         self._history, self._decide = history, decide_page
 
     def revisions(self, scope: Scope) -> list[Revision]:
-        """List what a page was, or raise `PageDenied`."""
+        """List the revisions of a page, or raise `PageDenied`."""
         _require(self._decide, scope)
         return self._history.revisions(scope)
 
@@ -154,7 +154,7 @@ class ReachableHistory:
         return self._history.latest(scope)
 
     def content(self, scope: Scope, number: int) -> bytes | None:
-        """Give what a page was, or raise `PageDenied`."""
+        """Give the content of one revision, or raise `PageDenied`."""
         _require(self._decide, scope)
         return self._history.content(scope, number)
 
@@ -173,7 +173,7 @@ class ReachableHistory:
         return self._history.prune(shelf, retention)
 
     def pack(self, scope: Scope, *, dry_run: bool = False) -> PackedVersions:
-        """Put the settled versions of a page into less room; no text is given."""
+        """Compress the settled versions of a page; no text is returned."""
         return self._history.pack(scope, dry_run=dry_run)
 
     def shelves(self) -> list[Shelf]:

@@ -1,6 +1,6 @@
 """The parts of a workspace that operations work with, as one contract.
 
-An operation never asks which workspace it has: one folder on a disk, or a server without any.
+An operation does not know whether its workspace is a folder on a disk or something else.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ else:
 
 
 class Parts(Protocol):
-    """What a workspace consists of; a part that costs something is opened when it is called."""
+    """The parts of a workspace; a part that takes time to open is opened when it is called."""
 
     @property
     def settings(self) -> Settings:
-        """The settings of the file, before those that were made while running."""
+        """The settings of the file, without those that were set while running."""
 
     def effective_settings(self) -> Settings:
         """Return the settings of the file, with those that were made while running."""
@@ -49,7 +49,7 @@ class Parts(Protocol):
 
     @property
     def pages(self) -> MemoryPages:
-        """Every page, whoever may reach it."""
+        """All pages, whatever the rights of the principal are."""
 
     @property
     def history(self) -> History:
@@ -89,7 +89,7 @@ class Parts(Protocol):
         """Give the system tasks."""
 
     def has_accounts(self) -> bool:
-        """Say whether there is a database already; asking makes none."""
+        """Say whether there is a database already; this call creates none."""
 
     def accounts(self) -> Accounts:
         """Open the users, grants, credentials and settings of the database."""
@@ -101,7 +101,7 @@ class Parts(Protocol):
         """Open the pipelines and flows of the database."""
 
     def workflow_resources(self) -> WorkflowResources:
-        """Give what workflows use besides memory."""
+        """Give the resources of workflows besides memory: other servers, files, processed items."""
 
     def workflow_jobs(self) -> WorkflowJobs:
         """Give the jobs of the database, and the schedules that start them."""

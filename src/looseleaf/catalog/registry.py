@@ -37,7 +37,7 @@ class Operations(NamedRegistry):
     ) -> Operation:
         """Add a function as an operation, or refuse one that a surface could not offer.
 
-        Tool policies name it by its categories; without any, by the name of its plugin.
+        Tool policies name the operation by its categories; without any, by the name of its plugin.
         """
         for word in name.partition("/")[::2]:
             check_word(word, "part of an operation's name, which is yours/what-it-does,")
@@ -85,7 +85,7 @@ class Operations(NamedRegistry):
 
 
 def _build_text_signature(function: Callable[..., Any]) -> Signature:
-    """Give each type as it is written, however the module has it: as text, or evaluated."""
+    """Build the signature with each type as text, also where the module has evaluated it."""
     import inspect
 
     signature = inspect.signature(function)

@@ -131,7 +131,8 @@ def _find_visible_agent(context: Context, reference: str | int) -> AgentRecord |
 def _choose_own_agent(context: Context) -> AgentRecord | None:
     """Choose the agent that is meant when none is named.
 
-    That is the token's, the default, the only one they may see, or the only one they own.
+    That is the agent of the token, the default agent, the only visible agent, or the only one
+    that the principal owns.
     """
     reference = context.principal.agent_id or context.settings.default_agent
     record = _find_visible_agent(context, reference) if reference else None
@@ -156,7 +157,7 @@ def shelf_of(context: Context, where: Where, layer: Layer) -> Shelf:
 
 
 def user_of(context: Context, where: Where) -> int:
-    """Find the user who is meant: by name, the principal's, the agent's owner, the default one."""
+    """Find the user who is meant: the one named, the principal, the agent's owner, the default."""
     if where.user is not None:
         return where.user
     if not context.principal.is_local:
@@ -206,7 +207,7 @@ def allow_page(context: Context, scope: Scope, *, owner: int = 0) -> None:
 
 
 def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:
-    """Give the outcome of a write, or raise `Conflicted` where the page had moved on."""
+    """Give the outcome of a write, or raise `Conflicted` where the page has another version."""
     if isinstance(outcome, Conflict):
         raise Conflicted(filename, outcome.expected, outcome.actual)
     return outcome
@@ -214,6 +215,6 @@ def require_outcome(filename: str, outcome: Outcome | Conflict) -> Outcome:
 
 def find_operation(context: Context, name: str) -> Operation:
     """Find an operation of a workspace, plugins' too, by its name, or raise `OperationMissing`."""
-    # No plugin can take a name of ours, so what is imported need not wait for the other modules.
+    # No plugin can take a built-in name, so a built-in operation is found without the registry.
     operation = CATALOG.get(name)
     return operation if operation is not None else context.parts.operations().find(name)

@@ -52,7 +52,7 @@ def _find_by_prefix(context: Context, prefix: str) -> Session | None:
 
 
 def build_session_filter(context: Context, where: Where) -> dict[str, Any]:
-    """Say whose sessions are meant: of a user, of agents; for most people, their own."""
+    """Build the filter for the sessions that the principal may see; for most people, their own."""
     principal = context.principal
     if where.user is not None:
         require_user(context, where.user)

@@ -1,6 +1,6 @@
-"""The origin that an actor states for what it writes: the one part of provenance that is its own.
+"""The origin of a text: the one part of its provenance that the actor itself states.
 
-The name, the kind and the surface of an actor are known to the system, and nobody states them.
+The system knows the name, the kind and the surface of an actor by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
 
 ORIGIN = "origin"
-_TEXTS = ("content", "data", "new")  # arguments that are written
+_TEXTS = ("content", "data", "new")  # arguments whose text goes into a page
 # The argument as the tools of models declare it.
 ORIGIN_SCHEMA: dict[str, Any] = {
     "type": "string",

@@ -1,4 +1,4 @@
-"""System tasks: a backup every night, verified, the oldest ones going; and commits to git."""
+"""System tasks: a verified backup every night, the removal of old ones, and commits to git."""
 
 from __future__ import annotations
 

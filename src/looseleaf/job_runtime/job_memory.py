@@ -53,7 +53,7 @@ class JobMemory:
                 try:
                     sessions.delete(session_id)
                 except SessionBusy:
-                    continue  # a process that was thought dead still writes; retention follows
+                    continue  # a process that seemed dead still writes; retention deletes it later
 
 
 def list_packets(state: JobState) -> list[Packet]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def require_job_rights(context: Context, job: Job) -> None:
     """Raise `JobForbidden` where the user of a job may no longer run it, before its next step.
 
-    Looseleaf's own jobs are nobody's: they run whether the owner of the agent is active or not.
+    Looseleaf's own jobs have no user: they run whether the owner of the agent is active or not.
     """
     agent = context.parts.agents.resolve(job.agent_id)
     if job.source == "system":

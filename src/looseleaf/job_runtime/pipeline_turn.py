@@ -3,8 +3,8 @@
 The turn is a turn of a conversation like any other, saved step by step under a lease. Its request
 is the key of the step's effect: a process that continues the job goes on with the same turn and
 asks nothing that was answered before. A call of a tool that was interrupted is found in the history
-of the page that it changed; where it has changed nothing yet, and changes nothing but pages, it is
-made now.
+of the page that it changed; a call that has changed nothing yet is made now, if it can change
+nothing but pages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.step_run import StepRun
 
 SOURCE = "pipeline"
-_CLOCK_STEP = 2.0  # seconds by which the time of a file may be coarse
+_CLOCK_STEP = 2.0  # seconds by which the time of a file may be imprecise
 
 
 def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
@@ -100,13 +100,13 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         elif isinstance(event, Ended):
             end = event
     if rights.is_lost():
-        require_job_rights(context, run.job)  # a turn that was ended by it says why
+        require_job_rights(context, run.job)  # raises the reason that ended the turn
     result = _read_result(context, run, start.session.id)
     return replace(result, is_complete=end is not None and end.status == "completed")
 
 
 def build_pipeline_request(context: Context, run: StepRun) -> Request:
-    """Say whose prompt it is, with the slice of memory and the tools that the workflow selects."""
+    """Build the request of a step: agent, user, and the memory and tools of its workflow."""
     uploads = context.parts.workflow_resources().uploads
     context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
     return build_request(
@@ -150,8 +150,8 @@ def _settle_calls(
 ) -> Iterator[Message]:
     """Find calls of tools that a killed process made, and return the results it could not save.
 
-    A call whose change is in the history was made. Another one is made now, if it changes nothing
-    but pages; else it is left without a result, and the model is told that it was interrupted.
+    A call whose change is in the history was made. A call without a change is made now, if it can
+    change nothing but pages; else it gets no result, and the model learns of the interruption.
     """
     result_ids = {message.call for message in messages if message.role == "tool"}
     calls = [call for message in messages for call in message.calls if call.id not in result_ids]
@@ -204,7 +204,7 @@ def _list_changed_pages(context: Context, run: StepRun, *, since: float) -> list
 
 
 def _read_result(context: Context, run: StepRun, session_id: str) -> TurnResult:
-    """Return the end of a turn as it was saved, whoever took it."""
+    """Return the end of a turn as it was saved, by whichever process."""
     chats = context.parts.chats()
     messages = tuple(entry.message for entry in chats.sessions.messages(session_id))
     turn = chats.turns.list(session_id)[-1]

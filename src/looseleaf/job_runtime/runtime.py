@@ -45,7 +45,7 @@ class JobRuntime:
 
     @property
     def schedule_states(self) -> SqlScheduleStates:
-        """How far each schedule is."""
+        """The state of each schedule: its last and next times."""
         return self.store.schedules
 
     @property

@@ -109,7 +109,7 @@ class JobStepParts:
         return sites[name]
 
     def page_scope(self, run: StepRun, file: str, permission: str) -> Scope:
-        """Return the page of a name, or raise where the agent may not change it so."""
+        """Return the page of a name, or raise where the agent may not make this change."""
         if not self._job.agent_id:
             raise InvalidStep(run.step.id, "the job has no agent whose memory it could change")
         return scope_of(self._agent_context.during(permission), file, Where(self._job.agent_id))

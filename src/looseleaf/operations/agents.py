@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @value
 class Removed:
-    """An agent that is gone: how many pages went with it (restoring it brings them back)."""
+    """A deleted agent, and how many pages went with it; restoring the agent brings them back."""
 
     slug: str
     pages: int

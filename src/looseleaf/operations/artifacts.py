@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-MOST_DAYS = 36_500  # earlier than that no time can be written
+MOST_DAYS = 36_500  # an earlier time cannot be written
 
 
 @value

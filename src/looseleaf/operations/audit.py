@@ -46,7 +46,7 @@ def list_audit(
     context.allow()
     check_limit(limit, MOST_ENTRIES)
     if not 0 <= number <= LARGEST_INTEGER:
-        raise Invalid("number is that of an entry.")
+        raise Invalid("number is 0, or the number of an entry.")
     end = _parse_time(until, end=True)
     only = AuditFilter(actor_kind, actor, action, _parse_time(since), end)
     return list(context.parts.accounts().audit.list(limit=limit, before=number, only=only))

@@ -268,7 +268,7 @@ def _name_database(settings: Settings, root: str) -> str:
 
 
 def in_steps(show: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """Let through only the calls at which another twentieth of the whole is done."""
+    """Show progress only when another twentieth of the whole is done."""
     last_step = -1
 
     def show_step(bytes_done: int, total: int) -> None:

@@ -195,7 +195,7 @@ def authorize_comparison(context: Context, slug: str) -> None:
             agent_of(context, slug)
             return
     except AgentMissing:
-        pass  # or it is not to be seen, which must not be told apart
+        pass  # a missing and an invisible agent must look the same
     context.allow()
 
 

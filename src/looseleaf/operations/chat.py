@@ -1,4 +1,4 @@
-"""Talking to an agent: one turn of a conversation, told as it happens or whole at its end."""
+"""Talking to an agent: one turn of a conversation, event by event or whole at its end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LONGEST_REQUEST = 200
 
 @value
 class Reply:
-    """How a turn ended, as a program wants to know it."""
+    """The end of a turn, for programs."""
 
     session_id: str
     turn: int

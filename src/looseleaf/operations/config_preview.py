@@ -32,7 +32,7 @@ class ToolDifference:
 
 @value
 class ConfigPreview:
-    """What a configuration would change; `prompt` compares the prompt now with the one then."""
+    """What a configuration would change; `prompt` compares the present prompt with the new one."""
 
     agent: str
     mode: str

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.search.ranked import Index
 
-ANY_DAY = Day("2026", "01", "01").filename  # all days are alike to permissions
+ANY_DAY = Day("2026", "01", "01").filename  # permissions are the same for all days
 
 
 @value

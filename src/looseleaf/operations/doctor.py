@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope
 
 _MOST = 20
-# What reading damaged files can raise. A doctor that falls ill with the patient helps nobody.
+# What reading damaged files can raise; the check reports it, and the other checks go on.
 _DAMAGE = (LooseleafError, OSError, sqlite3.Error, ValueError, LookupError, TypeError)
 
 
@@ -45,7 +45,7 @@ _DAMAGE = (LooseleafError, OSError, sqlite3.Error, ValueError, LookupError, Type
     "looseleaf/check-workspace", permission="operate", categories=("doctor",), read_only=True
 )
 def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
-    """Check the folder, locks, index, database and configuration; to verify reads everything.
+    """Check the folder, locks, index, database and configuration; with verify, every page, too.
 
     Arguments:
         verify: Whether every page and index is read and compared with its checksum, which takes
@@ -75,7 +75,7 @@ def check_workspace(context: Context, *, verify: bool = False) -> list[Finding]:
 
 
 def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
-    """Give the findings of a check; where damage stops it, say so and let the others go on."""
+    """Give the findings of a check; damage that stops the check becomes a finding."""
     try:
         yield from findings
     except _DAMAGE as error:
@@ -84,7 +84,7 @@ def _report(name: str, findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _check_agents(context: Context, root: str) -> Iterator[Finding]:
-    """Check that each folder of an agent has a record of its own that can be followed."""
+    """Check that each folder of an agent has a valid record of its own."""
     ids: dict[int, str] = {}
     fine = 0
     # The pages of a deleted agent stay, so that it can be restored.
@@ -120,7 +120,7 @@ def _check_agents(context: Context, root: str) -> Iterator[Finding]:
 
 
 def _check_workflows(context: Context) -> Iterator[Finding]:
-    """Check that pipelines and flows name only tools that there are."""
+    """Check that pipelines and flows name only tools that exist."""
     if not context.parts.has_accounts():
         return
     operations, definitions = context.parts.operations(), context.parts.definitions()
@@ -157,7 +157,7 @@ def _check_upkeep(context: Context) -> Iterator[Finding]:
 
 
 def _check_record(root: str, record: AgentRecord) -> None:
-    """Read a record as strictly as other programs do; an agent is found by less than that."""
+    """Check a record as strictly as other programs do; finding an agent checks less."""
     with open(os.path.join(root, "agents", record.slug, RECORD), "rb") as file:
         json.loads(file.read())
     parse_time(record.created)
@@ -166,7 +166,7 @@ def _check_record(root: str, record: AgentRecord) -> None:
 
 
 def _check_hooks(context: Context) -> Iterator[Finding]:
-    """Check that what agents are given when a coding agent starts fits into its hook's output."""
+    """Check that the prompts of agents fit into the output of a coding agent's hook."""
     count = 0
     for record in list_readable_agents(context.parts.agents):
         if record.status != "active":
@@ -185,7 +185,7 @@ def _check_hooks(context: Context) -> Iterator[Finding]:
 
 
 def _describe_omissions(context: Context, record: AgentRecord) -> str:
-    """Say what a hook leaves out of an agent's pages; "" where it leaves out nothing of weight."""
+    """Say what a hook leaves out of an agent's pages; "" where it leaves out nothing important."""
     assembly = assemble(context, "chat", where=Where(record.id))
     limit = build_host_limit(context, record, "any")
     excerpt = fit_to_host(assembly, limit)

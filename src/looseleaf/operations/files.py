@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @value
 class PageInfo:
-    """One page of a listing, with what the registry says of it."""
+    """One page of a list, with its rules in the registry."""
 
     file: str
     layer: str
@@ -121,7 +121,7 @@ def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
 
 
 def _format_path(context: Context, path: str) -> str:
-    # Where the workspace lies on its machine is nobody's business elsewhere.
+    # Only the local administrator learns where the workspace lies on its machine.
     return path if context.principal.is_local else os.path.relpath(path, context.settings.root)
 
 

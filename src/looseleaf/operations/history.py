@@ -39,7 +39,7 @@ class Difference:
     "looseleaf/page-history", permission="history", categories=("memory", "history"), read_only=True
 )
 def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[Revision]:
-    """List what a page was, oldest first: when, by whom, through what, and why.
+    """List the revisions of a page, oldest first: when, by whom, through what, and why.
 
     Arguments:
         file: The name of the page whose history is listed; a deleted page has one, too.
@@ -142,7 +142,7 @@ def purge(context: Context, file: str, revision: int, *, where: Where = HERE) ->
 
 
 def forget(context: Context, shelf: Shelf) -> None:
-    """Let the search index drop what it holds of a shelf: old text may lie in its file."""
+    """Let the search index drop its data of a shelf, since its file may hold old text."""
     index = context.index()
     if index is not None:
         index.forget(shelf)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.memory.store import Change
 
-_MOST_FOLDERS = 200  # that are looked at for sources
-_MOST_SOURCES = 3  # that the history names
+_MOST_FOLDERS = 200  # in which sources are searched for
+_MOST_SOURCES = 3  # files that the history names
 _SAVE_INTERVAL = 200  # pages after which the ledger is written
 
 
@@ -230,7 +230,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
                 reports.append(_import_page(targets, page_import, page, is_preview=is_preview))
                 if number >= next_save and not is_preview:
                     ledger.save()
-                    next_save += max(_SAVE_INTERVAL, number // 4)  # it is longer every time
+                    next_save += max(_SAVE_INTERVAL, number // 4)  # the ledger grows with the pages
             workflows += import_workflows(
                 context, content, targets, (records, ledger), is_preview=is_preview
             )

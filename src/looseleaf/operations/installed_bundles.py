@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @value
 class ArtifactState:
-    """An installed artifact beside what the bundle left: clean, modified, waiting or missing."""
+    """The state of an installed artifact: clean, modified, waiting or missing."""
 
     key: str
     source_path: str
@@ -28,7 +28,7 @@ class ArtifactState:
 
 @value
 class InstalledBundle:
-    """The bundle that an agent came from, and how far the agent has moved on since."""
+    """The bundle that an agent came from, and what was changed since."""
 
     agent: str
     bundle_slug: str

@@ -126,7 +126,7 @@ def fix_memory(
     """
     _check_rule(rule)
     place = Where(where.agent, where.user, where.layer or "agent")
-    scope_of(context, file or MAIN, place)  # whoever may not write there is refused at once
+    scope_of(context, file or MAIN, place)  # refuses a principal who may not write there
     reader = context.during("read")
     fixes: list[LintFix] = []
     for _round in range(_ROUNDS):
@@ -147,7 +147,7 @@ def fix_memory(
 
 
 def _may_write(context: Context, where: Where, page: LintPage) -> bool:
-    """Say whether a page is among those that the one who asks may change."""
+    """Say whether the principal may change a page."""
     try:
         scope_of(context, page.file, Where(where.agent, where.user, page.layer))
     except Forbidden:
@@ -164,7 +164,7 @@ def _find(
     context: Context, where: Where, *, file: str, rule: str
 ) -> Iterable[tuple[LintPage, LintProblem]]:
     now = context.clock()
-    # Whether a file exists on this machine is the business of its operator alone.
+    # Only the operator of this machine learns whether a file exists on it.
     path_exists = os.path.exists if context.principal.is_local else None
     for layer in _LAYERS:
         if where.layer not in (None, layer):

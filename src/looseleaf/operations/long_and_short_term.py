@@ -1,7 +1,7 @@
 """Long-term and short-term memory by the names agents know them: MEMORY.md, and the day's journal.
 
-Reading is bounded, and says when it left something out. Changing names the exact text that is
-there, so that an agent can correct one fact without sending, or losing, the rest of the page.
+A read is bounded, and reports when it left something out. A change names the exact present text,
+so that an agent can correct one fact without sending, or losing, the rest of the page.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _replace(context: Context, scope: Scope, old: str, new: str) -> Saved:
 
 
 def replace_text(filename: str, page: str, old: str, new: str) -> str:
-    """Replace a text that occurs once; where nothing is left of its lines, they go too."""
+    """Replace a text that occurs once; lines that become empty are removed."""
     if not old.strip():
         raise Invalid("Say which text: old is empty.")
     count = page.count(old)
@@ -229,7 +229,7 @@ def replace_text(filename: str, page: str, old: str, new: str) -> str:
 
 
 def _without_line(before: str, after: str) -> str:
-    """Join what was around whole lines; the line end that belonged to them goes with them."""
+    """Join the text around removed lines, without the line end that belonged to them."""
     if after.startswith(("\n", "\r\n")):
         return before + after[after.index("\n") + 1 :]
     if after:

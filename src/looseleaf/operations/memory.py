@@ -248,7 +248,7 @@ def append_page(context: Context, file: str, content: str, *, where: Where = HER
 
 
 def _build_reason(context: Context, scope: Scope) -> str:
-    """Give the reason that marks in the history what an agent has added to a user's page."""
+    """Build the reason of a change, which names the agent where it adds to a user's page."""
     agent_id = context.principal.agent_id
     slug = context.parts.agents.resolve(agent_id).slug if agent_id and scope.layer == "user" else ""
     if not slug or context.actor.startswith(slug):

@@ -1,4 +1,4 @@
-"""Pipelines: reusable workflows of an agent, the memory they select, and files of them."""
+"""Pipelines: reusable workflows of an agent, the memory they select, and their files."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @value
 class Side:
-    """One side of a comparison; what is not said is as on the other side.
+    """One side of a comparison; a field that is not set is as on the other side.
 
     Fields:
         mode: The kind of request on this side; without it, pipeline where this side names a
@@ -105,9 +105,9 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
             time; without it, of now.
         format: The form of the answer: json (messages with their sources), openai, anthropic, text
             or hook.
-        deny: Names of pages and tools that stay out of this prompt.
-        allow_only: Names of the only pages and tools that may stand in this prompt; without it,
-            all that the agent's policy allows.
+        deny: Names of pages that stay out of this prompt.
+        allow_only: Names of the only pages that may stand in this prompt; without it, all that the
+            agent's policy allows.
         host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
             limit of characters is kept; without it, no limit.
         max_characters: The most characters that the host takes; 0 is the number in the settings.
@@ -157,9 +157,9 @@ def explain_prompt(  # noqa: PLR0913 - the same
             own.
         as_of: A UTC time such as 2026-04-17 or 2026-04-17T09:30:00Z, to compose the prompt of that
             time; without it, of now.
-        deny: Names of pages and tools that stay out of this prompt.
-        allow_only: Names of the only pages and tools that may stand in this prompt; without it,
-            all that the agent's policy allows.
+        deny: Names of pages that stay out of this prompt.
+        allow_only: Names of the only pages that may stand in this prompt; without it, all that the
+            agent's policy allows.
         host: The coding agent that reads the prompt from a hook (claude-code, codex or any), whose
             limit of characters is kept; without it, no limit.
         max_characters: The most characters that the host takes; 0 is the number in the settings.
@@ -275,7 +275,7 @@ def check_prompt(  # noqa: PLR0913 - the same
     from looseleaf.upkeep.page_problems import find_prompt_problems
 
     chain = context.parts.chain()
-    # Without a budget of its own, so that what is too much is seen whole.
+    # Without a budget, so that everything that exceeds the configured ones is counted.
     place, fields = select_workflow(context, where, Workflow(pipeline, flow, step))
     assembly = assemble(context, mode, where=place, **fields, budget=Budget())
     configured_limit = choose_budget(context, assembly.request.agent)

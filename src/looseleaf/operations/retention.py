@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.upkeep.retention.tasks import RetentionRule
 
-_LOOKED_AT = 30  # of the newest runs of a task: a dry run is no removal
+_LOOKED_AT = 30  # newest runs of a task that are searched for removals, among dry runs
 _MOST_RUNS = 7
 
 

@@ -25,7 +25,7 @@ _MOST_UNSEEN = 50  # names that a result lists
 
 @value
 class _Source:
-    """The pages that a search reads; `unseen_names` fills while it reads those of the past."""
+    """The pages that a search reads; `unseen_names` is filled while pages of the past are read."""
 
     store: Store
     index: PageFinder | None
@@ -156,7 +156,7 @@ def _open_source(
     read_known = past_index.read if past_index is not None else None
     from looseleaf.memory.search.visible_pages import VisiblePages
 
-    if is_one_page:  # without this page there is no answer, and its error says why
+    if is_one_page:  # the error of this one page is the answer
         return _Source(PastPages(store, context.history, moment, read_known), past_index)
     past_pages = VisiblePages(store, context.history, moment, read_known)
     return _Source(past_pages, past_index, past_pages.unseen_names)

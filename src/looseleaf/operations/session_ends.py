@@ -38,7 +38,7 @@ class TitleMade:
 
 @value
 class Finished:
-    """A session that is over, and the revision of the journal that tells of it; 0 is none."""
+    """A session that is over, and the revision of the journal with its summary; 0 for none."""
 
     session: SessionInfo
     file: str
@@ -121,7 +121,7 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
         not isinstance(today, Missing)
         and describe_range(session, entries).encode() in today.content
     ):
-        receipt = None  # told before, by someone who was killed before noting it
+        receipt = None  # written by a process that was killed before it noted that
     else:
         # Before the model is paid for: the journal may be closed to agents.
         open_journal(agent_context.during("write"), where)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from looseleaf.chat.session import Session
 
 MOST_FOUND = 50
-_AROUND = 60  # characters before what was found
+_AROUND = 60  # characters of an excerpt before the match
 
 
 @value
@@ -158,7 +158,7 @@ def search_sessions(
     idempotent=True,
 )
 def rename_session(context: Context, session: str, title: str) -> SessionInfo:
-    """Give a conversation another title; it does not live longer for that.
+    """Give a conversation another title; this does not extend its retention.
 
     Arguments:
         session: The id of the conversation, as the list of conversations gives it.

@@ -1,4 +1,4 @@
-"""Settings that can be made while running."""
+"""Settings: all of them with their sources, and changing some while running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
 
-# The address may hold a password, so nobody is shown it.
+# The address may hold a password, so it is never shown.
 _SECRETS = ("database_url",)
 # Folders of this machine are shown to the local operator alone.
 _LOCAL = ("project_folder", "tokenizer_folder")
@@ -49,7 +49,7 @@ class SettingInfo:
     "looseleaf/list-settings", permission="settings", categories=("settings",), read_only=True
 )
 def list_settings(context: Context) -> list[SettingInfo]:
-    """List every setting, what it is and where that comes from."""
+    """List every setting with its value, and where the value comes from."""
     context.allow()
     in_database = context.parts.accounts().settings.all()
     in_file, file_alone = _read_file(context)

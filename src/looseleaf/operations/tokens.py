@@ -211,7 +211,7 @@ def revoke_token(context: Context, id: str) -> TokenInfo:  # noqa: A002 - it is 
 
 
 def _may_end(context: Context, credential: Credential) -> bool:
-    """Say whether one may: the user's own, or that of an agent one administers."""
+    """Say whether the principal may end a credential: its own, or one of an administered agent."""
     try:
         if credential.agent_id and any(
             agent.id == credential.agent_id for agent in list_visible_agents(context)
@@ -225,10 +225,10 @@ def _may_end(context: Context, credential: Credential) -> bool:
 
 
 def _acts_as(context: Context, record: AgentRecord | None, user: str | int | None) -> User:
-    """Choose whom a credential acts as, and make sure that one may act for them."""
+    """Choose the user of a new credential, and check that the principal may act for that user."""
     principal = context.principal
     if record is not None and user is None:
-        # One who was only granted a role must not get the owner's own pages by a token.
+        # A user who only has a role on the agent must not reach the owner's pages by a token.
         acts_for_owner = principal.can("manage_agents") or principal.user_id == record.owner
         return resolve_user(context, record.owner if acts_for_owner else principal.user_id)
     account = _resolve_user(context, user)
@@ -239,7 +239,7 @@ def _acts_as(context: Context, record: AgentRecord | None, user: str | int | Non
 def _resolve_user(context: Context, user: str | int | None) -> User:
     if user is not None:
         if find_user(context, user) is None and not context.principal.can("manage_options"):
-            # Whether there is such a user is not for everyone to know.
+            # Only administrators learn whether a user exists.
             raise Forbidden(context.permission, "the capability manage_options")
         return resolve_user(context, user)
     if context.principal.is_local:

@@ -36,7 +36,7 @@ class MessageInfo(TypedDict):
     tool_call_id: NotRequired[str]
     name: NotRequired[str]
     failed: NotRequired[bool]
-    native: NotRequired[str]  # only in an export: what else the provider said
+    native: NotRequired[str]  # only in an export: other data of the provider
 
 
 @value

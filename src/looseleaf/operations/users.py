@@ -179,7 +179,7 @@ def _list_grants_of(context: Context, user: str | int, agent: str | int | None) 
     records = [agent_of(context, agent)] if agent is not None else _list_administered(context)
     account = find_user(context, user)
     if account is None and not context.principal.can("manage_options"):
-        return []  # whether there is such a user is not for everyone to know
+        return []  # only administrators learn whether a user exists
     person = resolve_user(context, user)
     grants = context.parts.accounts().grants.list(user_id=person.id)
     roles = {grant.agent_id: grant.role for grant in grants}
@@ -258,7 +258,7 @@ def find_user(context: Context, user: str | int) -> User | None:
 
 
 def describe_user(user: User) -> UserInfo:
-    """Give a user without what is secret."""
+    """Describe a user without secrets."""
     return UserInfo(
         user.id,
         user.login,
@@ -272,7 +272,7 @@ def describe_user(user: User) -> UserInfo:
 
 
 def _keep_an_administrator(context: Context, before: User, after: User) -> None:
-    """Refuse to lock everyone out."""
+    """Refuse a change that leaves no administrator."""
 
     def administers(user: User) -> bool:
         return user.status == "active" and "manage_options" in user.capabilities

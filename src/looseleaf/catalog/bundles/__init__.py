@@ -1,1 +1,1 @@
-"""How operations reach bundles and imports: their source, and where they go here."""
+"""The sources and targets of bundles and imports, as operations use them."""

@@ -1,4 +1,4 @@
-"""The parts of a workspace that an install of a bundle changes, and what a killed one has left."""
+"""The parts of a workspace that an install of a bundle changes, and recovery after a kill."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def find_misfits(context: Context, bundle: Bundle) -> tuple[str, ...]:
 
 
 def _find_unknown_tools(context: Context, bundle: Bundle) -> tuple[str, ...]:
-    """Name the tools of policies and steps that nothing here has; the definitions are sound."""
+    """Name the tools in valid policies and steps that this workspace does not have."""
     operations, rules = context.parts.operations(), destination_of(context).rules()
     agent, problems = bundle.manifest.agent, []
     try:
@@ -66,7 +66,7 @@ def require_bundle_fits(context: Context, bundle: Bundle) -> None:
 
 
 def may_read_user_page(context: Context, record: AgentRecord) -> bool:
-    """Say whether the USER.md of an agent's owner is for the eyes of the one who acts."""
+    """Say whether the principal may read the USER.md of an agent's owner."""
     principal = context.principal
     is_own = principal.is_local or principal.user_id == record.owner
     return is_own or principal.can("manage_options")

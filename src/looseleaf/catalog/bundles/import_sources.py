@@ -35,7 +35,7 @@ _NOT_ALLOWED = (
 class ImportSource:
     """A source as it was read: the kind and title of its system, its location, and its pages.
 
-    An upload has no place by which a later import of the same source could be known.
+    An upload has no location by which a later import could recognize the same source.
     """
 
     kind: str
@@ -51,7 +51,7 @@ def read_source(context: Context, path: str, kind: str, data: str = "") -> Impor
         return _read_site(context, path)
     tree = open_tree(context, path, kind, data)
     importer = choose_importer(SourceFolder(tree), kind)
-    folder = SourceFolder(tree)  # anew: detection looks at files that are another's
+    folder = SourceFolder(tree)  # a new one, since detection reads files of other systems
     content = importer.read(folder)
     return ImportSource(importer.kind, importer.title, folder.location, content, bool(data))
 
@@ -124,7 +124,7 @@ def _is_allowed(context: Context, real_path: str) -> bool:
 
 
 def _read_site(context: Context, address: str) -> ImportSource:
-    """Read a site that the settings name; its user and password are theirs."""
+    """Read a site that the settings name; with the user and password of the settings."""
     for site in context.settings.wordpress_sites:
         if site.url.rstrip("/") == address.rstrip("/"):
             client = context.parts.workflow_resources().http_client()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class WorkspacePrompts:
-    """The prompts of tasks that run for one agent, by `task/key`; those of other tasks stay."""
+    """The prompts of tasks that run for one agent, by `task/key`; prompts of other tasks stay."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -48,7 +48,7 @@ class WorkspacePrompts:
             check_prompt(*entry, text)
 
     def require_right(self) -> None:
-        """Raise `Forbidden` unless the one who acts may change settings."""
+        """Raise `Forbidden` unless the principal may change settings."""
         authorize(self._context.principal, "settings")
 
     def set(self, name: str, text: str | None) -> None:

@@ -42,8 +42,8 @@ def restore_workspace(
 ) -> RestoredWorkspace:
     """Restore a backup to a new or an empty folder, and its database to an empty one.
 
-    `database` is the address of a PostgreSQL database, or sqlite. Without it the address of the
-    environment counts, and without that one SQLite, as long as the backup has no PostgreSQL.
+    `database` is the address of a PostgreSQL database, or sqlite. Without it, the address of the
+    environment counts; without such an address, SQLite, unless the backup has PostgreSQL.
     Progress is shown in bytes of the archive, then in rows of the database.
     """
     root = os.path.abspath(os.path.expanduser(folder))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-# The names that the documents the project was made from have for the same things.
+# The names that the WordPress plugin has for the same arguments.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "agent_config": ("config",),
     "agent_id": ("agent",),
@@ -86,7 +86,7 @@ def list_argument_names(operation: Operation) -> Collection[str]:
 
 @cache
 def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
-    """Give the type and default of each argument; `where` is spread into what it is made of."""
+    """Give the type and default of each argument; `where` becomes its parts, such as `agent`."""
     parameters: dict[str, tuple[str, object]] = {}
     for name, annotation, default in signature_of(run):
         if name == "where":
@@ -97,7 +97,7 @@ def _parameters_of(run: Callable[..., Any]) -> dict[str, tuple[str, object]]:
 
 
 def read_parameter_texts(operation: Operation) -> dict[str, str]:
-    """Give what each argument of an operation means there; `Where` says it of its own parts."""
+    """Read what each argument of an operation means; `Where` describes its own parts."""
     return _texts_of(operation.run)
 
 
@@ -131,7 +131,7 @@ def parse_arguments(operation: Operation, json_arguments: Mapping[str, Any]) -> 
         _check(key, argument, _build_annotation_schema(operation.run, parameters[name][0]))
         try:
             operation_arguments[name] = _convert_argument(operation, argument, parameters[name][0])
-        except TypeError as error:  # a record without a field that it needs, or with another one
+        except TypeError as error:  # a record with a missing or an unknown field
             raise InvalidArgument(key, str(error)) from None
     for name, (_, default) in parameters.items():
         if default is REQUIRED and name not in operation_arguments:

@@ -1,4 +1,4 @@
-"""Types as annotations write them, read into a small tree of what JSON can say.
+"""Types as annotations write them, read into a small tree of types that JSON has.
 
 Arguments and results of operations are declared by their annotations alone. They are read here as
 text, without `typing`, `inspect` and `ast`: a server over stdio describes its tools before it
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Scope: TypeAlias = Mapping[str, Any]  # the names that a module has
 
-ANYTHING = ""  # the kind of a type that says nothing
+ANYTHING = ""  # the kind of a type that allows anything
 _KINDS = {
     "Any": ANYTHING,
     "None": "null",
@@ -37,7 +37,7 @@ _TABLES = ("Mapping", "dict")
 
 @value
 class Plain:
-    """A type that JSON has too, by JSON's name of it."""
+    """A type that JSON has, too, by its name in JSON."""
 
     kind: str
 
@@ -144,7 +144,7 @@ def _read_union(text: str, names: Scope) -> Type:
 
 
 def _read_option(text: str, names: Scope) -> Type:
-    """Read one type, which may stand between two bars."""
+    """Read one type, which may be an option of a union."""
     name, bracket, rest = text.partition("[")
     inner = rest[:-1] if bracket and rest.endswith("]") else ""
     if inner:
@@ -185,10 +185,10 @@ def find_record(name: str, names: Scope) -> type | None:
 
 @cache
 def read_record(kind: type) -> Record:
-    """Read the fields of a value, a dataclass or a typed dictionary, as it leaves as JSON."""
+    """Read the fields of a value, a dataclass or a typed dictionary, as they become JSON."""
     names = vars(sys.modules[kind.__module__])
     document = getattr(kind, "document", None)
-    if callable(document):  # a value that leaves in another form
+    if callable(document):  # a value that becomes JSON in another form
         leaves_as = find_record(document.__annotations__["return"], names)
         if leaves_as is None:
             raise TypeError(f"{kind.__name__}.document says nothing of what it gives")
@@ -209,7 +209,7 @@ def _read_field(name: str, text: str, names: Scope) -> Field:
 
 
 def _text_of(annotation: object) -> str:
-    """Give the text of an annotation, however its module has it."""
+    """Give the text of an annotation, also of one that was evaluated."""
     if isinstance(annotation, str):
         return annotation
     text: str | None = getattr(annotation, "__forward_arg__", None)

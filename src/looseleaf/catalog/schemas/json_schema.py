@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def build_result_schema(operation: Operation) -> Schema:
-    """Give the JSON schema of what an operation gives; nobody may change it."""
+    """Give the JSON schema of an operation's result; callers share it and must not change it."""
     return build_type_schema(read_result_type(operation.run))
 
 

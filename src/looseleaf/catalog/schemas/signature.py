@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-REQUIRED = object()  # in the place of a default that a parameter has not
+REQUIRED = object()  # stands for a missing default
 _OPENING, _CLOSING, _QUOTES = "[(", "])", "\"'"
 
 
@@ -25,7 +25,7 @@ def unwrap(function: Callable[..., Any]) -> Any:  # noqa: ANN401 - a function, o
 def signature_of(run: Callable[..., Any]) -> list[tuple[str, str, object]]:
     """Give name, written type and default of each parameter after the first, the context.
 
-    What comes after ** is left out: it is for callers in Python, who have more than JSON.
+    A parameter after ** is left out, since only callers in Python can use it.
     """
     signature = getattr(run, "__signature__", None)
     if signature is not None:  # of a plugin's function, which may be any callable

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Tools = tuple[ModelTool | OperationTool, ...]
 
 
-# Operations that give the same text, or put it there: a policy that names one means each.
+# Operations that read, or write, the same text: a policy that names one of them means all.
 _EQUIVALENTS = (
     ("datamachine/get-agent-memory", "datamachine/get-agent-file"),
     ("datamachine/write-agent-file", "datamachine/upload-agent-file"),
@@ -78,10 +78,10 @@ def choose_all_tools(context: Context, agent: AgentRecord | None) -> tuple[ToolC
 def choose_listed_tools(
     context: Context, agent: AgentRecord | None, tools: Iterable[OperationTool]
 ) -> tuple[ToolChoice, ...]:
-    """Decide about the tools of a server, which has none with actions: their equivalents count.
+    """Decide about the tools of a server by their equivalents: it has no tools with actions.
 
-    Tools that a closed journal would refuse are left out, and those that a credential which is
-    bound to an agent may never use.
+    Tools that a closed journal would refuse are left out, and tools that a credential bound
+    to an agent may never use.
     """
     choices = (_choose_operation(agent, tool) for tool in tools)
     return tuple(_choose_listed(context, agent, choice) for choice in choices)
@@ -162,9 +162,9 @@ def choose_tool(
     tool: ModelTool | OperationTool,
     request: Request | None = None,
 ) -> ToolChoice:
-    """Decide by policy about one tool where tools with actions are offered: each by its own name.
+    """Decide by policy about one tool, where tools with actions are offered under their own names.
 
-    A conversation gives its request, which may narrow the tools once more.
+    The request of a conversation may narrow the tools once more.
     """
     decision = decide_agent_tool(agent, tool.name, tool.categories, request)
     if not decision.allowed:
@@ -190,7 +190,7 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 
 
 def is_named(request: Request, tool: OperationTool) -> bool:
-    """Say whether an allow list asks for the tool of an operation; nobody has them all unasked."""
+    """Say whether an allow list names the tool of an operation; without a list, none is offered."""
     names = map(fold, request.tool_allow_only or ())
     return fold(tool.name) in names or is_in_allow_list(request.agent, tool)
 
@@ -230,7 +230,7 @@ def _is_same(fixed_arguments: Mapping[str, str], operation: Operation, name: str
 
 
 def decide_operation_tool(agent: AgentRecord | None, operation: Operation, name: str) -> Decision:
-    """Decide about one tool of an operation by an agent's policy, whatever way it is used.
+    """Decide about one tool of an operation by an agent's policy, the same on every surface.
 
     A policy that denies a tool denies its equivalents; one that allows a tool allows them.
     """
@@ -298,7 +298,7 @@ def require_operation(
 def denies_operation(agent: AgentRecord, operation: Operation) -> bool:
     """Say whether an agent's policy denies an operation by name or category.
 
-    A tool with several actions leaves out the actions that are denied so. An allow list names
+    A tool with several actions leaves out the denied actions. An allow list names
     tools, and a tool that it names has all of its actions.
     """
     is_deny_list = agent.configuration.tool_policy.mode == "deny"
@@ -311,7 +311,7 @@ def _allows_any_tool(agent: AgentRecord | None, operation: Operation) -> bool:
 
 
 def _list_tools(operation: Operation) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Name the tools of an operation; one that models are not offered has its own name."""
+    """Name the tools of an operation; an operation without tools counts under its own name."""
     tools = tools_of(operation)
     for tool in tools:
         yield tool.name, tool.fixed_arguments

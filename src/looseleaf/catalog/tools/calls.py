@@ -34,7 +34,7 @@ _GUESSES = {
 def call_tool(context: Context, tool: OperationTool, json_arguments: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Run a tool for a model as the principal; the model does not choose whose memory it is.
 
-    A principal that is bound to no agent may name one that it may reach.
+    A principal that is bound to no agent may name an agent that it may reach.
     """
     agent_id = context.principal.agent_id
     parameters = set(list_argument_names(tool.operation))
@@ -65,7 +65,7 @@ def _resolve_guess(name: str, parameters: set[str]) -> str:
 
 
 def _refuse_other_scope(context: Context, model_arguments: dict[str, Any]) -> None:
-    """Take out an agent or user that is the one meant anyway; refuse any other."""
+    """Remove an argument that names the principal's own agent or user; refuse any other."""
     agent_id, user_id = context.principal.agent_id, context.principal.user_id
     own_agent = (agent_id, str(agent_id), context.parts.agents.resolve(agent_id).slug)
     for name in ("agent", "agent_id", "agent_slug", "user", "user_id"):

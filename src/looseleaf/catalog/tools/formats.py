@@ -19,7 +19,7 @@ FORMATS = ("json", "openai", "anthropic")
 
 
 def list_all_tools(context: Context, agent: AgentRecord | None = None) -> tuple[Tool, ...]:
-    """List every tool there is; of an agent, those its policy allows, without a choice of whose."""
+    """List all tools; for an agent, those that its policy allows, with agent and user fixed."""
     choices = choose_all_tools(context, agent)
     return tuple(
         declare_tool(choice, is_scoped=agent is not None) for choice in choices if choice.is_given

@@ -21,7 +21,7 @@ class Action:
     needs: tuple[str, ...] = ()
     fixed_arguments: Mapping[str, str] = FrozenDict()
     defaults: Mapping[str, str] = FrozenDict()
-    result: str = ""  # what a result that is no object is called
+    result: str = ""  # the name of a result that is no object
 
 
 @value

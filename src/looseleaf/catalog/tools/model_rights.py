@@ -32,10 +32,10 @@ _OF_EVERYONE = ("read", "history")  # on pages that all agents share
 def confine_to_agent(
     context: Context, request: Request, capabilities: frozenset[str] = _NO_CAPABILITIES
 ) -> Context:
-    """Let the agent of a request act: on itself alone, with no more than an operator's rights.
+    """Give a context in which the agent of a request acts on itself alone, at most as operator.
 
     `capabilities` are those that its tool policy names. Where nobody is present, the agent has the
-    rights of the request's user; otherwise those of the person who is.
+    rights of the request's user; otherwise those of the person who is present.
     """
     principal = ModelRights(context, request).principal(capabilities)
     return replace(context, principal=principal, settings=settings_for_agent(context))
@@ -102,7 +102,7 @@ def list_policy_capabilities(operation: Operation) -> frozenset[str]:
 
 
 def _find_person(context: Context, request: Request) -> Principal:
-    """Find whose rights an agent has: the user's of a request that nobody attends, else one's own.
+    """Find the person whose rights an agent has: the user of an unattended request, or the caller.
 
     Only the worker of jobs, and the operator who looks at a prompt, ask for a user who is absent.
     """

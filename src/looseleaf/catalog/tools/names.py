@@ -1,7 +1,7 @@
 """The names that a tool policy can use: every tool and every category of a workspace.
 
 A policy that denies a misspelled name denies nothing, so unknown names are refused when a policy is
-set. A stored policy may name the tool of a plugin that is gone; the doctor tells of it.
+set. A stored policy may name the tool of a plugin that is gone; the doctor reports it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_tool_names(operations: OperationList, policy: ToolPolicy) -> None:
 
 
 def find_unknown_tools(operations: OperationList, policy: ToolPolicy) -> Iterator[str]:
-    """Say of each name in a tool policy that nothing has, and which names are meant perhaps."""
+    """Describe each unknown name in a tool policy, with the names that may be meant."""
     for kind, names, available in (
         ("tool", policy.tools, list_tool_names(operations)),
         ("category", policy.categories, list_tool_categories(operations)),

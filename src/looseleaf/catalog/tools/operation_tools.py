@@ -87,7 +87,7 @@ class Variant:
     idempotent: bool = False
 
 
-# To append loses nothing, to replace may: clients ask a person before one and not the other.
+# Appending loses nothing, and replacing may: clients ask a person only before a replacement.
 VARIANTS = {
     "datamachine/update-agent-memory": (
         Variant(
@@ -124,7 +124,7 @@ VARIANTS = {
 
 @value
 class OperationTool:
-    """One tool: an operation, with what is fixed about it."""
+    """One tool: an operation with its fixed and hidden arguments."""
 
     name: str
     operation: Operation
@@ -136,7 +136,7 @@ class OperationTool:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """What tool policies may call it besides its name."""
+        """The categories by which tool policies may name the tool."""
         return self.operation.categories
 
     @property
@@ -210,7 +210,7 @@ def format_tool_name(operation: str) -> str:
 
 
 def list_operation_tools(context: Context, *, full: bool = True) -> tuple[OperationTool, ...]:
-    """List the tools of a workspace, plugins' too, by name; or the few that suffice every day."""
+    """List the tools of a workspace, plugins' too, by name; or the few for everyday use."""
     if not full:
         by_name = {
             tool.name: tool for operation in list(CATALOG.values()) for tool in tools_of(operation)
@@ -241,7 +241,7 @@ def pick_tool(tools: Iterable[OperationTool], name: str) -> OperationTool:
 
 
 def _drop_null(shape: dict[str, Any]) -> dict[str, Any]:
-    """Take null out of what an argument may be: one that is needed is never null."""
+    """Remove null from the types of an argument: a required argument is never null."""
     options = [option for option in shape.get("anyOf", ()) if option["type"] != "null"]
     if not options:
         return shape
@@ -250,7 +250,7 @@ def _drop_null(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without(shape: dict[str, Any], hidden_names: set[str]) -> dict[str, Any]:
-    """Take properties out of a schema, wherever in it they stand."""
+    """Remove properties from a schema, at every depth."""
     parts = {
         name: property_schema
         for name, property_schema in shape.get("properties", {}).items()

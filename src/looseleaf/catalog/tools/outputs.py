@@ -1,4 +1,4 @@
-"""What a tool gives to a model: one JSON object, bounded, with its schema."""
+"""The result of a tool for a model: one JSON object, bounded, with its schema."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-MOST_CHARACTERS = 100_000  # of one text that a tool gives; a context window is no archive
+MOST_CHARACTERS = 100_000  # of one text in a result, so that it fits into a context window
 RESULT = "result"  # the name of a result that is no object
-# The fields that a text which was cut has besides its own.
+# The additional fields of a result whose text was cut.
 _EXCERPT_FIELDS: Schema = {
     "truncated": {"type": "boolean"},
     "content_length": {"type": "integer"},

@@ -96,8 +96,8 @@ class JobInfo:
         started_at: When its first step began; "" before.
         completed_at: When it ended; "" before.
         seconds: The time from the first step to the end.
-        next_attempt_at: When it is tried again, or stops to wait; "" where neither.
-        attempts: How many failures passed by themselves so far.
+        next_attempt_at: The time of the next attempt, or of the end of waiting; "" where neither.
+        attempts: The number of transient failures so far.
         model: The model that counts for the limit of jobs per model.
         input_tokens: The tokens that models read.
         output_tokens: The tokens that models wrote.

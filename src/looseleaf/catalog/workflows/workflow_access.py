@@ -81,7 +81,7 @@ def find_job(context: Context, job_id: int) -> Job:
 
 
 def find_parent_job(context: Context) -> int:
-    """Give the job in which an operation is run, by the tool of a model; 0 outside of jobs."""
+    """Find the job whose model runs this operation as a tool; 0 outside of jobs."""
     if context.activity.kind != JOB:
         return 0
     number = context.activity.id.removeprefix("job-").partition("/")[0]
@@ -111,7 +111,7 @@ def find_agent_slug(context: Context, agent_id: int) -> str:
 
 
 def require_version(context: Context, noun: str, actual: str, if_match: str | None) -> None:
-    """Raise where a change does not name, or does not mean, the version that is there."""
+    """Raise where a change names another version, or none though a version is required."""
     change = context.change("update", if_match=if_match)
     if change.precondition is None:
         if change.must_name_version:

@@ -27,7 +27,7 @@ class Workflow:
 
     @property
     def is_named(self) -> bool:
-        """Whether there is a workflow; the name "" is that of none."""
+        """Whether a pipeline or flow is named; the name "" means none."""
         return self.pipeline not in (None, "") or self.flow is not None
 
 
@@ -37,7 +37,7 @@ NO_WORKFLOW = Workflow()
 def select_workflow(
     context: Context, where: Where, workflow: Workflow, *, with_tools: bool = False
 ) -> tuple[Where, dict[str, Any]]:
-    """Find a workflow; give its agent, and the fields of a request that it stands for.
+    """Find a workflow; give its agent, and the fields that it adds to a request.
 
     Only the explanation of a prompt needs the fields that narrow tools (`with_tools`).
     """

@@ -24,7 +24,7 @@ def narrow_tools(
 ) -> dict[str, Any]:
     """Give the fields of a request by which a pipeline and the settings of its step narrow tools.
 
-    The agent's own policy holds besides: a workflow only takes tools away.
+    The agent's own policy also holds: a workflow only takes tools away.
     """
     policy = parse_tool_policy(pipeline.tool_policy or None)
     names = expand_tool_names(operations, policy)
@@ -46,7 +46,7 @@ def narrow_tools(
 def check_workflow_names(
     operations: OperationList, pipeline: Pipeline, flows: Iterable[Flow]
 ) -> None:
-    """Refuse a pipeline with its flows where one of them names a tool that nothing has."""
+    """Refuse a pipeline with its flows where one of them names an unknown tool."""
     check_policy_names(operations, pipeline.tool_policy)
     check_step_names(operations, pipeline.steps)
     for flow in flows:
@@ -54,27 +54,27 @@ def check_workflow_names(
 
 
 def check_policy_names(operations: OperationList, policy: Mapping[str, Any]) -> None:
-    """Refuse the tool policy of a pipeline that names a tool or category that nothing has."""
+    """Refuse the tool policy of a pipeline that names an unknown tool or category."""
     for fault in find_policy_faults(operations, policy):
         raise InvalidWorkflow("pipeline", fault)
 
 
 def check_step_names(operations: OperationList, steps: Iterable[Step]) -> None:
-    """Refuse steps whose settings name a tool that nothing has."""
+    """Refuse steps whose settings name an unknown tool."""
     for step in steps:
         for fault in find_step_faults(operations, step.id, step.settings):
             raise InvalidWorkflow("pipeline", fault)
 
 
 def check_flow_names(operations: OperationList, flow: Flow) -> None:
-    """Refuse a flow whose settings of steps name a tool that nothing has."""
+    """Refuse a flow whose settings of steps name an unknown tool."""
     for step_id, settings in flow.step_settings.items():
         for fault in find_step_faults(operations, step_id, settings):
             raise InvalidWorkflow("flow", fault)
 
 
 def find_policy_faults(operations: OperationList, policy: Mapping[str, Any]) -> Iterator[str]:
-    """Say of each name in the tool policy of a pipeline that nothing has."""
+    """Describe each unknown name in the tool policy of a pipeline."""
     for fault in find_unknown_tools(operations, parse_tool_policy(policy or None)):
         yield f"in its tool_policy {fault}"
 
@@ -82,7 +82,7 @@ def find_policy_faults(operations: OperationList, policy: Mapping[str, Any]) -> 
 def find_step_faults(
     operations: OperationList, step_id: str, settings: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Say of each tool in the settings of a step that nothing has."""
+    """Describe each unknown tool in the settings of a step."""
     for name in _LISTS:
         tools = ToolPolicy(tools=tuple(settings.get(name) or ()))
         for fault in find_unknown_tools(operations, tools):
