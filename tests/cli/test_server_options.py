@@ -570,10 +570,10 @@ ADDRESSES = (
     ("memory.example.com", "https://"),
     ("", "https://"),
     ("ftp://127.0.0.1", "https://"),
-    ("http://", "has a host"),
-    ("http://127.0.0.1:port", "no address"),
+    ("http://", "have a host"),
+    ("http://127.0.0.1:port", "not an address"),
     ("http://ada:hunter2@127.0.0.1", "a password"),
-    ("http://127.0.0.1/?token=hunter2", "before ?"),
+    ("http://127.0.0.1/?token=hunter2", "must not have ?"),
     (FAR, "--insecure"),
     ("http://localhost.example.com", "--insecure"),
 )
