@@ -35,7 +35,7 @@ USER = "USER.md"
 
 @value
 class AgentSource:
-    """Where the parts of an agent lie; `definitions` is None where there is no database yet."""
+    """The stores of the parts of an agent; `definitions` is None where there is no database yet."""
 
     pages: MemoryPages
     definitions: Definitions | None

@@ -171,7 +171,7 @@ class NewJob:
     """A job to be started, with the configuration that it runs by from then on.
 
     Fields:
-        label: The name of the job for people, at most 255 characters of it.
+        label: The name of the job for people; only its first 255 characters are stored.
         snapshot: The configuration of pipeline and flow as plain JSON, and the first packets.
         steps: The steps in their order, each as it is before it runs.
     """

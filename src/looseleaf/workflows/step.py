@@ -56,7 +56,7 @@ class StepType:
     """A type of step.
 
     Fields:
-        name: The word that stands in a pipeline.
+        name: The name of the type in a pipeline.
         label: The name for people.
         description: What the step does, in one sentence.
         run: The function that runs it.

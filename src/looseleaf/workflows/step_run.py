@@ -103,7 +103,7 @@ class StepRun:
         step: The step in its pipeline.
         settings: The settings of the step, with those of the flow on top.
         packets: The packets of all steps before, newest first.
-        parts: What steps may use.
+        parts: The parts of the workspace that steps may use.
         is_cancelled: Says whether the job is to end; a long step asks now and then.
         report_progress: Shows people the progress of the step, in a few words.
         attempt: 1 for the first run of the step in this job.

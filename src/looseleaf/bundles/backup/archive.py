@@ -137,7 +137,7 @@ class ArchiveWriter:
         self.file_count, self.content_bytes = mark[2:]
 
     def finish(self, left_out: Iterable[str], mtime: int) -> None:
-        """Write the manifest and the checksum; all of it is on disk on return."""
+        """Write the manifest and the checksum; on return, the whole archive is on disk."""
         names = "".join(f"{name}\n" for name in left_out)
         if names:
             self._add_bytes(LEFT_OUT, names.encode("utf-8", "backslashreplace"), mtime)

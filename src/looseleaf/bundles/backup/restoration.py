@@ -36,7 +36,7 @@ class DatabaseTarget(Protocol):
         """Fill the database from the files in the open folder at a path."""
 
     def commit(self) -> None:
-        """Keep what was filled in."""
+        """Keep the content that `fill` wrote."""
 
     def undo(self) -> None:
         """Leave the database as it was, after `commit`."""
@@ -100,7 +100,7 @@ def restore_backup(
 
 
 def _publish(folder: int, staged_name: str, name: str) -> None:
-    """Give a restored folder its name, in the place of an empty one; undone where that fails."""
+    """Give a restored folder its name, in place of an empty one; on failure, take this back."""
     try:
         os.stat(name, dir_fd=folder)
         was_there = True

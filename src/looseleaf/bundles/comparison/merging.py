@@ -29,7 +29,7 @@ class MergedArtifact:
 def is_mergeable(artifact: Artifact) -> bool:
     """Say whether an artifact has sections or keys to merge.
 
-    A policy is one rule: keys of two policies together could allow what neither of them does.
+    A policy is one rule: a mix of the keys of two policies could allow more than each of them.
     """
     if artifact.key in (TOOLS, PAGES):
         return False

@@ -59,9 +59,9 @@ class PlanEntry:
             affects_all_agents (a prompt of a system task), kept_not_used (a file that only other
             programs use), unresolved_auth_ref (a credential that this workspace does not have).
         source_path: The file of the bundle.
-        current_hash: The hash of it as it is here; "" where it is not.
-        target_hash: The hash of it in the bundle; "" where the bundle has it no longer.
-        installed_hash: The hash of it as the last bundle left it; "" where none did.
+        current_hash: The hash of the artifact here; "" where there is none.
+        target_hash: The hash of the artifact in the bundle; "" where the bundle no longer has it.
+        installed_hash: The hash of the artifact in the last bundle; "" where there was none.
         diff: The change as lines, with values of secrets masked; "" where nothing would change.
     """
 
@@ -82,7 +82,7 @@ class Comparison:
     Fields:
         target: The artifacts of the bundle.
         current: The artifacts as they are here.
-        ledger: What the last bundle left; None where there was none.
+        ledger: The ledger of the last bundle; None where there was none.
         reconcile_runtime: Whether schedules and queues follow the bundle, too.
         missing_refs: The references to credentials that are not here, by slug of the flow.
         is_new_agent: Whether the bundle creates the agent.
@@ -278,7 +278,7 @@ def _format_lines(artifact: Artifact | None) -> list[str]:
 
 
 def _is_text(payload: str) -> bool:
-    """Say whether a payload was UTF-8 text; other bytes stand in it as surrogates."""
+    """Say whether a payload was UTF-8 text; other bytes were decoded as surrogates."""
     try:
         payload.encode()
     except UnicodeEncodeError:

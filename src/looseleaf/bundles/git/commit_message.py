@@ -1,4 +1,4 @@
-"""The message of a commit of pages: who changed what since the last commit, by the history."""
+"""The message of a commit of pages: the changes since the last commit, and who made them."""
 
 from __future__ import annotations
 

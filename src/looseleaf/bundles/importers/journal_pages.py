@@ -1,4 +1,4 @@
-"""Entries of a log as days of the journal: every entry stands on the page of its day."""
+"""Entries of a log as days of the journal: every entry is on the page of its day."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class ImportedPart:
     """A pipeline, flow or uploaded file at its last import.
 
     Fields:
-        source: The hash of it in the source.
-        target: The hash of it here after the import.
+        source: The hash of the part in the source.
+        target: The hash of the part here after the import.
         agent: The slug of the agent that has it here.
         slug: Its slug here, or the name of the file.
         pipeline_slug: For a flow: the slug of its pipeline here.

@@ -135,7 +135,7 @@ class PageImport:
         return decision, current.hash if is_starter else ""
 
     def _find_loss(self, scope: Scope, content: bytes, page: SourcePage) -> str:
-        """Say why a page is not replaced by a source that was most likely cut; "" where it is."""
+        """Say why a page is not replaced by a source that was most likely cut; "" to replace it."""
         source = page.text.encode()
         is_core = self.pages.registry.is_protected(scope.filename)
         try:
@@ -166,7 +166,7 @@ class PageImport:
         return decision
 
     def _find_refusal(self, place: Shelf | str, page: SourcePage) -> str:
-        """Say why a page of this name or size is not taken; "" where it is."""
+        """Say why a page of this name or size is not imported; "" where it is."""
         twin = self.names.find_twin(place, page.filename)
         if twin:
             return _TWIN.format(twin)

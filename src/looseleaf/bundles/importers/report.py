@@ -62,7 +62,7 @@ class WorkflowReport:
 
 @value
 class ImportReport:
-    """An import: what was taken, under which names, what was left out, and why.
+    """The result of an import: the pages and workflows, the files left out, and the reasons.
 
     Fields:
         kind: The short name of the system.

@@ -1,4 +1,4 @@
-"""The files of a source, wherever they lie: the contract, and a folder of this machine."""
+"""The files of a source: the contract for every kind of source, and a folder of this machine."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Destination:
         clock: The time.
         highest_id: Gives the highest agent id that other data refers to.
         report: Tells the operator about a failure after which the changes stay.
-        show_progress: Shows how far the work is.
+        show_progress: Shows the progress of the work.
     """
 
     agents: AgentList
@@ -77,7 +77,7 @@ class Destination:
 
     @property
     def pending(self) -> PendingUpgrades:
-        """What waits for approval."""
+        """The parts that wait for approval."""
         return PendingUpgrades(self.ledgers.records)
 
     def with_bundle_reason(self, bundle_slug: str, bundle_version: str) -> Destination:

@@ -1,4 +1,4 @@
-"""The ledger: for each agent, the bundle that it was installed from, and the artifacts of it."""
+"""The ledger: for each agent, the bundle that it was installed from, and the artifacts in it."""
 
 from __future__ import annotations
 

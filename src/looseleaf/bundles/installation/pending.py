@@ -36,10 +36,10 @@ class PendingArtifact:
 
 @value
 class PendingUpgrade:
-    """What waits for approval for one agent.
+    """The parts that wait for approval for one agent.
 
     Fields:
-        kind: bundle_upgrade or bundle_install, by what brought it.
+        kind: bundle_upgrade or bundle_install, after the operation that left them.
         bundle_slug: The name of the bundle.
         bundle_version: Its version.
         created_at: When it was planned.
@@ -60,12 +60,12 @@ class PendingUpgrade:
         return Artifact(key, entry.path, entry.payload)
 
     def without(self, keys: Collection[str]) -> PendingUpgrade | None:
-        """Give what still waits when some keys are decided; None where nothing does."""
+        """Give the parts that still wait when some keys are decided; None where there are none."""
         artifacts = {key: entry for key, entry in self.artifacts.items() if key not in keys}
         return replace(self, artifacts=artifacts) if artifacts else None
 
     def with_present(self, present: Mapping[str, Artifact]) -> PendingUpgrade:
-        """Give what waits, with the hashes of artifacts that changed here since the plan."""
+        """Give the parts that wait, with the hashes of artifacts changed here since the plan."""
         artifacts = {
             key: replace(entry, current_hash=present[key].hash) if key in present else entry
             for key, entry in self.artifacts.items()
@@ -85,7 +85,7 @@ class PendingUpgrades:
         return {int(name) for name in names if name.isdecimal()}
 
     def read(self, agent_id: int) -> PendingUpgrade | None:
-        """Read what waits for an agent; None where nothing does."""
+        """Read the parts that wait for an agent; None where there are none."""
         fields = self.read_fields(agent_id)
         return None if fields is None else _parse(agent_id, fields)
 
@@ -123,7 +123,7 @@ def build_pending(
 
 
 def format_pending(upgrade: PendingUpgrade | None) -> dict[str, Any] | None:
-    """Give what waits as a JSON document, or raise where it is too much to be kept."""
+    """Give the parts that wait as a JSON document, or raise where it is too large."""
     if upgrade is None:
         return None
     artifacts = {key: as_dict(entry) for key, entry in upgrade.artifacts.items()}

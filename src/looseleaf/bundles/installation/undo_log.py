@@ -73,7 +73,7 @@ def is_open(destination: Destination) -> bool:
 
 
 def recover(destination: Destination) -> None:
-    """Take back what a process that died has left; the caller holds the lock of the records."""
+    """Take back the changes of a process that died; the caller holds the lock of the records."""
     fields = destination.ledgers.records.read(RECORD)
     if fields is None:
         return
@@ -155,7 +155,7 @@ def _order_of(change: tuple[str, Any, str]) -> tuple[int, str]:
 
 
 def recover_if_idle(destination: Destination) -> None:
-    """Take back what a dead process has left, unless a running one holds the lock; never wait."""
+    """Take back the changes of a dead process, unless a running one has the lock; never wait."""
     try:
         with destination.ledgers.records.lock(seconds=0):
             recover(destination)

@@ -52,7 +52,7 @@ class PageParts:
         return size_of(self.unit_text(number))
 
     def ancestors(self, number: int) -> list[int]:
-        """Return the units that a unit stands under, innermost first."""
+        """Return the headings and list items above a unit, innermost first."""
         numbers = []
         parent = self.units[number].parent
         while parent != NO_PARENT:

@@ -42,7 +42,7 @@ class Outcome:
         model: The model that was asked; "" where none was.
         turns: How often it was asked.
         refusals: The answers that were not accepted.
-        rejected_answer: The last of these answers, the beginning of it where it is long.
+        rejected_answer: The last of these answers; only its beginning where the answer is long.
         is_retryable: Whether a failure passes by itself.
         input_tokens: The tokens that the model read.
         output_tokens: The tokens that the model wrote.

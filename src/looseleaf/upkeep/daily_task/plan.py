@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @value
 class Plan:
-    """What a compaction makes of a page.
+    """The result of a compaction: the new page, and the archive.
 
     Fields:
         text: The page afterwards.
@@ -109,7 +109,7 @@ def _build_page_text(page: PageParts, stays: Set[int], pointer: Pointer | None) 
 
 
 def plan_answer(page: PageParts, persistent: str) -> Plan:
-    """Plan what a model chose: the units of which a line stands in its persistent part."""
+    """Plan the choice of a model: the units with a line in the persistent part of the answer."""
     answer_lines = persistent.split("\n")
     sections = _list_headings(answer_lines)
     totals = Counter(line.rstrip() for line in answer_lines if line.strip())
@@ -165,7 +165,7 @@ def _is_chosen(page: PageParts, unit: Unit, matches: Set[int]) -> bool:
 
 
 def _list_headings(lines: Sequence[str]) -> list[str]:
-    """Give, for every line, the heading that it stands under."""
+    """List, for every line, the heading above it."""
     sections = [""] * len(lines)
     units = find_units(lines)
     heading = ""

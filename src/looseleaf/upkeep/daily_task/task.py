@@ -46,7 +46,7 @@ _MOST_STARTS = 3
 
 @value
 class Proposal:
-    """What a run would do: its outcome so far, and the plan where lines would move."""
+    """The proposal of a run: its outcome so far, and the plan where lines would move."""
 
     outcome: Outcome
     plan: Plan | None = None

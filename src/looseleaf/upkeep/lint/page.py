@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LintPage:
-    """One page: where it stands, what it says, and when it last changed."""
+    """One page: its name and layer, its text, and the time of its last change."""
 
     def __init__(self, file: str, layer: str, text: str, updated: float = 0.0) -> None:
         self.file, self.layer, self.text, self.updated = file, layer, text, updated

@@ -1,4 +1,4 @@
-"""Repetition: lines that stand twice, lines that nearly do, and sections named alike."""
+"""Repetition: duplicate lines, nearly equal lines, and sections of nearly the same name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REVERSING = frozenset(
 
 
 def find_duplicates(page: LintPage) -> Iterator[LintProblem]:
-    """Find lines that stand twice in one section, and lines that differ in one plain word."""
+    """Find lines that occur twice in one section, and lines that differ in one plain word."""
     first_lines: dict[tuple[str, str], int] = {}
     variants: dict[tuple[str, int], tuple[int, str]] = {}
     for number, text in page.prose:

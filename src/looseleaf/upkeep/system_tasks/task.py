@@ -1,4 +1,4 @@
-"""The contract of a system task: what it declares, what a run is given and what it returns."""
+"""The contract of a system task: its declaration, the input of a run, and its result."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class TaskResult:
         status: One word of the task's own, such as skipped or compacted.
         reason: Why, in one sentence.
         is_failure: Whether the run did not do what it is for.
-        is_retryable: Whether a failure passes by itself, so that a later attempt may do it.
+        is_retryable: Whether a failure passes by itself, so that a later attempt may succeed.
         details: Figures and texts, as plain JSON.
     """
 

@@ -35,7 +35,7 @@ class DailyMemoryArtifact:
         date: The day, as YYYY-MM-DD.
         source: daily-memory.
         bundle_relative_path: The place of the day in a bundle.
-        content: The whole day as it is now, or what was written where it cannot be read.
+        content: The whole day as it is now; where it cannot be read, the text that was written.
     """
 
     type: str
@@ -60,7 +60,7 @@ class AgentMemoryArtifact:
         section: The section that was written last; "" where that is not known.
         source: agent-memory.
         bundle_relative_path: The place of the page in a bundle.
-        content: The whole page as it is now, or what was written where it cannot be read.
+        content: The whole page as it is now; where it cannot be read, the text that was written.
     """
 
     type: str

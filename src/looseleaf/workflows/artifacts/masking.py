@@ -38,7 +38,7 @@ _SHAPES = (
 
 
 class SecretMask:
-    """Masks secrets in JSON and in texts; `secrets` are values that may stand anywhere."""
+    """Masks secrets in JSON and in texts; `secrets` are values that are masked anywhere."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         values = sorted({text for text in secrets if len(text) >= _SHORTEST_SECRET}, key=len)

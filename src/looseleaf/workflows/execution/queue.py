@@ -104,7 +104,7 @@ class JobQueue(Protocol):
         """Return the number of jobs that a worker could take now, whatever the limits."""
 
     def wishes(self, worker: str) -> Mapping[int, str]:
-        """Return the jobs that a worker runs, each with what people asked for: cancel or pause."""
+        """Return the jobs that a worker runs, each with its request: cancel, pause or ""."""
 
 
 class Workers(Protocol):

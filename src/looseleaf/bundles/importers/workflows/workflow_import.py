@@ -46,7 +46,7 @@ class Hashes:
     current: str  # "" where it is not here
 
     def result(self, action: str) -> str:
-        """Give the hash of it here after an action."""
+        """Give the hash of the definition here after an action."""
         return self.target if action in (CREATE, REPLACE) else self.current
 
 
