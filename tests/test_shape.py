@@ -13,11 +13,11 @@ from tests.tested_in import TESTED_IN
 
 # The limits of today, tightened as names and sentences are rewritten.
 MOST_UNCLEAR_NAMES = 0.5  # per cent
-MOST_FUNCTIONS_WITHOUT_VERB = 27.0  # per cent
+MOST_FUNCTIONS_WITHOUT_VERB = 0.5  # per cent
 MOST_UNCLEAR_NAMES_IN_SCRIPTS = 0.5  # per cent; the scripts are dev.py and the benchmarks
 MOST_FUNCTIONS_WITHOUT_VERB_IN_SCRIPTS = 0.5  # per cent
-MOST_CLAUSES_IN_DOCS = 0.5  # per cent
-MOST_CLAUSES_IN_DOCSTRINGS = 0.5  # per cent
+MOST_CLAUSES_IN_DOCS = 0.3  # per cent
+MOST_CLAUSES_IN_DOCSTRINGS = 0.3  # per cent
 MOST_CYCLES = 0
 MOST_LARGE_PACKAGES = 0
 MOST_UNTESTED = 0

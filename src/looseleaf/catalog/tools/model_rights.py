@@ -38,10 +38,10 @@ def confine_to_agent(
     rights of the request's user; otherwise those of the person who is present.
     """
     principal = ModelRights(context, request).principal(capabilities)
-    return replace(context, principal=principal, settings=settings_for_agent(context))
+    return replace(context, principal=principal, settings=choose_settings(context))
 
 
-def settings_for_agent(context: Context) -> Settings:
+def choose_settings(context: Context) -> Settings:
     """Return the settings under which an agent acts, with those that were made while running."""
     return context.parts.effective_settings() if context.principal.is_local else context.settings
 

@@ -24,7 +24,7 @@ from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
 from looseleaf.catalog.tools.model_rights import (
     confine_to_agent,
     list_policy_capabilities,
-    settings_for_agent,
+    choose_settings,
 )
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result
@@ -54,7 +54,7 @@ def list_model_tools(context: Context, request: Request) -> tuple[Tool, ...]:
 
 def choose_request_tools(context: Context, request: Request) -> tuple[ToolChoice, ...]:
     """Decide about the tools of a request, by the settings under which its agent acts."""
-    is_open = settings_for_agent(context).daily_memory_enabled
+    is_open = choose_settings(context).daily_memory_enabled
     return choose_chat_tools(context, request, journal=is_open)
 
 

@@ -48,10 +48,10 @@ def join_header(headers: Headers, name: str) -> str | None:
 def is_unchanged(headers: Headers, version: str) -> bool:
     """Say whether the client has this version already."""
     header = join_header(headers, "if-none-match")
-    return header is not None and names_version(header, version)
+    return header is not None and has_version(header, version)
 
 
-def names_version(header: str, version: str) -> bool:
+def has_version(header: str, version: str) -> bool:
     """Say whether a header names a version, or any."""
     versions = parse_tags(header)
     return ANY_VERSION in versions or version in versions
@@ -60,7 +60,7 @@ def names_version(header: str, version: str) -> bool:
 def check_read(headers: Headers, version: str) -> None:
     """Refuse to return a page that is not the requested version."""
     header = join_header(headers, "if-match")
-    if header is not None and not names_version(header, version):
+    if header is not None and not has_version(header, version):
         raise build_precondition_failed(header, version)
 
 

@@ -12,7 +12,7 @@ from looseleaf.files.folders import MOMENT_SECONDS
 from looseleaf.memory.scope import HERE, PAGE_SUFFIXES
 from looseleaf.memory.store import Found
 from looseleaf.web.http.guard import HEADERS_BY_NAME
-from looseleaf.web.http.preconditions import names_version
+from looseleaf.web.http.preconditions import has_version
 from looseleaf.web.http.request_errors import Problem
 from looseleaf.web.metrics import ROUTE
 from looseleaf.web.rest.endpoints import NAMESPACE
@@ -91,7 +91,7 @@ class FastPageReads:
             if none_match is not None:
                 if len(headers) != len(scope["headers"]):
                     return None  # a header in several lines, which the application joins
-                if names_version(none_match.decode("latin-1"), page.hash):
+                if has_version(none_match.decode("latin-1"), page.hash):
                     return kind or _JSON, page.hash, None
             body = page.content if kind is not None else encode_page(page_scope, page)
         except (LooseleafError, Problem):
