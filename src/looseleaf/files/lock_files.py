@@ -27,8 +27,14 @@ class LockFiles:
             except BaseException:
                 os.close(folder)
                 raise
-            atomic.lock(file, name, seconds=0.0)
-            return HeldFile(folder, file, name)
+            held_file = HeldFile(folder, file, name)
+            try:
+                atomic.lock(file, name, seconds=0.0)
+            except BaseException:
+                os.close(file)
+                os.close(folder)
+                raise
+            return held_file
 
     def is_free(self, name: str) -> bool | None:
         """Say whether no process holds a lock file; None where there is no such file."""

@@ -22,9 +22,9 @@ from looseleaf.catalog.tools.access import (
 from looseleaf.catalog.tools.calls import call_tool
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS, ModelTool
 from looseleaf.catalog.tools.model_rights import (
+    choose_settings,
     confine_to_agent,
     list_policy_capabilities,
-    choose_settings,
 )
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.tools.outputs import cut_long_text, wrap_result

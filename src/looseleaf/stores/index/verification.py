@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
-    """List the differences between an index and its pages; changed pages are skipped."""
+    """List the first difference between an index and its pages; changed pages are skipped."""
     if is_abandoned(path):
         return []
     try:
@@ -31,9 +31,9 @@ def verify_index(store: DiskPages, shelf: Shelf, path: str) -> list[str]:
     new_index = IndexFile(IN_MEMORY)
     try:
         index.begin()
-        return [*_verify_texts(store, shelf, index, new_index), *_verify_terms(index, new_index)][
-            :1
-        ]
+        # To the end, since the terms are compared with an index of all texts.
+        differences = [*_verify_texts(store, shelf, index, new_index)]
+        return (differences or [*_verify_terms(index, new_index)])[:1]
     except (sqlite3.DatabaseError, UnicodeError, TypeError) as error:
         return [str(error)]
     finally:

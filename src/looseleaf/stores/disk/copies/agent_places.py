@@ -89,8 +89,10 @@ def open_place(root: int, place: AgentPlace) -> int | None:
 
 def find_moved_record(root: int, place: AgentPlace) -> FileCopy | None:
     """Read the record of an agent that was deleted meanwhile and whose pages stayed."""
+    if place.agent_id == _NO_ID:
+        return None
     deleted = _open(root, f"{DELETED}/{place.agent_id}-{place.name}")
-    if deleted is None or place.agent_id == _NO_ID:
+    if deleted is None:
         return None
     try:
         return copy_file(deleted, RECORD, os.fsencode(f"{place.parent}/{place.name}/{RECORD}"))
