@@ -67,7 +67,7 @@ def edit_by_keys(page: Page) -> None:
     page.get_by_role("button", name="Restore this version").wait_for()
     tab_to(page, "Restore this version")
     page.keyboard.press("Enter")
-    page.locator(".note.good", has_text="says again").wait_for()
+    page.locator(".note.good", has_text="again, as revision").wait_for()
     assert "Zebra" not in page.locator("#text").inner_text()
 
 

@@ -13,7 +13,7 @@ def test_streams_of_one_credential_are_bounded() -> None:
     streams = OpenStreams()
     for _ in range(MOST_OF_ONE):
         streams.take("a")
-    with pytest.raises(Problem, match="Too many pages"):
+    with pytest.raises(Problem, match="Too many event streams"):
         streams.take("a")
     streams.take("b")
     streams.leave("a")

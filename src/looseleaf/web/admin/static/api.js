@@ -1,16 +1,16 @@
-// Lists every operation of /openapi.json, and tries those that one may while signed in.
+// Lists every operation of /openapi.json, and lets a signed-in person try them.
 const list = document.getElementById("list");
 const who = document.getElementById("who");
 let csrf = "";
 
 function element(tag, text = "", attributes = {}) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  for (const [name, told] of Object.entries(attributes)) made.setAttribute(name, told);
-  return made;
+  const node = document.createElement(tag);
+  node.textContent = text;
+  for (const [name, content] of Object.entries(attributes)) node.setAttribute(name, content);
+  return node;
 }
 
-async function greet() {
+async function showUser() {
   const response = await fetch("/session");
   if (response.ok) {
     const { data } = await response.json();
@@ -21,7 +21,7 @@ async function greet() {
   }
 }
 
-function parameters(operation) {
+function buildTable(operation) {
   const table = element("table");
   for (const one of operation.parameters ?? []) {
     const row = element("tr");
@@ -42,7 +42,7 @@ function parameters(operation) {
   return table;
 }
 
-function trying(method, path, operation) {
+function buildForm(method, path, operation) {
   const form = element("form");
   const address = element("input", "", { name: "address", "aria-label": "Address" });
   address.value = path;
@@ -70,7 +70,7 @@ function trying(method, path, operation) {
   return form;
 }
 
-function entry(method, path, operation) {
+function buildEntry(method, path, operation) {
   const details = element("details");
   const summary = element("summary");
   summary.append(
@@ -82,23 +82,23 @@ function entry(method, path, operation) {
     .map(([status, one]) => `${status} ${one.description}`)
     .join("\n");
   details.append(summary, element("p", operation.description ?? ""));
-  details.append(parameters(operation), element("pre", answers), trying(method, path, operation));
+  details.append(buildTable(operation), element("pre", answers), buildForm(method, path, operation));
   return details;
 }
 
-async function show() {
+async function listOperations() {
   const { paths } = await (await fetch("/openapi.json")).json();
   const groups = new Map();
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, operation] of Object.entries(methods)) {
       const tag = operation.tags?.[0] ?? "other";
       if (!groups.has(tag)) groups.set(tag, []);
-      groups.get(tag).push(entry(method, path, operation));
+      groups.get(tag).push(buildEntry(method, path, operation));
     }
   }
   list.textContent = "";
   for (const [tag, entries] of groups) list.append(element("h2", tag), ...entries);
 }
 
-greet();
-show();
+showUser();
+listOperations();

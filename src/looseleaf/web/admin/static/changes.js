@@ -1,4 +1,4 @@
-// Announces that the page that is open was changed elsewhere.
+// Shows a notice when the open page was changed elsewhere.
 const place = document.querySelector("[data-changes]");
 const note = document.getElementById("elsewhere");
 

@@ -1,4 +1,4 @@
-// Shows an answer while it comes, lets one stop it, and sends by Ctrl+Enter; without it, a form waits.
+// Shows an answer while it comes, with a stop button, and sends by Ctrl+Enter; without this script, a form waits.
 import { readDocument } from "./frame.js";
 
 const form = document.getElementById("composer");
@@ -8,13 +8,13 @@ const stop = document.getElementById("stop");
 const send = document.getElementById("send");
 const API = "/datamachine/v1/chat";
 let session = form.dataset.session;
-let said = null;
+let answerBubble = null;
 
 function element(tag, className, text = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  return made;
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
 }
 
 function addMessage(kind, name, text) {
@@ -44,9 +44,9 @@ const HANDLERS = {
     session = event.session;
   },
   said: (event) => {
-    said ??= addMessage("agent", form.dataset.name, "");
-    said.textContent += event.text;
-    said.scrollIntoView({ block: "nearest" });
+    answerBubble ??= addMessage("agent", form.dataset.name, "");
+    answerBubble.textContent += event.text;
+    answerBubble.scrollIntoView({ block: "nearest" });
   },
   waiting: (event) => {
     live.append(element("p", "ending", `The provider is busy; asking again in ${Math.ceil(event.seconds)} seconds.`));
@@ -56,7 +56,7 @@ const HANDLERS = {
     use.dataset.call = event.call;
     use.append(element("p", "quiet", `Using ${event.tool} …`));
     live.append(use);
-    said = null;
+    answerBubble = null;
   },
   returned: (event) => {
     const use = [...live.querySelectorAll("[data-call]")].findLast((one) => one.dataset.call === event.call);
@@ -90,7 +90,7 @@ function post(address, body, accept) {
   return fetch(address, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-// The page as the server shows it has the answer rendered, and links to what was written.
+// The page of the server has the rendered answer, and links to the pages that were written.
 async function showSaved() {
   const address = `/admin/agents/${encodeURIComponent(form.dataset.agent)}/chat/${encodeURIComponent(session)}`;
   if (!form.dataset.session) {
@@ -110,7 +110,7 @@ async function talk() {
   showProblem("");
   send.disabled = true;
   stop.hidden = false;
-  said = null;
+  answerBubble = null;
   addMessage("person", "You", message);
   const place = session ? { session_id: session } : { agent: form.dataset.agent };
   try {
@@ -124,7 +124,7 @@ async function talk() {
       showProblem((await response.json()).message);
     }
   } catch {
-    showProblem("The connection to the server broke. What was said so far is kept; load the page again.");
+    showProblem("The connection to the server broke. The messages so far are kept; load the page again.");
   }
   send.disabled = false;
   stop.hidden = true;

@@ -22,7 +22,7 @@ async function showShortcuts() {
 
 const policy = window.trustedTypes?.createPolicy("looseleaf", { createHTML: (text) => text });
 
-// What comes here was rendered and sanitised by our own server.
+// The HTML was rendered and sanitised by our own server.
 export function readDocument(text) {
   return new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
 }

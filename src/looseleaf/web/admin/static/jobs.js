@@ -13,7 +13,7 @@ function formatElapsed(seconds) {
   return minutes < 60 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// What the reader opened stays open, and what has the focus keeps it.
+// Parts that the reader opened stay open, and the focus stays where it is.
 function replacePart(part, next) {
   for (const details of part.querySelectorAll("details[open]")) {
     next.querySelector(`#${CSS.escape(details.id)}`)?.setAttribute("open", "");
@@ -37,8 +37,8 @@ async function readPage() {
   const next = readDocument(await response.text());
   readAt = performance.now();
   for (const part of document.querySelectorAll("[data-live]")) {
-    const found = next.getElementById(part.id);
-    if (found) replacePart(part, document.importNode(found, true));
+    const newPart = next.getElementById(part.id);
+    if (newPart) replacePart(part, document.importNode(newPart, true));
   }
 }
 

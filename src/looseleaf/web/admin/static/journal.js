@@ -1,4 +1,4 @@
-// Finds while one types, without loading the whole page again, and shows the chosen day of the year.
+// Searches while a person types, without loading the whole page again, and shows the chosen day of the year.
 import { readDocument } from "./frame.js";
 
 const form = document.getElementById("journal-search");

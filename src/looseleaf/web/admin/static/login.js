@@ -27,7 +27,7 @@ if (code) {
   history.replaceState(null, "", location.pathname + location.search);
   signIn(code);
 } else if (form.elements.next.value && !status.classList.contains("bad")) {
-  // A link on another site leads here without the cookie, though one is signed in.
+  // A browser sends no cookie after a link on another site, even where the person is signed in.
   const response = await fetch("/session");
   if (response.ok) location.replace(next());
 }

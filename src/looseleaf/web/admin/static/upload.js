@@ -1,4 +1,4 @@
-// Uploads files with their progress, one after the other; without it, the form sends one file.
+// Uploads files with their progress, one after the other; without this script, the form sends one file.
 import { readDocument } from "./frame.js";
 
 const form = document.getElementById("upload");
@@ -23,7 +23,7 @@ function showProgress(name, event) {
   tell(`${name}: ${percent} %`);
 }
 
-// What went wrong in words; "" where the file is stored.
+// Uploads one file; gives the problem as a sentence, or "" where the file is stored.
 function upload(file) {
   return new Promise((resolve) => {
     const body = new FormData();

@@ -37,7 +37,7 @@ def test_a_version_is_found_and_restored(
     page.locator("#version strong", has_text="Revision 2").wait_for()
     page.get_by_role("button", name="Restore this version").click()
     page.wait_for_url("**/pages/agent/MEMORY.md")
-    assert "That is revision 5" in page.locator(".note.good").inner_text()
+    assert "again, as revision 5" in page.locator(".note.good").inner_text()
     assert "ID 14" not in memory(house)
     assert len(house.run("looseleaf/page-history", file="MEMORY.md", agent="ada")) == 5
 

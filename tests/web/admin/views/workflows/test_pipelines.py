@@ -51,7 +51,7 @@ def test_steps_that_do_not_fit_are_refused_with_the_form(house: Site) -> None:
     assert "do not fit together" in answer.text
     assert 'value="Write"' in answer.text
     bad = {**form, "new-type": "input", "new-settings": "{"}
-    assert "are no JSON" in browser.post(f"{PIPELINES}/2", data=bad).text
+    assert "are not JSON" in browser.post(f"{PIPELINES}/2", data=bad).text
     assert browser.post(f"{PIPELINES}/2", data={"csrf": csrf}).status_code == 400
 
 
