@@ -24,11 +24,11 @@ from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Runner, race, summarize_laps
 from looseleaf import Workspace
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.chat.session import Opening, Outcome, Saying
+from looseleaf.chat.session import ChatInput, Opening, Outcome
 from looseleaf.models.model import Message, Usage
-from looseleaf.models.pydantic_ai.event_loop import Bridge
-from looseleaf.models.pydantic_ai.model import ProvidedLine
-from looseleaf.models.retries import PatientModel
+from looseleaf.models.pydantic_ai.event_loop import LoopThread
+from looseleaf.models.pydantic_ai.model import ProviderConnection
+from looseleaf.models.retries import RetryingModel
 from looseleaf.operations.chat import converse
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
@@ -150,8 +150,8 @@ def _measure_turns(bench: Bench) -> Iterator[Row]:
             root = bench.folder / f"chat-turns-{delay}"
             workspace = _create_workspace(bench, root, url)
             client = OpenAI(base_url=url, api_key="none")
-            bridge = Bridge()
-            workspace.models().register("library", partial(_open_library_model, url, bridge))
+            loop_thread = LoopThread()
+            workspace.models().register("library", partial(_open_library_model, url, loop_thread))
             laps, library_laps, sdk_laps = race(
                 Runner(lambda w=workspace: _take_turn(w)),  # type: ignore[misc]
                 Runner(lambda w=workspace: _take_turn(w, "library:m")),  # type: ignore[misc]
@@ -164,16 +164,16 @@ def _measure_turns(bench: Bench) -> Iterator[Row]:
             yield build_figure_row(GROUP, f"{title}: added at p95", overhead, unit="seconds")
             yield build_row(GROUP, f"{title}, by the provider library", library_laps, SDK, sdk_laps)
             workspace.models().close()
-            bridge.close()
+            loop_thread.close()
             client.close()
     yield from _measure_without_model(bench, workspace)
 
 
-def _open_library_model(url: str, bridge: Bridge, name: str) -> PatientModel:
+def _open_library_model(url: str, loop_thread: LoopThread, name: str) -> RetryingModel:
     """Open the same server by the library for providers that are not OpenAI-compatible."""
     provider = OpenAICompatibleProvider("library", base_url=url, api_key="none")
-    line = ProvidedLine(name, OpenAIChatModel("m", provider=provider))
-    return PatientModel(name, line, bridge)
+    line = ProviderConnection(name, OpenAIChatModel("m", provider=provider))
+    return RetryingModel(name, line, loop_thread)
 
 
 def _measure_without_model(bench: Bench, workspace: Workspace) -> Iterator[Row]:
@@ -209,7 +209,7 @@ def _create_workspace(bench: Bench, root: Path, url: str) -> Workspace:
 
 
 def _take_turn(workspace: Workspace, model: str = "") -> None:
-    for _ in converse(workspace.context, Saying("Hello", model=model)):
+    for _ in converse(workspace.context, ChatInput("Hello", model=model)):
         pass
 
 

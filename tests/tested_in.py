@@ -270,6 +270,7 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "catalog/test_registry.py",
         "Signatures of plugins' functions, too.",
     ),
+    "catalog/tools/agent_turns.py": ("operations/test_chat.py", "A turn of a conversation."),
     "catalog/tools/calls.py": (
         "catalog/tools/test_operation_tools.py",
         "Calls of tools with fixed and free arguments.",

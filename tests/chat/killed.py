@@ -14,7 +14,7 @@ import sys
 import sqlalchemy as sa
 
 from looseleaf.chat.events import build_event_document
-from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.chat.turn import Result, TurnRunner, TurnSetup
 from looseleaf.models.model import ToolCall
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
@@ -44,8 +44,8 @@ def take_turn(url: str, root: str, statements: int, out: int) -> None:
     kill_after(statements)
     turn = chats.turns.begin(build_opening(f"message {statements}"))
     script = Script(("Let me see.", *CALLS), ("All", " done."))
-    party = Party(script, lambda: (), (), lambda call: Result(call.arguments), 9)
-    for event in TurnTaker(chats, turn, lease_of(turn), party).take():
+    setup = TurnSetup(script, lambda: (), (), lambda call: Result(call.arguments), 9)
+    for event in TurnRunner(chats, turn, lease_of(turn), setup).run():
         os.write(out, json.dumps(build_event_document(event)).encode() + b"\n")
     database.close()
 

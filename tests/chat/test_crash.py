@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.chat.turn import Result, TurnRunner, TurnSetup
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
 from tests.chat.conftest import Script, build_opening, lease_of
@@ -63,8 +63,8 @@ def goes_on(chats: SqlChats, session: str) -> None:
     """Say something more; every call the model is shown has its result."""
     begun = chats.turns.begin(build_opening("And now?", session))
     script = Script("It goes on.")
-    party = Party(script, lambda: (), (), lambda _call: Result(""), 9)
-    *_, end = TurnTaker(chats, begun, lease_of(begun), party).take()
+    setup = TurnSetup(script, lambda: (), (), lambda _call: Result(""), 9)
+    *_, end = TurnRunner(chats, begun, lease_of(begun), setup).run()
     assert getattr(end, "status", "") == "completed"
     asked = script.questions[0].messages
     calls = [call.id for one in asked for call in one.calls]

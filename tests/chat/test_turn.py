@@ -19,7 +19,7 @@ from looseleaf.chat.events import (
 )
 from looseleaf.chat.session import Written
 from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, count_to_summarize, pair_calls
-from looseleaf.chat.turn import REPEATED, Party, Result, TurnTaker
+from looseleaf.chat.turn import REPEATED, Result, TurnRunner, TurnSetup
 from looseleaf.errors.chat import TurnLost
 from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Answer, Delta, Message, Question, Retry, ToolCall, never
@@ -57,8 +57,8 @@ def turn(
     """Take one turn to its end."""
     begun = chats.turns.begin(build_opening(text, session))
     rule = compaction or Compaction()
-    party = Party(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
-    return list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    setup = TurnSetup(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
+    return list(TurnRunner(chats, begun, lease_of(begun), setup).run())
 
 
 def transcript(chats: SqlChats, session: str) -> list[tuple[str, str]]:
@@ -208,8 +208,8 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
         stop.append(True)
         return run(call)
 
-    party = Party(model, lambda: (), (), run_and_stop, 9, should_stop=lambda: bool(stop))
-    events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    setup = TurnSetup(model, lambda: (), (), run_and_stop, 9, should_stop=lambda: bool(stop))
+    events = list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     # The model itself looks once after it has spoken.
     assert ended(events).status == "cancelled"
     turn(chats, model, "Again", begun.session.id)
@@ -220,8 +220,8 @@ def test_a_turn_can_be_cancelled_between_tools(chats: SqlChats) -> None:
 def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
     """As a person does who leaves."""
     begun = chats.turns.begin(build_opening())
-    party = Party(Script(("One", "Two")), lambda: (), (), run, 9)
-    events = TurnTaker(chats, begun, lease_of(begun), party).take()
+    setup = TurnSetup(Script(("One", "Two")), lambda: (), (), run, 9)
+    events = TurnRunner(chats, begun, lease_of(begun), setup).run()
     next(events)
     next(events)
     events.close()  # type: ignore[attr-defined]
@@ -233,8 +233,8 @@ def test_to_close_the_iteration_cancels(chats: SqlChats) -> None:
 def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
     """The end was saved."""
     begun = chats.turns.begin(build_opening())
-    party = Party(Script("One"), lambda: (), (), run, 9)
-    events = TurnTaker(chats, begun, lease_of(begun), party).take()
+    setup = TurnSetup(Script("One"), lambda: (), (), run, 9)
+    events = TurnRunner(chats, begun, lease_of(begun), setup).run()
     while not isinstance(next(events), Ended):
         pass
     events.close()  # type: ignore[attr-defined]
@@ -246,8 +246,8 @@ def test_another_process_can_cancel(chats: SqlChats, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("looseleaf.chat.turn._LOOK", 0.0)
     begun = chats.turns.begin(build_opening())
     model = Script(("One", lambda: chats.turns.cancel(begun.session.id), "Two"))
-    party = Party(model, lambda: (), (), run, 9)
-    events = list(TurnTaker(chats, begun, lease_of(begun), party).take())
+    setup = TurnSetup(model, lambda: (), (), run, 9)
+    events = list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     assert ended(events).status == "cancelled"
 
 
@@ -259,9 +259,9 @@ def test_a_turn_that_was_taken_over_is_silent(chats: SqlChats, clock: Clock) -> 
         chats.turns.begin(build_opening("Again", begun.session.id))
 
     begun = chats.turns.begin(build_opening())
-    party = Party(Script(("One", sleep_too_long)), lambda: (), (), run, 9)
+    setup = TurnSetup(Script(("One", sleep_too_long)), lambda: (), (), run, 9)
     with pytest.raises(TurnLost):
-        list(TurnTaker(chats, begun, lease_of(begun), party).take())
+        list(TurnRunner(chats, begun, lease_of(begun), setup).run())
     found = chats.sessions.find(begun.session.id)
     assert found is not None
     assert found.running

@@ -29,9 +29,9 @@ from looseleaf.models.model import (
     answer,
     never,
 )
-from looseleaf.models.pydantic_ai.event_loop import Bridge
-from looseleaf.models.pydantic_ai.model import ProvidedLine
-from looseleaf.models.retries import PatientModel
+from looseleaf.models.pydantic_ai.event_loop import LoopThread
+from looseleaf.models.pydantic_ai.model import ProviderConnection
+from looseleaf.models.retries import RetryingModel
 from looseleaf.setting_tables import Provider
 from looseleaf.settings import Settings, load
 from looseleaf.values import Secret
@@ -222,9 +222,9 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
             if isinstance(part, TextPart):
                 yield part.content
 
-    bridge = Bridge()
-    line = ProvidedLine("f:m", FunctionModel(reply, stream_function=stream))  # type: ignore[arg-type]
-    model = PatientModel("f:m", line, bridge)
+    loop_thread = LoopThread()
+    line = ProviderConnection("f:m", FunctionModel(reply, stream_function=stream))  # type: ignore[arg-type]
+    model = RetryingModel("f:m", line, loop_thread)
     thinking = (
         '[{"parts":[{"content":"hmm","signature":"signed","part_kind":"thinking"},'
         '{"content":"Yes","part_kind":"text"}],"kind":"response"}]'
@@ -234,16 +234,16 @@ def test_what_only_the_library_knows_of_an_answer_goes_back_to_the_provider() ->
         said = Message("assistant", "Yes", native=native)
         answer(model, Question((), (Message("user", "?"), said, Message("user", "Sure?"))))
         assert [part.part_kind for part in seen[0].parts] == kinds
-    bridge.close()
+    loop_thread.close()
 
 
 def test_the_library_s_test_model_calls_every_tool() -> None:
     """No network is needed where the wire does not matter."""
-    bridge = Bridge()
-    model = PatientModel("t:m", ProvidedLine("t:m", TestModel()), bridge)
+    loop_thread = LoopThread()
+    model = RetryingModel("t:m", ProviderConnection("t:m", TestModel()), loop_thread)
     said = answer(model, HELLO).message
     assert [one.name for one in said.calls] == ["agent_memory"]
-    bridge.close()
+    loop_thread.close()
 
 
 def test_echo_says_again_what_it_is_told() -> None:

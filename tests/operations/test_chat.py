@@ -13,7 +13,7 @@ from looseleaf.access.principals import Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.chat.events import Ended, Titled
-from looseleaf.chat.session import Saying
+from looseleaf.chat.session import ChatInput
 from looseleaf.errors import Forbidden, InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage, SessionMissing
 from looseleaf.errors.models import ModelFailed, ModelMissing
@@ -335,7 +335,7 @@ def test_a_model_names_sessions_where_that_is_wanted(talk: Talk) -> None:
         talk.local, settings=replace(talk.workspace.settings, chat_model_titles=True)
     )
     talk.says("Hello.", '"A warm\n welcome"')
-    events = list(converse(talk.local, Saying("Hi " * 60)))
+    events = list(converse(talk.local, ChatInput("Hi " * 60)))
     assert Titled("A warm welcome") in events
     assert isinstance(events[-1], Ended)
     title = "datamachine/generate-session-title"

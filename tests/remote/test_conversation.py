@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from looseleaf.chat.events import Began, Event, Said
-from looseleaf.chat.session import Saying
+from looseleaf.chat.session import ChatInput
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.errors.models import ModelFailed
 from looseleaf.memory.scope import Where
@@ -44,7 +44,7 @@ def tell(asked: list[Asked]) -> Iterator[Tell]:
     """Talk through a server that answers with these bytes, whatever it is asked."""
     servers: list[http.server.HTTPServer] = []
 
-    def told(*parts: bytes, kind: str = "text/event-stream", saying: Saying) -> Iterator[Event]:
+    def told(*parts: bytes, kind: str = "text/event-stream", saying: ChatInput) -> Iterator[Event]:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 length = int(self.headers["content-length"])
@@ -75,7 +75,7 @@ def test_an_answer_that_breaks_off_is_told(tell: Tell, asked: list[Asked]) -> No
     """After what came; what a later version says beside it is left out, and parts may be torn."""
     whole = b": still there\n\n" + event(BEGAN) + event({"event": "hummed"}) + event(SAID)
     parts = [whole[at : at + 7] for at in range(0, len(whole), 7)]
-    events = tell(*parts, saying=Saying("Hi", mode="chat"))
+    events = tell(*parts, saying=ChatInput("Hi", mode="chat"))
     assert [next(events), next(events)] == [
         Began("s1", 1, 1, "echo"),
         Said("One\u2028two \U0001f600"),
@@ -89,7 +89,7 @@ def test_an_answer_that_breaks_off_is_told(tell: Tell, asked: list[Asked]) -> No
 
 def test_who_stops_listening_stops_the_answer(tell: Tell, asked: list[Asked]) -> None:
     """As it does where the workspace lies; what is only to be gone on with says no more."""
-    events = tell(event(BEGAN), event(SAID), event(SAID), saying=Saying(None, "s1"))
+    events = tell(event(BEGAN), event(SAID), event(SAID), saying=ChatInput(None, "s1"))
     assert next(events) == Began("s1", 1, 1, "echo")
     events.close()  # type: ignore[attr-defined]
     assert asked == [
@@ -112,14 +112,14 @@ def test_an_error_is_what_it_was_there(
     document: dict[str, Any], kind: type[LooseleafError], words: str, tell: Tell
 ) -> None:
     """Though the status of the answer said that all was well."""
-    events = tell(event({"event": "error", **document}), saying=Saying("Hi"))
+    events = tell(event({"event": "error", **document}), saying=ChatInput("Hi"))
     with pytest.raises(kind, match=words):
         next(events)
 
 
 def test_a_line_without_an_end_is_given_up(tell: Tell) -> None:
     """Before it fills the memory."""
-    events = tell(b"data: ", *[b"x" * 1_000_000] * 12, saying=Saying("Hi"))
+    events = tell(b"data: ", *[b"x" * 1_000_000] * 12, saying=ChatInput("Hi"))
     with pytest.raises(Unavailable, match="a line of its answer"):
         next(events)
 
@@ -136,6 +136,6 @@ def test_a_line_without_an_end_is_given_up(tell: Tell) -> None:
 )
 def test_nonsense_is_no_answer(told: bytes, kind: str, tell: Tell) -> None:
     """It is told which server it came from, or that its version is another."""
-    events = tell(told, kind=kind, saying=Saying("Hi"))
+    events = tell(told, kind=kind, saying=ChatInput("Hi"))
     with pytest.raises(Unavailable, match=r"not from a Looseleaf server|another version"):
         next(events)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal, Protocol
 
     from looseleaf.chat.events import Event as TurnEvent
-    from looseleaf.chat.session import Saying
+    from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
 else:
     Protocol = object
@@ -28,5 +28,5 @@ class RemoteContext(Protocol):
     ) -> Any:  # noqa: ANN401 - whatever the operation gives
         """Run an operation there, and give its result or raise its error."""
 
-    def converse(self, chat_input: Saying, where: Where) -> Iterator[TurnEvent]:
+    def converse(self, chat_input: ChatInput, where: Where) -> Iterator[TurnEvent]:
         """Say something to an agent there, and give every event of its answer."""

@@ -51,7 +51,7 @@ class Session:
 
 
 @value
-class Saying:
+class ChatInput:
     """The input of a turn; without a message, the last message of the session is answered."""
 
     message: str | None

@@ -39,7 +39,7 @@ class Result:
 
 
 @value
-class Party:
+class TurnSetup:
     """The model, the tools and the limits of a turn."""
 
     model: Model
@@ -51,24 +51,24 @@ class Party:
     should_stop: Callable[[], bool] = never  # whether this process cancels the turn
 
 
-class TurnTaker:
-    """The state of one turn; `take` is a generator, and closing it cancels the turn."""
+class TurnRunner:
+    """The state of one turn; `run` is a generator, and closing it cancels the turn."""
 
     def __init__(
         self,
         chats: Chats,
         begun_turn: BegunTurn,
         lease: Lease,
-        party: Party,
+        setup: TurnSetup,
         first_message: Message | None = None,  # the only message of its session, if that is known
     ) -> None:
         self._chats, self._session, self._turn = chats, begun_turn.session, begun_turn.turn
-        self._lease, self._party = lease, party
+        self._lease, self._setup = lease, setup
         self._first_message = first_message
         self._last_look = time.monotonic()
         self._base, self._summary = begun_turn.session.summarized, begun_turn.session.summary
         self._messages: list[Message] = []  # the messages after the summary
-        self._compaction = party.compaction
+        self._compaction = setup.compaction
         self._usage = Usage()
         self._written_pages: list[Written] = []
         self._text = ""  # of an answer that is not complete
@@ -76,11 +76,11 @@ class TurnTaker:
         self._steps = 0
         self._over = False
 
-    def take(self) -> Iterator[Event]:
+    def run(self) -> Iterator[Event]:
         """Run the turn and yield its events; its end is saved in every case."""
         try:
             turn = self._turn
-            yield Began(self._session.id, turn.number, turn.first, self._party.model.name)
+            yield Began(self._session.id, turn.number, turn.first, self._setup.model.name)
             self._messages = self._read_messages()
             yield from self._run_steps()
         except TurnLost:
@@ -107,8 +107,8 @@ class TurnTaker:
             self._end(status, error=error)
 
     def _run_steps(self) -> Iterator[Event]:
-        while self._steps < self._party.limit:
-            if self._party.should_stop():
+        while self._steps < self._setup.limit:
+            if self._setup.should_stop():
                 yield self._end("cancelled")
                 return
             self._steps += 1
@@ -122,7 +122,7 @@ class TurnTaker:
                 return
             self._save(answer.message)
             for call in answer.message.calls:
-                if self._party.should_stop():
+                if self._setup.should_stop():
                     yield self._end("cancelled")
                     return
                 yield Called(call.id, call.name, call.arguments)
@@ -134,12 +134,12 @@ class TurnTaker:
         yield self._end("limit", warning=warning)
 
     def _ask(self) -> Generator[Event, None, Answer | None]:
-        system = self._party.system()
+        system = self._setup.system()
         if self._summary:
             system = (*system, SUMMARY + self._summary)
-        question = Question(system, pair_calls(self._messages), self._party.offers)
+        question = Question(system, pair_calls(self._messages), self._setup.offers)
         self._text = ""
-        for part in self._party.model.ask(question, self._should_stop):
+        for part in self._setup.model.ask(question, self._should_stop):
             if isinstance(part, Delta):
                 self._text += part.text
                 yield Said(part.text)
@@ -155,7 +155,7 @@ class TurnTaker:
         """Run a tool, unless it repeats the previous call; the result is saved at once."""
         signature = (call.name, call.arguments)
         result = (
-            Result(REPEATED, failed=True) if signature == self._before else self._party.run(call)
+            Result(REPEATED, failed=True) if signature == self._before else self._setup.run(call)
         )
         self._before = signature
         self._written_pages += result.written
@@ -169,7 +169,7 @@ class TurnTaker:
 
     def _should_stop(self) -> bool:
         """Say whether to stop; from time to time, also renew the lease and ask the database."""
-        if self._party.should_stop():
+        if self._setup.should_stop():
             return True
         now = time.monotonic()
         if now - self._last_look < _LOOK:
@@ -184,7 +184,7 @@ class TurnTaker:
         if not rule.enabled or len(messages) <= rule.max_messages or not count:
             return
         try:
-            summary, usage = sum_up(self._party.model, self._summary, messages[:count])
+            summary, usage = sum_up(self._setup.model, self._summary, messages[:count])
         except LooseleafError as error:
             self._compaction = Compaction()  # off, for the rest of the turn
             yield Compacted(self._base, str(error))

@@ -12,19 +12,19 @@ from __future__ import annotations
 import json
 
 from looseleaf.catalog.prompt_assembly import build_request, compose
+from looseleaf.catalog.tools.agent_turns import choose_step_limit, model_of, run_call
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.workflows.workflow_tools import narrow_tools
 from looseleaf.chat.events import Called, Ended
 from looseleaf.chat.session import Opening
-from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.chat.turn import Result, TurnRunner, TurnSetup
 from looseleaf.errors.operations import ToolMissing
 from looseleaf.job_runtime.job_rights import JobRights, require_job_rights
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.memory.scope import Shelf, Where
 from looseleaf.models.model import Message, Offer
-from looseleaf.operations.chat import choose_step_limit, model_of, run_call
 from looseleaf.values import replace
 from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
@@ -82,7 +82,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         chats.turns.append(start.lease, messages[len(saved_messages) :])
     for message in _settle_calls(context, run, start, saved_messages, run_tool_call):
         chats.turns.append(start.lease, (message,))
-    party = Party(
+    setup = TurnSetup(
         model,
         lambda: _compose_system(context, request),
         tuple(
@@ -94,7 +94,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         should_stop=lambda: run.is_cancelled() or rights.is_lost(),
     )
     end: Ended | None = None
-    for event in TurnTaker(chats, start, start.lease, party).take():
+    for event in TurnRunner(chats, start, start.lease, setup).run():
         if isinstance(event, Called):
             run.report_progress(f"calls {event.tool}")
         elif isinstance(event, Ended):

@@ -7,8 +7,8 @@ import threading
 from looseleaf.errors.models import InvalidModel
 from looseleaf.extras import MODELS, require_extra
 from looseleaf.models.echo import EchoModel
-from looseleaf.models.pydantic_ai.event_loop import Bridge
-from looseleaf.models.retries import PatientModel
+from looseleaf.models.pydantic_ai.event_loop import LoopThread
+from looseleaf.models.retries import RetryingModel
 from looseleaf.setting_tables import Provider
 from looseleaf.settings import read_variable
 from looseleaf.values import replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from looseleaf.models.model import Model
-    from looseleaf.models.openai.model import Compatible
+    from looseleaf.models.openai.model import OpenAIClients
     from looseleaf.models.pydantic_ai.providers import Providers
     from looseleaf.settings import Settings
 
@@ -51,8 +51,8 @@ class Models:
         self._timeout, self._retries, self._cache = timeout, retries, cache
         self._makers: dict[str, Callable[[str], Model]] = {ECHO: EchoModel}
         self._open: dict[str, Model] = {}
-        self._bridge: Bridge | None = None
-        self._connectors: dict[str, Compatible | Providers] = {}
+        self._loop_thread: LoopThread | None = None
+        self._connectors: dict[str, OpenAIClients | Providers] = {}
         self._lock = threading.Lock()
 
     def register(self, provider: str, make: Callable[[str], Model]) -> None:
@@ -71,11 +71,11 @@ class Models:
         with self._lock:
             self._open.clear()
             connectors, self._connectors = self._connectors, {}
-            bridge, self._bridge = self._bridge, None
+            loop_thread, self._loop_thread = self._loop_thread, None
         for connector in connectors.values():
             connector.close()
-        if bridge is not None:
-            bridge.close()
+        if loop_thread is not None:
+            loop_thread.close()
 
     def _open_model(self, name: str) -> Model:
         provider, _, model = name.partition(":")
@@ -84,34 +84,34 @@ class Models:
             return make(name)
         if not provider or not model:
             raise InvalidModel(name, "it is written provider:model, as in openai:gpt-5-mini")
-        self._bridge = self._bridge or Bridge()
+        self._loop_thread = self._loop_thread or LoopThread()
         provider_config = self._providers.get(provider, Provider(provider))
         if provider == OLLAMA and not provider_config.base_url:
             address = read_variable("OLLAMA_BASE_URL") or _OLLAMA_ADDRESS
             provider_config = replace(provider_config, base_url=address)
         is_compatible = bool(provider_config.base_url) and provider not in OWN_PROTOCOL
         connector = (
-            self._open_compatible(self._bridge)
+            self._open_compatible(self._loop_thread)
             if is_compatible
-            else self._open_native(name, self._bridge)
+            else self._open_native(name, self._loop_thread)
         )
-        line = connector.open(name, provider_config, self._timeout)
-        return PatientModel(
-            name, line, self._bridge, retries=self._retries, key=provider_config.key
+        connection = connector.open(name, provider_config, self._timeout)
+        return RetryingModel(
+            name, connection, self._loop_thread, retries=self._retries, key=provider_config.key
         )
 
-    def _open_compatible(self, bridge: Bridge) -> Compatible | Providers:
+    def _open_compatible(self, loop_thread: LoopThread) -> OpenAIClients | Providers:
         if "compatible" not in self._connectors:
-            from looseleaf.models.openai.model import Compatible
+            from looseleaf.models.openai.model import OpenAIClients
 
-            self._connectors["compatible"] = Compatible(bridge)
+            self._connectors["compatible"] = OpenAIClients(loop_thread)
         return self._connectors["compatible"]
 
-    def _open_native(self, name: str, bridge: Bridge) -> Compatible | Providers:
+    def _open_native(self, name: str, loop_thread: LoopThread) -> OpenAIClients | Providers:
         if "native" not in self._connectors:
             with require_extra(MODELS, f"The model {name}"):
                 from looseleaf.models.pydantic_ai.providers import Providers
-            self._connectors["native"] = Providers(bridge, cache=self._cache)
+            self._connectors["native"] = Providers(loop_thread, cache=self._cache)
         return self._connectors["native"]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from looseleaf.models.model import Answer, Delta, Question
-    from looseleaf.models.pydantic_ai.event_loop import Bridge
+    from looseleaf.models.pydantic_ai.event_loop import LoopThread
     from looseleaf.values import Secret
 else:
     Protocol = object
@@ -40,39 +40,40 @@ class Refusal(Exception):
         self.reason, self.is_temporary, self.seconds = reason, is_temporary, seconds
 
 
-class Line(Protocol):
+class ModelConnection(Protocol):
     """The connection to one model of a provider."""
 
     def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
         """Ask once: yield the parts of the answer, then the whole answer, or raise `Refusal`."""
 
 
-class PatientModel:
+class RetryingModel:
     """A model that is asked again if its provider is busy."""
 
     def __init__(
         self,
         name: str,
-        line: Line,
-        bridge: Bridge,
+        connection: ModelConnection,
+        loop_thread: LoopThread,
         *,
         retries: int = 2,
         key: Secret | None = None,
     ) -> None:
         self.name = name
-        self._line, self._bridge, self._retries, self._key = line, bridge, retries, key
+        self._connection, self._loop_thread = connection, loop_thread
+        self._retries, self._key = retries, key
 
     def ask(
         self, question: Question, should_stop: Callable[[], bool]
     ) -> Iterator[Delta | Retry | Answer]:
         """Ask the provider, again if it is busy, and yield its answer as it comes."""
-        return self._bridge.stream(self._ask_with_retries(question), should_stop)
+        return self._loop_thread.stream(self._ask_with_retries(question), should_stop)
 
     async def _ask_with_retries(self, question: Question) -> AsyncIterator[Delta | Retry | Answer]:
         for attempt in range(self._retries + 1):
             has_begun = False
             try:
-                async for part in self._line.ask(question):
+                async for part in self._connection.ask(question):
                     has_begun = True
                     yield part
             except Refusal as refusal:

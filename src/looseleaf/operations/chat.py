@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import json
-
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.prompt_assembly import build_request, compose
 from looseleaf.catalog.resolution import agent_of, resolve_agent
 from looseleaf.catalog.session_access import resolve_session
-from looseleaf.catalog.tools.model_tools import list_model_tools, run_tool
+from looseleaf.catalog.tools.agent_turns import as_agent, choose_step_limit, model_of, run_call
+from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.chat.events import Called, Ended, Titled
 from looseleaf.chat.journal import draft_title
-from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, Opening, Saying, Written, derive_title
-from looseleaf.chat.turn import Party, Result, TurnTaker
+from looseleaf.chat.session import (
+    BY_FIRST_WORDS,
+    BY_MODEL,
+    ChatInput,
+    Opening,
+    Written,
+    derive_title,
+)
+from looseleaf.chat.turn import TurnRunner, TurnSetup
 from looseleaf.errors import InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage
-from looseleaf.errors.models import ModelMissing
-from looseleaf.memory.provenance import SESSION, Activity
 from looseleaf.memory.scope import HERE, Where
 from looseleaf.models.model import Attachment, Message, Offer, Usage
-from looseleaf.values import replace, value
+from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.remote_context import RemoteContext
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import BegunTurn, Session
-    from looseleaf.models.model import Model, ToolCall
+    from looseleaf.models.model import Model
     from looseleaf.prompt.request import Request
 
-_MOST_STEPS = 50
 _LONGEST_REQUEST = 200
 
 
@@ -65,7 +67,7 @@ class Cancelled:
 
 
 def converse(
-    context: Context | RemoteContext, chat_input: Saying, where: Where = HERE
+    context: Context | RemoteContext, chat_input: ChatInput, where: Where = HERE
 ) -> Iterator[Event]:
     """Say something to an agent, and give every event of its answer; closing the iterator cancels.
 
@@ -110,7 +112,7 @@ def _take_turn(
         yield _repeat_end(context, start)
         return
     agent_context = as_agent(context, start.session, request.agent)
-    party = Party(
+    setup = TurnSetup(
         model,
         lambda: _compose_system(context, request),
         tuple(
@@ -122,7 +124,7 @@ def _take_turn(
         request.agent.configuration.chat.compaction,
         lambda: not context.is_current(),
     )
-    for event in TurnTaker(chats, start, start.lease, party, start.first_message).take():
+    for event in TurnRunner(chats, start, start.lease, setup, start.first_message).run():
         if isinstance(event, Ended) and event.status == "completed":
             title = _name_session(context, start.session, model)
             if title:
@@ -130,35 +132,9 @@ def _take_turn(
         yield event
 
 
-def as_agent(context: Context, session: Session, agent: AgentRecord) -> Context:
-    """Give a context in which an agent acts by itself during a session.
-
-    Neither the reason nor the origin that a person states for a message is that of the agent.
-    """
-    return replace(
-        context,
-        actor=agent.slug,
-        surface="chat",
-        reason="",
-        origin="",
-        activity=Activity(SESSION, session.id),
-    )
-
-
 def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
     where = Where(request.agent.id, request.user if context.principal.is_local else None)
     return compose(context.during("read"), request.mode, where=where).messages
-
-
-def run_call(context: Context, request: Request, call: ToolCall) -> Result:
-    """Run a tool as the agent itself, and name the revisions that it wrote."""
-    envelope = run_tool(context, request, call.name, call.arguments)
-    text = json.dumps(envelope, ensure_ascii=False)
-    data = envelope.get("data", {})
-    if not envelope["success"] or "revision" not in data or not data.get("changed", True):
-        return Result(text, failed=not envelope["success"])
-    file = data.get("filename") or data.get("file") or ""
-    return Result(text, written=(Written(file, data["revision"], call.name, call.id),))
 
 
 def _repeat_end(context: Context, start: BegunTurn) -> Ended:
@@ -188,22 +164,6 @@ def _name_session(context: Context, session: Session, model: Model) -> str:
     if title:
         sessions.change(session.id, title=title, titled=BY_MODEL)
     return title
-
-
-def model_of(context: Context, agent: AgentRecord, mode: str, model_name: str = "") -> Model:
-    """Open the model that answers for an agent in a mode, or raise `ModelMissing`."""
-    if model_name:
-        context.during("settings").allow()
-    name = model_name or context.parts.model_for(agent.id, mode)
-    if not name:
-        raise ModelMissing(agent.slug, mode)
-    return context.parts.models().open(name)
-
-
-def choose_step_limit(context: Context, agent: AgentRecord) -> int:
-    """Say how often a model may be asked for one answer."""
-    limit = agent.configuration.chat.turn_limit or context.settings.chat_turn_limit
-    return max(1, min(limit, _MOST_STEPS))
 
 
 @operation("datamachine/send-message", permission="chat", categories=("chat",))
@@ -249,7 +209,7 @@ def continue_chat(context: Context, session: str, *, model: str = "") -> Reply:
         model: The model that answers this one time, as provider:model, instead of the agent's own;
             choosing it takes the permission to change settings.
     """
-    return collect_reply(context, converse(context, Saying(None, session, model=model)))
+    return collect_reply(context, converse(context, ChatInput(None, session, model=model)))
 
 
 @operation("looseleaf/cancel-chat", permission="chat", categories=("chat",), idempotent=True)
@@ -269,7 +229,7 @@ def begin_turn(
     """Begin a turn by the arguments of `send_message` or `continue_chat`."""
     attachments = tuple(map(_parse_attachment, arguments.get("attachments", ())))
     fields = {name: argument for name, argument in arguments.items() if name != "attachments"}
-    chat_input = Saying(**{"message": None, **fields, "attachments": attachments})
+    chat_input = ChatInput(**{"message": None, **fields, "attachments": attachments})
     return converse(context, chat_input, where or HERE)
 
 

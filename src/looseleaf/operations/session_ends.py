@@ -7,6 +7,7 @@ from looseleaf.catalog.dispatch import refuse_assembled_text
 from looseleaf.catalog.prompt_assembly import build_request
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.session_access import resolve_session
+from looseleaf.catalog.tools.agent_turns import as_agent, model_of
 from looseleaf.catalog.tools.model_rights import confine_to_agent
 from looseleaf.chat.journal import describe_range, draft_entry, draft_title
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, derive_title
@@ -14,7 +15,6 @@ from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.memory.scope import Where
 from looseleaf.memory.store import Missing
-from looseleaf.operations.chat import as_agent, model_of
 from looseleaf.operations.daily import open_journal, write_day
 from looseleaf.operations.sessions import SessionInfo, describe_session
 from looseleaf.values import replace, value

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from looseleaf.chat.events import Event
-    from looseleaf.chat.session import Saying
+    from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
     from looseleaf.remote.connection import Connection
 
@@ -54,7 +54,7 @@ class Remote:
             return self._read_page(json_arguments)
         return build_result(run, document)
 
-    def converse(self, chat_input: Saying, where: Where) -> Iterator[Event]:
+    def converse(self, chat_input: ChatInput, where: Where) -> Iterator[Event]:
         """Send a message to an agent on the server, and yield every event of its answer."""
         return conversation.converse(self._connection, chat_input, where)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.chat.events import Event
-    from looseleaf.chat.session import Saying
+    from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
     from looseleaf.remote.connection import Connection
 
@@ -24,7 +24,7 @@ CANCEL = "looseleaf/cancel-chat"
 _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Event)}
 
 
-def converse(connection: Connection, chat_input: Saying, where: Where) -> Iterator[Event]:
+def converse(connection: Connection, chat_input: ChatInput, where: Where) -> Iterator[Event]:
     """Send a message to an agent on the server, and yield the events; closing the iterator cancels.
 
     A broken connection does not cancel: the answer is completed and stored in the session.
@@ -46,7 +46,7 @@ def converse(connection: Connection, chat_input: Saying, where: Where) -> Iterat
         raise
 
 
-def _build_request(chat_input: Saying, where: Where) -> tuple[str, dict[str, Any]]:
+def _build_request(chat_input: ChatInput, where: Where) -> tuple[str, dict[str, Any]]:
     body = {name: to_json_value(field) for name, field in as_dict(chat_input).items() if field}
     if chat_input.message is None:
         return CONTINUE, {name: body[name] for name in ("session", "model") if name in body}

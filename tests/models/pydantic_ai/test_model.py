@@ -18,7 +18,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.chat.events import Ended, Event, Returned, Said
-from looseleaf.chat.session import Saying
+from looseleaf.chat.session import ChatInput
 from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
 from looseleaf.models.model import (
@@ -161,7 +161,7 @@ def talk(way: Way, spoken: Scripted, tmp_path: Path, clock: Clock) -> Iterator[W
 
 def said(workspace: Workspace, text: str, session: str = "") -> list[Event]:
     """Say something and listen to the end."""
-    return list(converse(workspace.context, Saying(text, session)))
+    return list(converse(workspace.context, ChatInput(text, session)))
 
 
 def ended(events: list[Event]) -> Ended:
@@ -424,7 +424,7 @@ def test_asking_can_be_stopped_between_two_words(model: Model, spoken: Scripted)
     gc.disable()
     try:
         with pytest.raises(CancelledError):
-            model._bridge.run(listen())  # type: ignore[attr-defined]
+            model._loop_thread.run(listen())  # type: ignore[attr-defined]
         assert until(lambda: spoken.disconnects == 1)
     finally:
         gc.enable()
@@ -479,7 +479,7 @@ def test_a_turn_that_fails_leaves_its_session_usable(talk: Workspace, spoken: Sc
     spoken.script(Reply("one two three four", breaks=True))
     told: list[Event] = []
     with pytest.raises(ModelFailed):
-        told.extend(one for one in converse(talk.context, Saying("Count")))
+        told.extend(one for one in converse(talk.context, ChatInput("Count")))
     (session,), _ = talk.chats().sessions.list()
     spoken.script(Reply("Five"))
     assert ended(said(talk, "Go on", session.id)).text == "Five"
@@ -489,7 +489,7 @@ def test_a_turn_that_fails_leaves_its_session_usable(talk: Workspace, spoken: Sc
 def test_a_turn_that_is_cancelled_ends_its_request(talk: Workspace, spoken: Scripted) -> None:
     """And the session goes on."""
     spoken.script(Reply("one two three", pause=20))
-    turn = converse(talk.context, Saying("Count"))
+    turn = converse(talk.context, ChatInput("Count"))
     assert any(isinstance(one, Said) for one in turn)
     turn.close()  # type: ignore[attr-defined]
     assert until(lambda: spoken.disconnects == 1)

@@ -10,7 +10,7 @@ import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
-from looseleaf.chat.session import Saying
+from looseleaf.chat.session import ChatInput
 from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.escapes import escape
 from looseleaf.cli.formats import print_document
@@ -80,7 +80,7 @@ def talk(
         session = _resolve_newest_session(context, options.where)
     if retry and (message is not None or not session):
         raise click.UsageError("--retry needs --session or --last, and no message.")
-    chat_input = Saying(message, session, mode, model=model)
+    chat_input = ChatInput(message, session, mode, model=model)
     try:
         _talk(context, options, chat_input, retry=retry)
     finally:
@@ -116,7 +116,7 @@ def _find_similar_command(word: str) -> str:
     return matches[0] if matches else ""
 
 
-def _talk(context: Context, options: SharedOptions, chat_input: Saying, *, retry: bool) -> None:
+def _talk(context: Context, options: SharedOptions, chat_input: ChatInput, *, retry: bool) -> None:
     message, session, model = chat_input.message, chat_input.session, chat_input.model
     if message is not None and options.json:
         reply = chat.send_message(
@@ -145,7 +145,7 @@ def _resolve_newest_session(context: Context, where: Where) -> str:
     return newest_sessions[0].session_id
 
 
-def _talk_line_by_line(context: Context, start: Saying, page_owner: Where) -> None:
+def _talk_line_by_line(context: Context, start: ChatInput, page_owner: Where) -> None:
     session = None
     if start.session:
         session = transcripts.show_session(context, start.session, limit=1).session
@@ -166,8 +166,8 @@ def _talk_line_by_line(context: Context, start: Saying, page_owner: Where) -> No
         elif line == "/finish":
             current = _finish(context, current)
         elif line:
-            line_saying = Saying(line, current, start.mode, model=start.model)
-            current = _send_line(context, line_saying, page_owner) or current
+            line_input = ChatInput(line, current, start.mode, model=start.model)
+            current = _send_line(context, line_input, page_owner) or current
 
 
 def _read_lines(is_person: bool) -> Iterator[str]:  # noqa: FBT001 - who types
@@ -205,7 +205,7 @@ def _finish(context: Context, session: str) -> str:
     return ""
 
 
-def _send_line(context: Context, chat_input: Saying, where: Where) -> str:
+def _send_line(context: Context, chat_input: ChatInput, where: Where) -> str:
     """Send one line and return the session; a failure is reported and does not end the chat."""
     try:
         return _print_answer(context, converse(context, chat_input, where))

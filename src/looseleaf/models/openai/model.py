@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from looseleaf.models.model import Answer, Question
-    from looseleaf.models.pydantic_ai.event_loop import Bridge
+    from looseleaf.models.pydantic_ai.event_loop import LoopThread
     from looseleaf.setting_tables import Provider
     from looseleaf.values import Secret
 
@@ -39,14 +39,14 @@ _ENDLESS = "the answer does not end"
 _DONE = b"[DONE]"
 
 
-class Compatible:
+class OpenAIClients:
     """The servers in use, each with its connections."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+    def __init__(self, loop_thread: LoopThread) -> None:
+        self._loop_thread = loop_thread
         self._clients: dict[str, httpx2.AsyncClient] = {}
 
-    def open(self, name: str, provider_config: Provider, timeout: float) -> CompatibleLine:
+    def open(self, name: str, provider_config: Provider, timeout: float) -> OpenAIConnection:
         """Open the connection to a model by its whole name."""
         url = _build_url(name, provider_config.base_url)
         if provider_config.name not in self._clients:
@@ -55,7 +55,7 @@ class Compatible:
                 trust_env=url.scheme == "https",
                 limits=httpx2.Limits(max_connections=_MOST_CONNECTIONS),
             )
-        return CompatibleLine(
+        return OpenAIConnection(
             name, url, provider_config.key, self._clients[provider_config.name], timeout
         )
 
@@ -63,10 +63,10 @@ class Compatible:
         """Close every connection."""
         clients, self._clients = self._clients, {}
         for client in clients.values():
-            self._bridge.run(client.aclose())
+            self._loop_thread.run(client.aclose())
 
 
-class CompatibleLine:
+class OpenAIConnection:
     """The connection to one model of an OpenAI-compatible server."""
 
     def __init__(

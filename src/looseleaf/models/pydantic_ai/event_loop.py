@@ -1,4 +1,4 @@
-"""A bridge from synchronous code to a library that needs an event loop, and back."""
+"""An event loop in a thread of its own, for synchronous code that uses an asynchronous library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LOOK = 0.2  # seconds between two checks whether to stop
 
 
-class Bridge:
+class LoopThread:
     """One event loop in a thread of its own, in which every request of a workspace runs.
 
     The connections of a provider's client belong to one loop, so all requests run in the same

@@ -41,7 +41,7 @@ async def note(response: Response) -> None:
     _responses.get([]).append(response)
 
 
-class ProvidedLine:
+class ProviderConnection:
     """The connection to one model of one provider."""
 
     def __init__(

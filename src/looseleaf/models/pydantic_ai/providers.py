@@ -11,7 +11,7 @@ from pydantic_ai.models import infer_model
 from pydantic_ai.providers import infer_provider_class
 
 from looseleaf.errors.models import InvalidModel
-from looseleaf.models.pydantic_ai.model import ProvidedLine, note
+from looseleaf.models.pydantic_ai.model import ProviderConnection, note
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from httpx2 import Request
     from pydantic_ai.providers import Provider as NativeProvider
 
-    from looseleaf.models.pydantic_ai.event_loop import Bridge
+    from looseleaf.models.pydantic_ai.event_loop import LoopThread
     from looseleaf.setting_tables import Provider
 
 # Google's client, if stopped at the wrong moment, leaves its response open until the next garbage
@@ -35,12 +35,12 @@ _VARIABLE = re.compile(
 class Providers:
     """The providers in use, each with its connections."""
 
-    def __init__(self, bridge: Bridge, *, cache: bool = True) -> None:
-        self._bridge, self._cache = bridge, cache
+    def __init__(self, loop_thread: LoopThread, *, cache: bool = True) -> None:
+        self._loop_thread, self._cache = loop_thread, cache
         self._providers: dict[str, NativeProvider[Any]] = {}
         self._clients: list[AsyncClient] = []
 
-    def open(self, name: str, provider_config: Provider, timeout: float) -> ProvidedLine:
+    def open(self, name: str, provider_config: Provider, timeout: float) -> ProviderConnection:
         """Open the connection to a model by its whole name."""
         provider = name.partition(":")[0]
         try:
@@ -62,16 +62,16 @@ class Providers:
             if not type(error).__module__.startswith("google.auth"):
                 raise
             raise InvalidModel(name, str(error).partition(". ")[0].rstrip(".")) from None
-        return ProvidedLine(name, native, timeout, cache=self._cache)
+        return ProviderConnection(name, native, timeout, cache=self._cache)
 
     def close(self) -> None:
         """Close every connection."""
         providers, self._providers = self._providers, {}
         for provider in providers.values():
-            self._bridge.run(provider.__aexit__(None, None, None))
+            self._loop_thread.run(provider.__aexit__(None, None, None))
         clients, self._clients = self._clients, []
         for client in clients:
-            self._bridge.run(client.aclose())
+            self._loop_thread.run(client.aclose())
 
     def _open_provider(self, provider: str, provider_config: Provider) -> NativeProvider[Any]:
         if provider not in self._providers:
@@ -80,7 +80,7 @@ class Providers:
             # copy the client each time, which costs more than the rest of the request.
             if hasattr(native.client, "max_retries"):
                 native.client.max_retries = 0
-            self._bridge.run(native.__aenter__())
+            self._loop_thread.run(native.__aenter__())
             self._providers[provider] = native
         return self._providers[provider]
 
