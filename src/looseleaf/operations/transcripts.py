@@ -82,7 +82,7 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
     chat_session = resolve_session(context, session)
     chats = context.parts.chats()
     entries = chats.sessions.messages(
-        chat_session.id, last=bound_limit(limit, LARGEST_INTEGER, least=0)
+        chat_session.id, last=bound_limit(limit, LARGEST_INTEGER, minimum=0)
     )
     return SessionText(
         describe_session(context, chat_session),

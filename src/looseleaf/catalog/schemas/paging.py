@@ -13,9 +13,9 @@ from looseleaf.errors import Invalid
 MOST_LISTED = 100  # entries of one part of a list
 
 
-def bound_limit(limit: int, most: int = MOST_LISTED, *, least: int = 1) -> int:
+def bound_limit(limit: int, maximum: int = MOST_LISTED, *, minimum: int = 1) -> int:
     """Give the number of entries to list: as many as asked for, within the bounds."""
-    return max(least, min(limit, most))
+    return max(minimum, min(limit, maximum))
 
 
 def bound_offset(offset: int) -> int:
@@ -23,7 +23,7 @@ def bound_offset(offset: int) -> int:
     return max(0, min(offset, LARGEST_INTEGER))
 
 
-def check_limit(limit: int, most: int) -> None:
-    """Raise `Invalid` unless the number of entries to list is from 1 to the most."""
-    if not 1 <= limit <= most:
-        raise Invalid(f"limit is 1 to {most}.")
+def check_limit(limit: int, maximum: int) -> None:
+    """Raise `Invalid` unless the number of entries to list is from 1 to the maximum."""
+    if not 1 <= limit <= maximum:
+        raise Invalid(f"limit is 1 to {maximum}.")
