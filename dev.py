@@ -132,7 +132,7 @@ def run(*arguments: str) -> int:
 
 def serve(*arguments: str) -> int:
     """Run the server on ./my-memory, made first where it is not there."""
-    if code := _set_up(SERVER if "serve" in arguments else USER):
+    if code := _set_up(SERVER):
         return code
     root = ENV.setdefault("LOOSELEAF_ROOT", str(SAMPLE))
     new = not Path(root, "looseleaf.toml").exists()

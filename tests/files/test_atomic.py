@@ -33,7 +33,7 @@ def test_root_gives_what_it_creates_to_the_owner_of_the_folder(folder: int, tmp_
     atomic.add_line(folder, "lines", b"x\n")
     atomic.replace(folder, "replaced", b"x")
     atomic.overwrite(folder, "overwritten", b"x")
-    atomic.make_folder(folder, "inner")
+    atomic.create_folder(folder, "inner")
     owners = {path.name: (path.stat().st_uid, path.stat().st_gid) for path in tmp_path.iterdir()}
     assert owners == dict.fromkeys(
         ("file", "log", "lines", "replaced", "overwritten", "inner"), (4711, 4712)
@@ -222,8 +222,8 @@ def test_links_are_not_followed_by_a_log(folder: int, tmp_path: Path) -> None:
 
 def test_folders_are_made_once(folder: int, tmp_path: Path) -> None:
     """A folder that is there stays as it is."""
-    atomic.make_folder(folder, "made", mode=0o770)
-    atomic.make_folder(folder, "made", mode=0o700)
+    atomic.create_folder(folder, "made", mode=0o770)
+    atomic.create_folder(folder, "made", mode=0o700)
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o770
     atomic.remove_folder(folder, "made")
     assert not (tmp_path / "made").exists()

@@ -152,7 +152,7 @@ def test_a_disk_that_is_unmounted_and_mounted_again(tmp_path: Path, clock: Clock
         workspace.close()
         # A second disk on top of the first: the path is the same, the device is not.
         with mount_disk(disk):
-            with pytest.raises(WorkspaceUnavailable, match=r"may be not mounted\.$"):
+            with pytest.raises(WorkspaceUnavailable, match=r"may not be mounted\.$"):
                 workspace.pages.read(scope)
             assert os.listdir(disk) == []
             shutil.copytree(copy, disk, dirs_exist_ok=True)
@@ -166,8 +166,8 @@ def test_agents_are_not_numbered_anew_where_their_folder_is_gone(workspace: Work
     """Not by a process that comes later, and not by `init`."""
     agents = Path(workspace.root, "agents")
     agents.rename(Path(workspace.root, "elsewhere"))
-    for make_folder in (False, True):
-        if make_folder:
+    for create_folder in (False, True):
+        if create_folder:
             agents.mkdir()
         for call in (
             lambda: Workspace.create(workspace.root),

@@ -47,7 +47,7 @@ def test_old_backups_go_when_a_new_one_was_verified(prepared: Workspace, clock: 
 def test_a_workspace_that_is_gone_pushes_out_no_backup(
     prepared: Workspace, clock: Clock, lost: str
 ) -> None:
-    """Its disk may be not mounted: the run fails, and the older backups stay."""
+    """Its disk may not be mounted: the run fails, and the older backups stay."""
     for _day in range(2):
         run(prepared, "backup")
         clock.advance(days=1)

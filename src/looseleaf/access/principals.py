@@ -231,7 +231,7 @@ def _find_workspace_requirement(
         return None
     capability = _CAPABILITY_FOR.get(permission)
     if capability is None:
-        return "an agent or a user that it is about"
+        return "an agent or a user that the request names"
     if shelf is not None and permission not in CHANGES:
         capability = EVERYTHING
     if not principal.can(capability):

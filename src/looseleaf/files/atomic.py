@@ -221,7 +221,7 @@ def truncate(fd: int, size: int) -> None:
     os.ftruncate(fd, size)
 
 
-def make_folder(
+def create_folder(
     parent: int, name: str, *, mode: int = 0o700, is_synced_later: bool = False
 ) -> None:
     """Create a directory durably, unless it is there; with `is_synced_later`, the caller syncs."""

@@ -101,7 +101,7 @@ def _open_segment(folder: int, segment: str, create: int, *, twins: bool) -> int
             raise
         if not twins:
             refuse_twin(folder, segment)
-        atomic.make_folder(folder, segment, mode=create)
+        atomic.create_folder(folder, segment, mode=create)
         return os.open(segment, atomic.FOLDER, dir_fd=folder)
 
 

@@ -109,7 +109,7 @@ class RootFolder:
         place = _place_of(status)
         if not settings_number and self._settings_number:
             reason = (
-                "its disk may be not mounted" if place != self._place else "its content is gone"
+                "its disk may not be mounted" if place != self._place else "its content is gone"
             )
             raise WorkspaceUnavailable(f"{self.path} has no {FILE} any more; {reason}")
         if not stat.S_ISDIR(status.st_mode):

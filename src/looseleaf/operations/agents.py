@@ -143,7 +143,7 @@ def set_agent_status(context: Context, agent: str | int, status: str) -> AgentRe
 
 @operation("looseleaf/delete-agent", permission="agents", categories=("agents",), destructive=True)
 def delete_agent(context: Context, agent: str | int, *, files: bool = False) -> Removed:
-    """Delete an agent, with its pages if told, and end its tokens and roles; it can be restored.
+    """Delete an agent, on request with its pages, and end its tokens and roles; it can be restored.
 
     Arguments:
         agent: The agent to delete, by id or slug.

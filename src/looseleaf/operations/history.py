@@ -105,7 +105,7 @@ def restore(
     where: Where = HERE,
     if_match: str | None = None,
 ) -> Saved:
-    """Make a page say again what it said at a revision or time; that is itself a revision.
+    """Restore a page as it was at a revision or time; the restored text is a new revision.
 
     Arguments:
         file: The name of the page that gets its old text back; it may be deleted.

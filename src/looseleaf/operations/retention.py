@@ -1,4 +1,4 @@
-"""Retention: how long data is kept, what has outlived its time, and removing it."""
+"""Retention: how long data is kept, what is past its retention, and removing it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def show_retention(context: Context) -> list[RetentionInfo]:
     "looseleaf/preview-retention", permission="operate", categories=("retention",), read_only=True
 )
 def preview_retention(context: Context, *, kind: str = "") -> list[RetentionReport]:
-    """Count what has outlived its time, and remove nothing.
+    """Count what is past its retention, and remove nothing.
 
     Arguments:
         kind: The only kind of data that is counted, such as chat_sessions; without it, all.
@@ -112,7 +112,7 @@ def preview_retention(context: Context, *, kind: str = "") -> list[RetentionRepo
 
 @operation(RUN, permission="operate", categories=("retention",), destructive=True)
 def run_retention(context: Context, *, kind: str = "") -> list[RetentionReport]:
-    """Remove what has outlived its time; agents' files and the journal are never removed.
+    """Remove what is past its retention; agents' files and the journal are never removed.
 
     Arguments:
         kind: The only kind of data that is removed, such as chat_sessions; without it, every kind

@@ -106,7 +106,7 @@ class RestoreTarget:
         """Put the tables of the SQLite file into a folder, and remove the files of SQLite."""
         from looseleaf.stores.database.copies.database_dump import dump_database
 
-        atomic.make_folder(staging, TABLES)
+        atomic.create_folder(staging, TABLES)
         folder = os.open(TABLES, atomic.FOLDER, dir_fd=staging)
         try:
             dump_database("", path, folder)

@@ -44,7 +44,7 @@ def _try_writes(root: str, kind: str) -> Iterator[Finding]:
     home = os.open(os.path.join(root, HOME), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     name = f"doctor-{secrets.token_hex(8)}"
     try:
-        atomic.make_folder(home, name)
+        atomic.create_folder(home, name)
         folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=home)
         try:
             yield from _try_writes_in(folder, kind)

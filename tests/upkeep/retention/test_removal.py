@@ -1,4 +1,4 @@
-"""Data that has outlived its time goes, by the seeds' defaults; pages and the journal never do."""
+"""Data that is past its retention goes, by the seeds' defaults; pages and the journal never do."""
 
 from __future__ import annotations
 

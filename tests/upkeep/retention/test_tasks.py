@@ -52,7 +52,7 @@ def test_a_run_leaves_a_report(workspace: Workspace, clock: Clock) -> None:
     [run] = system_tasks.run_now(workspace.context, CHATS, task_params={"dry_run": False})
     assert (run.status, run.details["counts"]["sessions"]) == ("removed", 1)
     [run] = system_tasks.run_now(workspace.context, CHATS)
-    assert (run.status, run.reason) == ("nothing", "nothing has outlived its time")
+    assert (run.status, run.reason) == ("nothing", "nothing is past its retention")
 
 
 def test_the_right_to_settings_removes_nothing(workspace: Workspace) -> None:
@@ -103,4 +103,4 @@ def test_counts_are_said_in_words() -> None:
     """One, several, and none at all."""
     assert describe_counts({"sessions": 1, "empty_sessions": 0}) == "1 conversation"
     assert describe_counts({"jobs": 1_200}) == "1,200 jobs"
-    assert describe_counts(dict.fromkeys(NOUNS, 0)) == "nothing has outlived its time"
+    assert describe_counts(dict.fromkeys(NOUNS, 0)) == "nothing is past its retention"

@@ -90,7 +90,7 @@ def create_backup(
 def _open_scratch_folder(parent: int, name: str) -> Iterator[int]:
     """Create a folder for the files of an unfinished backup, and remove it at the end."""
     try:
-        atomic.make_folder(parent, name)
+        atomic.create_folder(parent, name)
         scratch = os.open(name, atomic.FOLDER, dir_fd=parent)
         try:
             yield scratch

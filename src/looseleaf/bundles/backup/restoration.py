@@ -112,7 +112,7 @@ def _publish(folder: int, staged_name: str, name: str) -> None:
     except BaseException:
         atomic.move(folder, name, folder, staged_name)
         if was_there:
-            atomic.make_folder(folder, name)
+            atomic.create_folder(folder, name)
         raise
 
 
@@ -164,7 +164,7 @@ class _FileTree:
             try:
                 return os.open(name, atomic.FOLDER, dir_fd=parent)
             except FileNotFoundError:
-                atomic.make_folder(parent, name, mode=self._modes[1], is_synced_later=True)
+                atomic.create_folder(parent, name, mode=self._modes[1], is_synced_later=True)
                 return os.open(name, atomic.FOLDER, dir_fd=parent)
         except (NotADirectoryError, FileExistsError):
             path_text = tar_format.quote_path(path)
@@ -181,7 +181,7 @@ def _open_staging_folder(parent: int, name: str, folder_mode: int) -> Iterator[i
     """Create the staging folder, in place of one that a killed restore left; remove it after."""
     atomic.remove_tree(parent, name)
     try:
-        atomic.make_folder(parent, name, mode=folder_mode)
+        atomic.create_folder(parent, name, mode=folder_mode)
         staging_folder = os.open(name, atomic.FOLDER, dir_fd=parent)
         try:
             yield staging_folder

@@ -46,7 +46,7 @@ def _open_root(path: str) -> int:
         if not os.path.isdir(path):
             parent_fd = os.open(parent, _FOLDER)
             try:
-                atomic.make_folder(parent_fd, name, mode=_FOLDER_MODE)
+                atomic.create_folder(parent_fd, name, mode=_FOLDER_MODE)
             finally:
                 os.close(parent_fd)
         return os.open(path, _FOLDER)

@@ -148,7 +148,7 @@ def _require_free(path: str, *, replace: bool) -> bool:
 
 
 def _write_files(parent: int, staging: str, files: Mapping[str, bytes]) -> None:
-    atomic.make_folder(parent, staging)
+    atomic.create_folder(parent, staging)
     root = open_folder(parent, (staging,))
     try:
         for path in sorted(files):

@@ -1,1 +1,1 @@
-"""Retention: data that has outlived its time, counted or removed; pages and the journal never."""
+"""Retention: data that is past its retention, counted or removed; pages and the journal never."""

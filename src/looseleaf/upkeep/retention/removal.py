@@ -1,4 +1,4 @@
-"""Removing data that has outlived its time, one function for each kind; a dry run only counts.
+"""Removing data that is past its retention, one function for each kind; a dry run only counts.
 
 No function here touches a page: neither an agent's files nor the journal are ever removed.
 """

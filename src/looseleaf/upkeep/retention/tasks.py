@@ -1,4 +1,4 @@
-"""The system tasks of retention: each removes one kind of data that has outlived its time."""
+"""The system tasks of retention: each removes one kind of data that is past its retention."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ RULES = (
 def apply_rule(
     rule: RetentionRule, parts: TaskParts, settings: Settings, *, dry_run: bool
 ) -> TaskResult:
-    """Remove the data that has outlived its time, or count it; the result has the counts."""
+    """Remove the data that is past its retention, or count it; the result has the counts."""
     counts = rule.remove(parts, settings, dry_run=dry_run)
     total = sum(counts.values())
     status = "nothing" if not total else "counted" if dry_run else "removed"
@@ -125,7 +125,7 @@ def apply_rule(
 def describe_counts(counts: dict[str, int]) -> str:
     """Describe the counts in words."""
     parts = [f"{count:,} {NOUNS[kind][count != 1]}" for kind, count in counts.items() if count]
-    return ", ".join(parts) or "nothing has outlived its time"
+    return ", ".join(parts) or "nothing is past its retention"
 
 
 def _run_rule(rule: RetentionRule, run: TaskRun) -> TaskResult:

@@ -150,7 +150,7 @@ class TestPrune:
     def test_writing_prunes_by_itself(
         self, store: DiskStore, history: DiskHistory, root: Path, clock: Clock
     ) -> None:
-        """Every so many writes, versions that have outlived their time go."""
+        """Every so many writes, versions that are past their retention go."""
         put(store, MEMORY, SECRET)
         put(store, MEMORY, b"clean\n")
         for number in range(page_changes._PRUNE_EVERY - 3):

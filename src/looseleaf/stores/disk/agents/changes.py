@@ -37,7 +37,7 @@ def create(
     slug = record.slug
     taken_over = slug in os.listdir(locked_agents.agents_fd)
     try:
-        atomic.make_folder(locked_agents.agents_fd, NEW, mode=locked_agents.folder_mode)
+        atomic.create_folder(locked_agents.agents_fd, NEW, mode=locked_agents.folder_mode)
         new = locked_agents.open_agent(NEW)
         atomic.create_durably(new, RECORD, format_record(record), mode=locked_agents.file_mode)
         locked_agents.folder.unfinished_folders[record.id] = slug if taken_over else NEW
@@ -86,7 +86,7 @@ def delete(locked_agents: LockedAgents, record: AgentRecord, time: str, *, files
     if files:
         _move_durably((locked_agents.agents_fd, record.slug), (deleted, name))
     else:
-        atomic.make_folder(deleted, name, mode=locked_agents.folder_mode)
+        atomic.create_folder(deleted, name, mode=locked_agents.folder_mode)
         deleted_folder = open_folder(deleted, (name,))
         try:
             _move_durably((locked_agents.open_agent(record.slug), RECORD), (deleted_folder, RECORD))

@@ -35,7 +35,7 @@ def test_data_is_counted_removed_and_reported(site: Site, open_tab: OpenTab) -> 
     assert not file.exists()
     assert "a person" in page.locator("section", has_text="Last reports").inner_text()
     page = tab.open(f"{RETENTION}?preview=yes")
-    assert "Nothing has outlived its time." in page.locator(".verdict").inner_text()
+    assert "Nothing is past its retention." in page.locator(".verdict").inner_text()
 
 
 def test_all_of_it_can_be_removed_at_once(site: Site) -> None:

@@ -35,7 +35,7 @@ def show_retention(visit: Visit) -> Document | Redirect:
 
 
 def remove_data(visit: Visit) -> Document | Redirect:
-    """Remove data that has outlived its time: one kind of data, or all."""
+    """Remove data that is past its retention: one kind of data, or all."""
     kind = visit.form.get("kind", "")
     reports: list[RetentionReport] = visit.run("looseleaf/run-retention", kind=kind)
     failures = [report for report in reports if report.is_failure]
