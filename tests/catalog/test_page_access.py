@@ -15,6 +15,7 @@ from looseleaf.catalog.operation import CATALOG
 from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.pages import PageDenied
+from looseleaf.values import replace
 
 SECRET = "heliotrope"
 DENIED = ("USER.md", "private.md", "RULES.md", "daily/2026/04/17.md")
@@ -52,10 +53,12 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def bind(workspace: Workspace, binds: str, token: Principal = TOKEN) -> Context:
-    """Give the agent the policy, and act by its token."""
+    """Give the agent the policy, and act by its token, in a turn that began before."""
+    as_it_was = workspace.agents.resolve("ada")
     config = {"memory_policy": {**POLICY, "binds": binds}}
     invoke(workspace.context, "looseleaf/configure-agent", {"agent": "ada", "config": config})
-    return workspace.acting(principal=token, surface="test")
+    # Tools of a turn are operations: each sees the agent as it is, not as the turn began.
+    return replace(workspace.acting(principal=token, surface="test"), acting_agent=as_it_was)
 
 
 def calls(name: str) -> list[dict[str, object]]:

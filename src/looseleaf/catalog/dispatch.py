@@ -84,6 +84,8 @@ def run_parsed(
         context = replace(context, permission=operation.permission, acting_agent=agent)
         # A tool that a policy denies is denied as a resource and as a file, too.
         require_operation(context, operation, operation_arguments)
+    elif context.acting_agent is not None:
+        context = replace(context, acting_agent=None)  # that of the operation that runs this one
     if not operation.read_only and context.principal.actor_kind == AGENT:
         refuse_assembled_text(operation_arguments)
     try:
