@@ -42,6 +42,22 @@ def test_the_audit_is_verified(shown_house: Site) -> None:
     assert "The audit is whole" in browser.get(f"{AUDIT}?verify=yes").text
 
 
+def test_the_verdict_counts_from_the_first_entry_that_is_left(opens: Opens) -> None:
+    """Entries that retention has removed are named, not claimed as verified."""
+    site = opens()
+    for number in range(5):
+        site.user(f"user-{number}")
+    site.clock.ahead += 400 * 86_400
+    site.user("late")
+    site.run("looseleaf/run-retention", kind="audit")
+    verdict = site.workspace.accounts().audit.verify()
+    assert verdict.removed > 3
+    browser, _csrf = site.sign_in()
+    text = browser.get(f"{AUDIT}?verify=yes").text
+    assert f"from entry {verdict.removed + 1} to entry" in text
+    assert "Older entries are past their retention" in text
+
+
 def test_a_long_audit_comes_in_parts(opens: Opens) -> None:
     """Each entry once, and a way back to the newest."""
     site = opens()
