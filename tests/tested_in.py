@@ -528,7 +528,6 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/database/test_row_digests.py",
         "A chain that was cut short is found.",
     ),
-    "stores/database/chat/chats.py": ("chat/test_sessions.py", "The store of conversations."),
     "stores/database/chat/messages.py": ("chat/test_sessions.py", "Messages as they are stored."),
     "stores/database/chat/sessions.py": ("chat/test_sessions.py", "Sessions as they are stored."),
     "stores/database/chat/turns.py": ("chat/test_turn.py", "The steps of a turn are stored."),

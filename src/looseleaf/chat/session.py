@@ -215,6 +215,15 @@ class Sessions(Protocol):
         """Delete sessions without recent messages; give the number of deleted sessions."""
 
 
+@value
+class Conversation:
+    """A session with messages and turns, all as of one moment."""
+
+    session: Session
+    entries: tuple[Entry, ...]
+    turns: tuple[Turn, ...]
+
+
 class Chats(Protocol):
     """The sessions and turns of one database."""
 
@@ -225,6 +234,9 @@ class Chats(Protocol):
     @property
     def turns(self) -> Turns:
         """The turns, running and finished."""
+
+    def read(self, session: str, *, last: int = 0) -> Conversation | None:
+        """Read a session with its messages, or the last so many, and its turns."""
 
 
 def derive_title(text: str) -> str:

@@ -8,6 +8,7 @@ from looseleaf.catalog.schemas.paging import bound_limit
 from looseleaf.catalog.session_access import resolve_session
 from looseleaf.chat.session import Turn
 from looseleaf.chat.transcript import as_markdown
+from looseleaf.errors.chat import SessionMissing
 from looseleaf.models.model import Attachment, ToolCall
 from looseleaf.operations.sessions import SessionInfo, describe_session
 from looseleaf.times import format_time
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from looseleaf.catalog.context import Context
-    from looseleaf.chat.session import Entry
+    from looseleaf.chat.session import Conversation, Entry
 else:
     TypedDict = dict
 
@@ -79,15 +80,12 @@ def show_session(context: Context, session: str, *, limit: int = 0) -> SessionTe
         session: The id of the conversation, as the list of conversations gives it.
         limit: How many of the last messages to give; 0 gives all.
     """
-    chat_session = resolve_session(context, session)
-    chats = context.parts.chats()
-    entries = chats.sessions.messages(
-        chat_session.id, last=bound_limit(limit, LARGEST_INTEGER, minimum=0)
-    )
+    last = bound_limit(limit, LARGEST_INTEGER, minimum=0)
+    conversation = _read_conversation(context, session, last=last)
     return SessionText(
-        describe_session(context, chat_session),
-        tuple(map(describe_message, entries)),
-        tuple(chats.turns.list(chat_session.id)),
+        describe_session(context, conversation.session),
+        tuple(map(describe_message, conversation.entries)),
+        conversation.turns,
     )
 
 
@@ -109,15 +107,23 @@ def export_session(
         session: The id of the conversation, as the list of conversations gives it.
         format: markdown is a page for people; json has everything that is stored.
     """
-    chat_session = resolve_session(context, session)
-    chats = context.parts.chats()
-    entries = chats.sessions.messages(chat_session.id)
+    conversation = _read_conversation(context, session)
+    chat_session, entries = conversation.session, conversation.entries
     session_info = describe_session(context, chat_session)
     if format == "markdown":
         agent, day = session_info.agent_slug or "assistant", session_info.created_at[:10]
         return SessionMarkdown(chat_session.id, as_markdown(chat_session, entries, agent, day))
     messages = tuple(_export_message(entry) for entry in entries)
-    return SessionExport(1, session_info, messages, tuple(chats.turns.list(chat_session.id)))
+    return SessionExport(1, session_info, messages, conversation.turns)
+
+
+def _read_conversation(context: Context, session: str, *, last: int = 0) -> Conversation:
+    """Read a conversation that the principal may see, as of one moment."""
+    identity = resolve_session(context, session).id
+    conversation = context.parts.chats().read(identity, last=last)
+    if conversation is None:
+        raise SessionMissing(session)  # deleted meanwhile
+    return conversation
 
 
 def describe_message(entry: Entry) -> MessageInfo:

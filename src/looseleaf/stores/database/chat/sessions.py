@@ -48,12 +48,8 @@ class SqlSessions:
 
     def find(self, session: str) -> Session | None:
         """Find a session."""
-        if not session.isprintable():
-            return None
-        query = sa.select(sessions).where(sessions.c.id == session)
         with self._database.reading() as connection:
-            row = connection.execute(query).first()
-        return session_of(row, self._now()) if row is not None else None
+            return find_session(connection, session, self._now())
 
     def find_by_prefix(
         self, prefix: str, *, owner: int = 0, agents: Sequence[int] | None = None
@@ -120,14 +116,8 @@ class SqlSessions:
 
     def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
         """Return messages in order: the last few, those after a number, or all."""
-        parameters = {"session": session, "after": after}
-        query = _SELECT_ALL
-        if last:
-            query, parameters = _SELECT_LAST, {**parameters, "last": last}
         with self._database.reading() as connection:
-            rows = connection.execute(query, parameters).all()
-        entries = [entry_of(row) for row in rows]
-        return entries[::-1] if last else entries
+            return read_entries(connection, session, last=last, after=after)
 
     def change(self, session: str, **fields: str | float) -> None:
         """Change fields of a session, but not the time of its last use."""
@@ -188,6 +178,26 @@ def _build_filters(
     values = {"owner": owner, "mode": mode}
     conditions = [sessions.c[name] == cell for name, cell in values.items() if cell]
     return conditions if agents is None else [*conditions, sessions.c.agent.in_(agents)]
+
+
+def find_session(connection: sa.Connection, session: str, now: int) -> Session | None:
+    """Find a session in a transaction."""
+    if not session.isprintable():
+        return None
+    row = connection.execute(sa.select(sessions).where(sessions.c.id == session)).first()
+    return session_of(row, now) if row is not None else None
+
+
+def read_entries(
+    connection: sa.Connection, session: str, *, last: int = 0, after: int = 0
+) -> list[Entry]:
+    """Read messages in a transaction, in order."""
+    parameters = {"session": session, "after": after}
+    query = _SELECT_ALL
+    if last:
+        query, parameters = _SELECT_LAST, {**parameters, "last": last}
+    entries = [entry_of(row) for row in connection.execute(query, parameters)]
+    return entries[::-1] if last else entries
 
 
 def session_of(row: Any, now: int) -> Session:  # noqa: ANN401 - a row of the table

@@ -118,12 +118,17 @@ class SqlTurns:
 
     def list(self, session: str) -> list[Turn]:
         """List the turns of a session."""
-        query = sa.select(turns).where(turns.c.session == session).order_by(turns.c.number)
         with self._database.reading() as connection:
-            return [turn_of(row) for row in connection.execute(query)]
+            return list_turns(connection, session)
 
     def _now(self) -> int:
         return round(self._clock() * MICRO)
+
+
+def list_turns(connection: sa.Connection, session: str) -> list[Turn]:
+    """List the turns of a session in a transaction."""
+    query = sa.select(turns).where(turns.c.session == session).order_by(turns.c.number)
+    return [turn_of(row) for row in connection.execute(query)]
 
 
 def _save_messages(

@@ -1,0 +1,47 @@
+"""A conversation is read as of one moment, however its parts change meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from looseleaf.chat.session import Opening, Outcome
+from looseleaf.models.model import Message, Usage
+from looseleaf.stores.database.chat.chats import SqlChats
+from looseleaf.stores.database.database import Database
+
+ROUNDS = 60
+
+
+def test_session_messages_and_turns_are_of_one_moment(tmp_path: Path) -> None:
+    """A turn is running if and only if its session is, and it has its answer once it has ended."""
+    (tmp_path / ".looseleaf").mkdir()
+    database = Database("", str(tmp_path))
+    chats = SqlChats(database)
+    first = chats.turns.begin(Opening("", 1, 1, "chat", Message("user", "Hello")))
+    assert first.lease is not None
+    chats.turns.end(first.lease, (), Outcome("completed", Usage()))
+    session, is_over = first.session.id, threading.Event()
+
+    def talk() -> None:
+        for _ in range(ROUNDS):
+            turn = chats.turns.begin(Opening(session, 1, 1, "chat", Message("user", "And?")))
+            assert turn.lease is not None
+            chats.turns.end(turn.lease, [Message("assistant", "So.")], Outcome("failed", Usage()))
+        is_over.set()
+
+    thread = threading.Thread(target=talk)
+    thread.start()
+    states = set()
+    while not is_over.is_set():
+        conversation = chats.read(session)
+        assert conversation is not None
+        statuses = [turn.status for turn in conversation.turns]
+        assert ("running" in statuses) is conversation.session.running
+        answers = sum(entry.message.role == "assistant" for entry in conversation.entries)
+        assert answers == statuses.count("failed")
+        states.add(conversation.session.running)
+    thread.join()
+    assert chats.read("no such session") is None
+    assert False in states
+    database.close()
