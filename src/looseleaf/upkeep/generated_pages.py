@@ -45,8 +45,7 @@ class GeneratedPages:
         self.workspace_files = [file for file in files if file.layer != "agent"]
         self.agent_files = [file for file in files if file.layer == "agent"]
         settings = sources.settings
-        root = os.path.realpath(settings.root)
-        self._folders = [f"{root}/{name}" for name in _FOLDERS[: 2 + settings.network]]
+        self._folders = [f"{settings.root}/{name}" for name in _FOLDERS[: 2 + settings.network]]
         self._stamp: list[int] = []
         self._lock = allocate_lock()
 

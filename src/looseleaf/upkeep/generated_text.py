@@ -56,7 +56,8 @@ def find_page_agent(
 
 def generate_text(sources: TextSources, file: RegisteredFile, agent: AgentRecord | None) -> str:
     """Generate the text of a page as it should be now; "" where every section is empty."""
-    folder = project_folder_of(sources.settings, file)
+    settings = sources.settings
+    folder = project_folder_of(settings, file) if file.convention_path else settings.root
     return sources.sections().generate(file.filename, build_context(sources, agent, folder))
 
 
@@ -85,7 +86,11 @@ def build_context(sources: TextSources, agent: AgentRecord | None, folder: str) 
         if page_scope is None or not sources.pages.exists(page_scope):
             return None
         store = sources.pages.store_for(page_scope)
-        return os.path.relpath(store.path(page_scope), folder) if has_paths(store) else None
+        return (
+            os.path.relpath(store.path(page_scope), os.path.realpath(folder))
+            if has_paths(store)
+            else None
+        )
 
     def list_pages(layer: Layer) -> Sequence[ListItem]:
         registry = sources.pages.registry

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
+_LINE_TEXT = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")  # as str.splitlines
 _COMMENTS = re.compile(r"[ \t]*(?:<!--(?:(?!-->).)*-->[ \t]*)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
 _UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
@@ -66,10 +67,9 @@ def blank_comments(text: str) -> str:
 
 def is_unwritten(text: str) -> bool:
     """Say whether a page without its comments has only headings (`#` lines), or nothing."""
-    return all(
-        not line.strip() or _HEADING.match(line.lstrip(" ")) is not None
-        for line in text.splitlines()
-    )
+    # Line by line, since the first line of prose decides about a long page.
+    lines = (match.group() for match in _LINE_TEXT.finditer(text))
+    return all(not line.strip() or _HEADING.match(line.lstrip(" ")) is not None for line in lines)
 
 
 class _Scanner:

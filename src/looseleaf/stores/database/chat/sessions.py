@@ -196,7 +196,7 @@ def read_entries(
     query = _SELECT_ALL
     if last:
         query, parameters = _SELECT_LAST, {**parameters, "last": last}
-    entries = [entry_of(row) for row in connection.execute(query, parameters)]
+    entries = [entry_of(row) for row in connection.execute(query, parameters).all()]
     return entries[::-1] if last else entries
 
 

@@ -43,7 +43,7 @@ class DiskHistory:
             with OsErrorContext(f"The history of {scope.filename}"):
                 revisions = _list_revisions(log)
                 last = revisions[-1] if revisions else None
-                if self._read_present(scope, last) is last:
+                if self._read_hash(scope) == (last.hash if last else ""):
                     return revisions
                 # Changed outside, or by a write that has not logged it yet.
                 atomic.lock(log.folder, scope.filename)
@@ -67,8 +67,7 @@ class DiskHistory:
                 line = log.newest()
                 if line is not None:
                     last = revision_of(line, is_kept=True)
-                    present = self._read_present(scope, last)
-                    if present is last:
+                    if self._read_hash(scope) == last.hash:
                         return last
                     atomic.lock(log.folder, scope.filename)  # as in `revisions`
                     locked_line = log.newest()
@@ -80,6 +79,11 @@ class DiskHistory:
             os.close(log.folder)
         revisions = self.revisions(scope)
         return revisions[-1] if revisions else None
+
+    def _read_hash(self, scope: Scope) -> str:
+        """Read the hash of a page; "" for a page that is not there."""
+        page = self.store.read(scope)
+        return page.hash if isinstance(page, Found) else ""
 
     def _read_present(self, scope: Scope, last: Revision | None) -> Revision | None:
         """Give the last revision of the log if the page is that version, else an outside change."""
