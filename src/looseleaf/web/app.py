@@ -169,7 +169,8 @@ def build_application(
     app.state.upload_budget = BodyBudget(MOST_UPLOADS * upload_bytes)
     app.state.open_streams = OpenStreams()
     return Guard(
-        FastPageReads(app, authenticator),
+        app,
+        answer_fast=FastPageReads(authenticator).answer,
         hosts=workspace.settings.allowed_hosts,
         metrics=request_metrics,
         recent=recent,

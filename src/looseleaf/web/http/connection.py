@@ -13,6 +13,8 @@ from looseleaf.web.http.responses import encode_json
 if TYPE_CHECKING:
     import asyncio
 
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 HEAD_SECONDS = 15.0
 # Beyond this number, the oldest idle connection is closed.
 MOST_CONNECTIONS = min(1000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
@@ -26,7 +28,6 @@ class TimedConnection(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = False
-    _is_answering = False
     _open: ClassVar[dict[TimedConnection, None]] = {}  # in the order of arrival
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -69,21 +70,17 @@ class TimedConnection(HttpToolsProtocol):
             cast("dict[str, object]", self.scope)[ABSOLUTE_TARGET] = True
         super().on_headers_complete()
 
-    def on_message_complete(self) -> None:
-        """Mark a complete request, which waits for its response."""
-        self._is_answering = True
-        super().on_message_complete()
-
-    def on_response_complete(self) -> None:
-        """Mark the connection as idle."""
-        self._is_answering = False
-        super().on_response_complete()
-
     def shutdown(self) -> None:
         """Tell a stream, which would go on while it is read, that the server stops."""
         if self._is_answering:
             cast("dict[str, object]", self.scope)[STOPPING] = True
         super().shutdown()
+
+    @property
+    def _is_answering(self) -> bool:
+        """Whether a complete request waits for its response."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.more_body and not cycle.response_complete
 
     def _close_idle(self) -> None:
         """Close the oldest idle connection."""

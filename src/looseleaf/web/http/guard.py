@@ -13,13 +13,15 @@ from looseleaf.web.http.request_id import HEADER, RequestIds
 from looseleaf.web.http.responses import refuse_request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from looseleaf.web.http.recent_requests import RecentRequests
     from looseleaf.web.metrics import Metrics
+
+    FastAnswer = tuple[int, list[tuple[bytes, bytes]], bytes]  # status, headers, body
 
 # A host name of its own keeps our cookies apart from those of other programs at 127.0.0.1.
 OWN_NAME = "looseleaf.localhost"
@@ -43,6 +45,7 @@ EVERY_HEADER = (*HEADERS, _POLICY)
 OWN_POLICY = "looseleaf.policy"  # set where a response has its own Content-Security-Policy
 OWN_CACHING = "looseleaf.caching"  # set where a response has its own Cache-Control
 HEADERS_BY_NAME = "looseleaf.headers"  # the headers of a request by name, for the fast path
+START = "http.response.start"
 _CHUNKED, _CLOSE = b"transfer-encoding", (b"connection", b"close")
 _OWN_SITES = (b"same-origin", b"none")
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?")
@@ -54,9 +57,15 @@ class Guard:
     """Refuses unsafe requests, and adds the same headers to every response."""
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Iterable[str], metrics: Metrics, recent: RecentRequests
+        self,
+        app: ASGIApp,
+        *,
+        answer_fast: Callable[[Scope], FastAnswer | None],  # the most frequent requests, else None
+        hosts: Iterable[str],
+        metrics: Metrics,
+        recent: RecentRequests,
     ) -> None:
-        self.app = app
+        self.app, self.answer_fast = app, answer_fast
         self.hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
         self.metrics, self.recent = metrics, recent
         self._allowed_hosts: set[str] = set()  # Host headers that were checked
@@ -73,35 +82,22 @@ class Guard:
         request_id = (HEADER, self._request_ids.identify(scope, request_headers))
         has_length = request_headers.get(b"content-length", b"0") != b"0"
         is_sending = has_length or _CHUNKED in request_headers
-
-        async def receive_and_track() -> Message:
-            nonlocal is_sending
-            message = await receive()
-            is_sending = bool(message.get("more_body"))
-            return message
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                common = HEADERS if scope.get(OWN_CACHING) is None else _KEPT_HEADERS
-                headers = message["headers"] = [
-                    *message.get("headers", ()),
-                    *common,
-                    request_id,
-                ]
-                if scope.get(OWN_POLICY) is None:
-                    headers.append(_POLICY)
-                if is_sending:
-                    # The response does not wait for the rest of the body, which nobody reads.
-                    headers.append(_CLOSE)
-            await send(message)
-
+        _remove_prefix(scope)
         try:
-            receive_body = receive_and_track if is_sending else receive
-            await (refusal_response or self.app)(
-                _without_prefix(scope), receive_body, send_with_headers
-            )
+            if refusal_response is None and not is_sending:
+                answer = self.answer_fast(scope)
+                if answer is not None:
+                    status, headers, body = answer
+                    headers += (*HEADERS, request_id, _POLICY)
+                    await send({"type": START, "status": status, "headers": headers})
+                    await send({"type": "http.response.body", "body": body})
+                    return
+            response = _Response(scope, request_id, receive, send, is_sending=is_sending)
+            receive_body = response.receive if is_sending else receive
+            try:
+                await (refusal_response or self.app)(scope, receive_body, response.send)
+            finally:
+                status = response.status
         finally:
             seconds = time.perf_counter() - start_time
             self.metrics.count(scope, status, seconds)
@@ -155,6 +151,43 @@ class Guard:
         return None
 
 
+class _Response:
+    """The response of the application to one request, with the headers that every response has."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        request_id: tuple[bytes, bytes],
+        receive: Receive,
+        send: Send,
+        *,
+        is_sending: bool,
+    ) -> None:
+        self.status = 0
+        self._scope, self._request_id = scope, request_id
+        self._receive, self._send, self._is_sending = receive, send, is_sending
+
+    async def receive(self) -> Message:
+        """Receive a part of the body, and note whether there are more."""
+        message = await self._receive()
+        self._is_sending = bool(message.get("more_body"))
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the response, the first one with the headers."""
+        if message["type"] == START:
+            self.status = message["status"]
+            common = HEADERS if self._scope.get(OWN_CACHING) is None else _KEPT_HEADERS
+            headers = [*message.get("headers", ()), *common, self._request_id]
+            if self._scope.get(OWN_POLICY) is None:
+                headers.append(_POLICY)
+            if self._is_sending:
+                # The response does not wait for the rest of the body, which nobody reads.
+                headers.append(_CLOSE)
+            message["headers"] = headers
+        await self._send(message)
+
+
 def _is_foreign(headers: dict[bytes, bytes], host: str) -> bool:
     """Say whether a request comes from another site's page, according to the browser."""
     site = headers.get(b"sec-fetch-site")
@@ -174,9 +207,8 @@ def _is_utf8(scope: Scope) -> bool:
     return True
 
 
-def _without_prefix(scope: Scope) -> Scope:
+def _remove_prefix(scope: Scope) -> None:
     """Treat `/wp-json/…` like `/…`."""
     path = scope["path"]
     if path.startswith(PREFIX + "/"):
         scope["path"] = path[len(PREFIX) :]
-    return scope

@@ -19,10 +19,11 @@ from looseleaf.web.rest.endpoints import NAMESPACE
 from looseleaf.web.rest.representation import encode_page
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import Scope
 
     from looseleaf.memory.scope import Scope as PageScope
     from looseleaf.web.http.authentication import Authenticator
+    from looseleaf.web.http.guard import FastAnswer
 
 READ = "datamachine/get-agent-memory"
 PREFIX = f"{NAMESPACE}/files/agent/"
@@ -45,31 +46,27 @@ _VARY = (b"vary", b"accept")
 class FastPageReads:
     """Answers plain allowed reads; the application answers everything else, refusals too."""
 
-    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
-        self.app = app
+    def __init__(self, authenticator: Authenticator) -> None:
         self.authenticator = authenticator
         self._pages = authenticator.workspace.pages
         self._decisions: dict[tuple[bytes, str], tuple[float, PageScope]] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it to the application."""
+    def answer(self, scope: Scope) -> FastAnswer | None:
+        """Give status, headers and body of the answer; None where the application must answer."""
         page_response = self._read_plain_page(scope)
         if page_response is None:
-            await self.app(scope, receive, send)
-            return
+            return None
         kind, version, body = page_response
         headers = [(b"etag", b'"%s"' % version.encode()), _VARY]
         if body is not None:
             size = (b"content-length", b"%d" % len(body))
             headers = [(b"content-type", kind), size, *headers]
         scope[ROUTE] = TEMPLATE
-        status = 304 if body is None else 200
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body or b""})
+        return (304, headers, b"") if body is None else (200, headers, body)
 
     def _read_plain_page(self, scope: Scope) -> tuple[bytes, str, bytes | None] | None:
         """Read the type, version and body of a page; no body where the client has this version."""
-        path = scope["path"] if scope["type"] == "http" else ""
+        path = scope["path"]
         if not path.startswith(PREFIX) or scope["method"] != "GET" or scope["query_string"]:
             return None
         headers: dict[bytes, bytes] = scope[HEADERS_BY_NAME]
