@@ -77,6 +77,13 @@ COMPILE += ["--no-emit-index-url", "--no-header", "--all-extras", "--group", "de
 # A package of the lock: its lines, and a comment below them that names what needs it.
 LOCKED = re.compile(r"^([a-z0-9][a-z0-9._-]*)==.*\n(?: +--.*\n)*((?: +#.*\n)*)", re.MULTILINE)
 NEEDED_BY = re.compile(r"# +(?:via )?([a-z0-9][a-z0-9._-]*)")
+LAUNCHER = """#!{python}
+import sys
+
+from looseleaf.cli import main
+
+sys.exit(main())
+"""
 # The lines in which pip and uv name a package that they fetch or install.
 PACKAGE_LINE = re.compile(
     r" *(?:Collecting|Processing|Downloading|\+) (?:\S*/)?([\w.]+(?:-[a-z]\w*)*)"
@@ -217,20 +224,26 @@ def _fill(level: Level) -> bool:
     goal = present if present and is_complete else level
     fingerprint, start = _compute_fingerprint(goal), time.monotonic()
     for candidate in LEVELS:
-        candidate.stamp.unlink(
-            missing_ok=True
-        )  # after an interruption everything is installed again
+        # First, so that after an interruption everything is installed again.
+        candidate.stamp.unlink(missing_ok=True)
     print(f"Setting up .venv for {level.name}, Python {sys.version.split()[0]} …", flush=True)
     packages = "" if is_complete else _select_lock_lines(goal)
     if not _install_with_uv(packages, keep=present is not None):
         keep = present is not None and bool(_find_pip())
         if not _install_with_pip(packages if keep else _select_lock_lines(goal), keep=keep):
             return False
+    _write_launcher(VENV / "bin" / "looseleaf", PYTHON)
     if goal is DEVELOPER and packages:
         compileall.compile_dir(VENV / "lib", quiet=2, workers=0)
     goal.stamp.write_text(fingerprint)
     print(f"Done in {time.monotonic() - start:.0f} s.", flush=True)
     return True
+
+
+def _write_launcher(path: Path, python: Path) -> None:
+    """Replace the launcher of the installer; that of an older pip imports `re`, which is slow."""
+    path.write_text(LAUNCHER.format(python=python))
+    path.chmod(0o755)
 
 
 def _compute_fingerprint(level: Level = DEVELOPER) -> str:

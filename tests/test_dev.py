@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import dev
 from tests.test_extras import BASE, name_of
@@ -52,3 +53,13 @@ def test_a_file_of_tests_is_run_at_once() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout
     assert "mypy" not in run.stdout
+
+
+def test_the_launcher_imports_the_command_alone(tmp_path: Path) -> None:
+    """Whatever installer was there: a cold command starts as fast as Python and we can."""
+    launcher = tmp_path / "looseleaf"
+    dev._write_launcher(launcher, Path(sys.executable))
+    version = subprocess.run([launcher, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout.startswith("looseleaf ")
+    imports = re.findall(r"^(?:import|from) (\S+)", launcher.read_text(), re.MULTILINE)
+    assert imports == ["sys", "looseleaf.cli"]
