@@ -48,7 +48,7 @@ def open_application(root: str, *, stateless: bool = False, log: bool = False) -
     workspace = Workspace.open(root, surface="rest")
     app = build_application(workspace, stateless=stateless, on_load=keep_objects)
     if workspace.settings.serve_jobs:
-        app = WorkerStart(app, workspace)
+        app = WorkerStart(app, workspace, keep_objects)
     keep_objects()
     # A computing thread gives up the interpreter lock after this time; a response waits for the
     # lock several times.
@@ -151,6 +151,7 @@ def run(root: str, settings: Settings, listener: socket.socket, *, log: bool = F
     config = uvicorn.Config(
         partial(open_application, os.path.abspath(root), stateless=settings.workers > 1, log=log),
         factory=True,
+        interface="asgi3",
         http=TimedConnection,
         ws="none",
         lifespan="on",
