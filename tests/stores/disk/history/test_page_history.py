@@ -44,6 +44,38 @@ def written(path: Path) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+STEPS = ("write", "edit outside", "delete", "remove outside", "purge", "tear the log")
+
+
+@given(steps=st.lists(st.sampled_from(STEPS), max_size=7))
+def test_the_latest_revision_is_the_last_of_all(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    """Whatever was done to a page, here or outside, and also where the log ends in half a line."""
+    root = tmp_path_factory.mktemp("latest")
+    now = time.time()  # the time of a removal that nobody logged is that of the look at it
+    store = DiskStore(str(root), agent_folder=AGENTS.__getitem__, clock=lambda: now)
+    history = DiskHistory(store)
+    page, log = page_file_of(root), history_folder_of(root) / "log"
+    for number, step in enumerate(steps):
+        if step == "write":
+            put(store, MEMORY, f"version {number}\n".encode())
+        elif step == "delete":
+            store.delete(MEMORY, change=CHANGE)
+        elif step == "edit outside":
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_bytes(f"outside {number}\n".encode())
+        elif step == "remove outside":
+            page.unlink(missing_ok=True)
+        elif step == "purge" and len(history.revisions(MEMORY)) > 1:
+            history.purge(MEMORY, 1, change=CHANGE)
+        elif step == "tear the log" and log.exists():
+            log.write_bytes(log.read_bytes() + b'{"revision": 9')
+        revisions = history.revisions(MEMORY)
+        latest = history.latest(MEMORY)
+        assert latest == (revisions[-1] if revisions else None), (steps, number)
+
+
 class TestPurge:
     """A secret that got into a page can be removed for good."""
 

@@ -71,9 +71,9 @@ class DiskHistory:
                         return last
                     atomic.lock(log.folder, scope.filename)  # as in `revisions`
                     locked_line = log.newest()
-                    if locked_line is not line and locked_line is not None:
-                        last = revision_of(locked_line, is_kept=True)
                     if locked_line is not None:
+                        if locked_line is not line:
+                            last = revision_of(locked_line, is_kept=True)
                         return self._read_present(scope, last)
         finally:
             os.close(log.folder)
