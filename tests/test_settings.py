@@ -188,3 +188,9 @@ def test_folders_and_sites_that_cannot_be_are_refused(tmp_path: Path, text: str)
     with pytest.raises(InvalidSetting) as told:
         settings.load(str(tmp_path), environ={})
     assert "hunter2" not in str(told.value)
+
+
+def test_a_workspace_without_a_name_is_called_by_its_folder() -> None:
+    """So that no page for people says "Welcome to" and nothing more."""
+    assert settings.Settings(root="/home/eve/my-memory").display_name == "my-memory"
+    assert settings.Settings(root="/home/eve/my-memory", name="House").display_name == "House"

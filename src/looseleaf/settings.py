@@ -110,6 +110,11 @@ class Settings:
     git_commits: bool = False  # whether a task commits the pages to git every hour
     cleanup_job_data_on_failure: bool = True  # whether a failed job's folder is removed
 
+    @property
+    def display_name(self) -> str:
+        """The name of the workspace for people: its own, or that of its folder."""
+        return self.name or os.path.basename(self.root)
+
 
 # Data that retention removes by itself: nobody loses all of it by a 0 that was meant as "never".
 _AT_LEAST_ONE_DAY = (

@@ -111,7 +111,7 @@ def build_context(sources: TextSources, agent: AgentRecord | None, folder: str) 
         timezone=settings.timezone,
         date=format_date(sources.clock()),
         command=_format_command(settings, folder),
-        workspaces=(ListItem(settings.name or os.path.basename(settings.root), settings.url),),
+        workspaces=(ListItem(settings.display_name, settings.url),),
         include="imports" if settings.agents_md_include == "imports" else "inline",
         agents=tuple(ListItem(record.slug, record.name) for record in sources.agents.records()),
         pages=list_pages,

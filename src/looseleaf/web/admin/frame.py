@@ -53,7 +53,7 @@ def build_frame(pages: AdminPages, page: AdminPage | None, visit: Visit, csrf: s
     if agent is None and len(agents) == 1:
         agent = agents[0]
     return Frame(
-        visit.context.settings.name,
+        visit.context.settings.display_name,
         visit.context.principal.name,
         agent,
         _choose_side_agents(agents, agent),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.web.conftest import Opens, Site
 
 
@@ -45,3 +47,13 @@ def test_a_fresh_workspace_leads_to_the_first_steps(site: Site) -> None:
     assert "Take the first step" in browser.get("/admin").text
     site.run("memory_long_term_add", content="- A fact", agent="ada")
     assert "Take the first step" not in browser.get("/admin").text
+
+
+def test_a_workspace_without_a_name_is_called_by_its_folder(opens: Opens) -> None:
+    """The first page that a new person sees names the place."""
+    site = opens(name="")
+    browser, _csrf = site.sign_in()
+    folder = Path(site.workspace.settings.root).name
+    text = browser.get("/admin").text
+    assert f"Welcome to {folder}" in text
+    assert f"1 agent in {folder}" in text
