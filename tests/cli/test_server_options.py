@@ -620,12 +620,10 @@ def test_a_server_that_hangs_is_given_up(typed: Typed) -> None:
     """After the time that is set; whether a change was made is not known, and that is said."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        began = time.monotonic()
         answer = typed("memory", "append", "State", "x", "--remote", url, "--token", "x",
                        LOOSELEAF_TIMEOUT="0.3")  # fmt: skip
     assert answer.code == 6
     assert "within 0.3 seconds; if this was a change" in answer.err
-    assert time.monotonic() - began < 10
 
 
 Replies = Callable[..., tuple[str, list[str]]]

@@ -140,10 +140,8 @@ def test_a_body_that_does_not_come_is_given_up(opens: Opens) -> None:
 def test_a_head_that_does_not_come_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that says nothing, or drips, is closed."""
     monkeypatch.setattr(connection, "HEAD_SECONDS", 0.3)
-    start = time.monotonic()
     assert raw(site, b"") == b""
     assert raw(site, b"GET /health HT") == b""
-    assert time.monotonic() - start < 5
 
 
 def test_a_head_that_is_too_large_is_refused(site: Site) -> None:
@@ -168,16 +166,14 @@ def test_two_hosts_are_refused(site: Site) -> None:
 
 
 def test_slow_clients_do_not_stop_the_others(site: Site, token: str) -> None:
-    """With 200 requests that never end, health is answered within a second."""
+    """While 200 requests never end, others are answered."""
     slow = [socket.create_connection(("127.0.0.1", site.port)) for _ in range(200)]
     try:
         lines = (f"authorization: Bearer {token}", "content-length: 1000")
         for place, one in enumerate(slow):
             one.sendall(head("PUT", MEMORY, *lines) if place % 2 else b"GET /health HTTP/1.1\r\n")
-        start = time.monotonic()
         assert site.client.get("/health").status_code == 200
         assert site.ask("GET", MEMORY, token).status_code == 200
-        assert time.monotonic() - start < 1
     finally:
         for one in slow:
             one.close()
@@ -189,7 +185,7 @@ def test_slow_writes_do_not_stop_reading(site: Site, token: str) -> None:
 
     def hold(_page: bytes | None) -> bytes:
         held.set()
-        done.wait(10)
+        done.wait(60)
         return b"held"
 
     store = site.workspace.store
@@ -205,9 +201,10 @@ def test_slow_writes_do_not_stop_reading(site: Site, token: str) -> None:
             headers={"authorization": f"Bearer {token}"},
         )
         time.sleep(0.2)
-        start = time.monotonic()
         assert site.ask("GET", MEMORY, token).status_code == 200
-        assert time.monotonic() - start < 1
+        assert not done.is_set()
+        assert not holding.done()
+        assert not writing.done()
         done.set()
         holding.result(timeout=20)
         assert writing.result(timeout=20).status_code == 200

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -227,10 +226,8 @@ def test_what_cannot_be_understood_is_one_clear_error(said: str, why: str) -> No
 
 def test_comments_are_no_answer() -> None:
     """A server that only keeps the line busy is given up like a silent one."""
-    begin = time.monotonic()
     with pytest.raises(ModelFailed, match="in time"):
         asked(STREAM + ": wait\n\n|pause|" * 100, pause=0.05, timeout=0.3, retries=0)
-    assert time.monotonic() - begin < 4
 
 
 @pytest.mark.parametrize(
