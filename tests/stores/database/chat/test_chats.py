@@ -13,10 +13,10 @@ from looseleaf.stores.database.database import Database
 ROUNDS = 60
 
 
-def test_session_messages_and_turns_are_of_one_moment(tmp_path: Path) -> None:
+def test_session_messages_and_turns_are_of_one_moment(tmp_path: Path, database_url: str) -> None:
     """A turn is running if and only if its session is, and it has its answer once it has ended."""
     (tmp_path / ".looseleaf").mkdir()
-    database = Database("", str(tmp_path))
+    database = Database(database_url, str(tmp_path))
     chats = SqlChats(database)
     first = chats.turns.begin(Opening("", 1, 1, "chat", Message("user", "Hello")))
     assert first.lease is not None

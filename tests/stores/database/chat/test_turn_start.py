@@ -19,10 +19,10 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=["plain", "not storable", "with attachment"])
-def test_the_first_message_is_as_saved(tmp_path: Path, message: Message) -> None:
+def test_the_first_message_is_as_saved(tmp_path: Path, database_url: str, message: Message) -> None:
     """A new session gives its message as a later turn reads it from the database."""
     (tmp_path / ".looseleaf").mkdir()
-    database = Database("", str(tmp_path))
+    database = Database(database_url, str(tmp_path))
     chats = SqlChats(database)
     begun = chats.turns.begin(Opening("", 1, 1, "chat", message))
     saved = [entry.message for entry in chats.sessions.messages(begun.session.id)]
@@ -30,10 +30,10 @@ def test_the_first_message_is_as_saved(tmp_path: Path, message: Message) -> None
     database.close()
 
 
-def test_a_later_turn_has_to_read_its_messages(tmp_path: Path) -> None:
+def test_a_later_turn_has_to_read_its_messages(tmp_path: Path, database_url: str) -> None:
     """In a session with other messages, the start of a turn does not claim to know them."""
     (tmp_path / ".looseleaf").mkdir()
-    database = Database("", str(tmp_path))
+    database = Database(database_url, str(tmp_path))
     chats = SqlChats(database)
     first = chats.turns.begin(Opening("", 1, 1, "chat", MESSAGES[0], request="a"))
     again = chats.turns.begin(Opening("", 1, 1, "chat", MESSAGES[0], request="b"))
