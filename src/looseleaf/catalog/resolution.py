@@ -120,12 +120,12 @@ def list_visible_agents(context: Context) -> list[AgentRecord]:
 
 def _find_visible_agent(context: Context, reference: str | int) -> AgentRecord | None:
     agent = context.acting_agent
-    try:
-        is_acting = agent is not None and reference == agent.id
-        record = agent if agent and is_acting else context.parts.agents.resolve(reference)
-    except AgentMissing:
-        return None
-    return record if context.principal.role_on(record.id, record.owner) is not None else None
+    if agent is None or agent.id != reference:
+        try:
+            agent = context.parts.agents.resolve(reference)
+        except AgentMissing:
+            return None
+    return agent if context.principal.role_on(agent.id, agent.owner) is not None else None
 
 
 def _choose_own_agent(context: Context) -> AgentRecord | None:
