@@ -24,7 +24,7 @@ from benchmarks.table import Row, build_figure_row, build_row
 from benchmarks.timing import Runner, race, summarize_laps
 from looseleaf import Workspace
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
-from looseleaf.chat.session import ChatInput, Opening, Outcome
+from looseleaf.chat.session import ChatInput, Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.models.pydantic_ai.event_loop import LoopThread
 from looseleaf.models.pydantic_ai.model import ProviderConnection
@@ -69,7 +69,7 @@ class FilledChats:
         for number in range(sessions):
             turn = self._begin_turn(f"question {number}")
             assert turn.lease is not None
-            self.chats.turns.end(turn.lease, replies, Outcome("completed", Usage()))
+            self.chats.turns.end(turn.lease, replies, TurnOutcome("completed", Usage()))
             self.session = turn.session.id
         turn = self._begin_turn("and now?", self.session)
         assert turn.lease is not None

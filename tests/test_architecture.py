@@ -261,7 +261,7 @@ FOREIGN_OBJECTS: dict[str, str] = {
 
 EMPTY_NAMES = {"base", "common", "core", "helpers", "misc", "utils"}
 EMPTY_ENDINGS = ("Factory", "Helper", "Impl", "Manager", "Service", "Util", "Utils")
-MOST_LINES = 320
+MOST_LINES = 800
 
 WRITING_FLAGS = {"O_APPEND", "O_CREAT", "O_RDWR", "O_TRUNC", "O_WRONLY"}
 WRITING_METHODS = {"touch", "write_bytes", "write_text"}
@@ -674,7 +674,7 @@ BROKEN: tuple[tuple[Rule, str, str], ...] = (
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.config.get('chat')"),
     (configurations_are_read_in_one_place, "chat/turn.py", "agent.config['chat']"),
     (modules_say_their_role, "memory/pages.py", "x = 1"),
-    (modules_stay_small, "memory/pages.py", "\n" * 320),
+    (modules_stay_small, "memory/pages.py", "\n" * 800),
     (nothing_is_left_for_later, "memory/pages.py", "x = 1  # TO" + "DO later"),
 )
 

@@ -44,6 +44,12 @@ def test_a_public_name_says_what_it_is(name: str) -> None:
         assert thing.__doc__, f"{name} has no docstring"
 
 
+def test_former_names_stay_importable() -> None:
+    """Programs that use a name of earlier docs still run."""
+    assert looseleaf.Flow is looseleaf.FlowPart
+    assert looseleaf.Pipeline is looseleaf.PipelinePart
+
+
 @pytest.mark.skipif(not DOCS, reason="there are no docs yet")
 def test_every_public_name_is_in_the_docs() -> None:
     """A reader can find each public name in the README or the docs."""

@@ -646,7 +646,10 @@ TESTED_IN: dict[str, tuple[str, str]] = {
         "stores/index/test_past_search.py",
         "Ranked searches of the past.",
     ),
-    "stores/index/seal.py": ("stores/index/test_verification.py", "A flipped bit is found by it."),
+    "stores/index/index_checksum.py": (
+        "stores/index/test_verification.py",
+        "A flipped bit is found by it.",
+    ),
     "stores/index/shelf_index.py": ("stores/index/test_search_index.py", "The index of one shelf."),
     "upkeep/retention/versions.py": (
         "upkeep/retention/test_removal.py",

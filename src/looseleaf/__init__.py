@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from looseleaf.prompt.directives.outputs import LeftOut as LeftOut
     from looseleaf.prompt.directives.outputs import Text as Text
     from looseleaf.prompt.request import ContextFile as ContextFile
-    from looseleaf.prompt.request import Flow as Flow
-    from looseleaf.prompt.request import Pipeline as Pipeline
+    from looseleaf.prompt.request import FlowPart as FlowPart
+    from looseleaf.prompt.request import PipelinePart as PipelinePart
     from looseleaf.prompt.request import Tool as Tool
     from looseleaf.settings import Settings as Settings
     from looseleaf.workspace import Workspace as Workspace
@@ -49,13 +49,13 @@ _MODULES = {
     "Data": "prompt.directives.outputs",
     "File": "prompt.directives.outputs",
     "FileRegistry": "memory.registry",
-    "Flow": "prompt.request",
+    "FlowPart": "prompt.request",
     "Found": "memory.store",
     "LeftOut": "prompt.directives.outputs",
     "LooseleafError": "errors",
     "MemoryPages": "memory.pages",
     "Missing": "memory.store",
-    "Pipeline": "prompt.request",
+    "PipelinePart": "prompt.request",
     "Provenance": "memory.provenance",
     "Retention": "memory.store",
     "Revision": "memory.history",
@@ -69,6 +69,7 @@ _MODULES = {
     "Workspace": "workspace",
     "hookimpl": "plugins.hooks",
 }
+_FORMER_NAMES = {"Flow": "FlowPart", "Pipeline": "PipelinePart"}  # as the docs once showed them
 __all__ = sorted(_MODULES)  # noqa: PLE0605 - the names are in the table above
 
 
@@ -78,10 +79,11 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that a command imports only what it needs."""
-    module_name = _MODULES.get(name)
+    current_name = _FORMER_NAMES.get(name, name)
+    module_name = _MODULES.get(current_name)
     if module_name is None:
         raise AttributeError(f"module 'looseleaf' has no attribute {name!r}")
-    module = __import__(f"looseleaf.{module_name}", fromlist=[name])
-    attribute: object = getattr(module, name)
+    module = __import__(f"looseleaf.{module_name}", fromlist=[current_name])
+    attribute: object = getattr(module, current_name)
     globals()[name] = attribute
     return attribute

@@ -203,7 +203,7 @@ class Workspace:
 
     def require_available(self) -> None:
         """Raise `Unavailable` where the folder is missing, such as on an unmounted disk."""
-        self.root_folder.glance()
+        self.root_folder.check_available_cached()
 
     def chain(self) -> Chain:
         """Give the chain of directives, built when it is first needed."""

@@ -10,7 +10,13 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.agents.budget import Budget
-from looseleaf.agents.config import AgentConfig, ChatConfig, Compaction, DailyMemory, merge_config
+from looseleaf.agents.config import (
+    AgentConfig,
+    ChatConfig,
+    CompactionConfig,
+    DailyMemoryConfig,
+    merge_config,
+)
 from looseleaf.errors import Invalid
 from looseleaf.errors.agents import InvalidAgent
 from looseleaf.memory.policy import parse_memory_policy, parse_tool_policy
@@ -23,8 +29,8 @@ def test_nothing_said_is_the_default() -> None:
     assert config.tool_policy == parse_tool_policy(None)
     assert (config.binds_access, config.has_tool_policy) == (False, False)
     assert config.prompt_budget is None
-    assert config.daily_memory == DailyMemory(enabled=False, recent_days=3)
-    assert config.chat == ChatConfig(journal=False, turn_limit=None, compaction=Compaction())
+    assert config.daily_memory == DailyMemoryConfig(enabled=False, recent_days=3)
+    assert config.chat == ChatConfig(journal=False, turn_limit=None, compaction=CompactionConfig())
     assert config.model_for("chat") is None
     config.check()
 
@@ -47,10 +53,10 @@ def test_every_key_is_typed() -> None:
     assert config.binds_access
     assert config.has_tool_policy
     assert config.prompt_budget == Budget(total=9, unit="tokens")
-    assert config.daily_memory == DailyMemory(enabled=True, recent_days=5)
+    assert config.daily_memory == DailyMemoryConfig(enabled=True, recent_days=5)
     assert (config.model_for("chat"), config.model_for("system")) == ("echo:a", "echo:b")
     assert config.chat == ChatConfig(
-        journal=True, turn_limit=2, compaction=Compaction(enabled=True)
+        journal=True, turn_limit=2, compaction=CompactionConfig(enabled=True)
     )
 
 

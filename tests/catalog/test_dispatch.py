@@ -18,7 +18,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.operations import OperationMissing
 from looseleaf.errors.pages import DailyMemoryOff
 from looseleaf.memory.page_text import PageText
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.operations import memory
 
 ME = 2
@@ -132,7 +132,7 @@ def test_an_operation_called_directly_is_authorised_too(mine: Context) -> None:
 def test_rooms_are_closed_outside_an_operation(mine: Context) -> None:
     """Who asks for a page without an operation has no permission."""
     with pytest.raises(Forbidden, match="permission that exists"):
-        scope_of(mine, "MEMORY.md", HERE)
+        scope_of(mine, "MEMORY.md", DEFAULT_WHERE)
 
 
 def test_listings_show_what_one_may_read(mine: Context) -> None:

@@ -13,7 +13,7 @@ from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import InvalidName, Refused
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 
 
 def greet(_context: Context, name: str, *, mode: Literal["warm", "cool"] = "warm") -> str:
@@ -50,7 +50,7 @@ def test_a_function_becomes_an_operation(operations: Operations, workspace: Work
 def test_types_may_be_written_or_evaluated(operations: Operations) -> None:
     """A plugin need not care how its module has its annotations."""
 
-    def evaluated(context: Any, file: Any, *, where: Any = HERE, limit: Any = 3) -> Any:  # noqa: ANN401
+    def evaluated(context: Any, file: Any, *, where: Any = DEFAULT_WHERE, limit: Any = 3) -> Any:  # noqa: ANN401
         return context, file, where, limit
 
     evaluated.__annotations__ = {"context": Context, "file": str, "where": Where}

@@ -11,7 +11,7 @@ import sys
 
 import sqlalchemy as sa
 
-from looseleaf.chat.session import Outcome
+from looseleaf.chat.session import TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
@@ -39,7 +39,7 @@ def main(root: str, syncing: str) -> None:
         session = turn.session.id
         os.write(1, f"{session} question {number}\n".encode())
         answer = Message("assistant", f"answer {number}")
-        chats.turns.end(lease_of(turn), (answer,), Outcome("completed", Usage()))
+        chats.turns.end(lease_of(turn), (answer,), TurnOutcome("completed", Usage()))
         os.write(1, f"{session} answer {number}\n".encode())
 
 

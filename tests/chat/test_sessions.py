@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from looseleaf.chat.session import Outcome, Written
+from looseleaf.chat.session import TurnOutcome, WrittenPage
 from looseleaf.errors.chat import SessionBusy, SessionMissing, TurnLost
 from looseleaf.models.model import Attachment, Message, ToolCall, Usage
 from looseleaf.stores.database import tables
@@ -18,7 +18,9 @@ from looseleaf.stores.database.database import Database
 from tests.chat.conftest import ME, build_opening, lease_of
 from tests.conftest import Clock
 
-DONE = Outcome("completed", Usage(2, 30, 5), "", (Written("MEMORY.md", 7, "agent_memory", "c1"),))
+DONE = TurnOutcome(
+    "completed", Usage(2, 30, 5), "", (WrittenPage("MEMORY.md", 7, "agent_memory", "c1"),)
+)
 
 
 def said(chats: SqlChats, text: str = "Hello", answer: str = "Hi.", session: str = "") -> str:
@@ -111,7 +113,7 @@ def test_a_running_turn_can_be_asked_to_stop(chats: SqlChats) -> None:
     begun = chats.turns.begin(build_opening())
     assert chats.turns.cancel(begun.session.id)
     assert chats.turns.renew(lease_of(begun)) is True
-    chats.turns.end(lease_of(begun), (), Outcome("cancelled", Usage()))
+    chats.turns.end(lease_of(begun), (), TurnOutcome("cancelled", Usage()))
     assert not chats.turns.cancel(begun.session.id)
     again = chats.turns.begin(build_opening("Again", begun.session.id))
     assert chats.turns.renew(lease_of(again)) is False
@@ -133,7 +135,7 @@ def test_the_same_request_is_answered_once(chats: SqlChats) -> None:
 def test_a_request_that_failed_is_taken_up_again(chats: SqlChats) -> None:
     """Without its message a second time."""
     begun = chats.turns.begin(build_opening(request="r1"))
-    chats.turns.end(lease_of(begun), (), Outcome("failed", Usage(), "no provider"))
+    chats.turns.end(lease_of(begun), (), TurnOutcome("failed", Usage(), "no provider"))
     again = chats.turns.begin(build_opening(request="r1"))
     assert again.lease is not None
     assert (again.turn.number, again.turn.first) == (1, 1)
@@ -174,7 +176,7 @@ def test_going_on_needs_something_to_answer(chats: SqlChats) -> None:
     session = said(chats)
     assert chats.turns.begin(build_opening(None, session)).lease is None
     begun = chats.turns.begin(build_opening("And?", session))
-    chats.turns.end(lease_of(begun), (), Outcome("failed", Usage(), "gone"))
+    chats.turns.end(lease_of(begun), (), TurnOutcome("failed", Usage(), "gone"))
     assert chats.turns.begin(build_opening(None, session)).lease is not None
 
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from looseleaf.agents.config import Compaction
+from looseleaf.agents.config import CompactionConfig
 from looseleaf.chat.events import (
-    Began,
-    Called,
     Compacted,
-    Ended,
     Event,
-    Returned,
-    Said,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
     build_event_document,
 )
-from looseleaf.chat.session import Written
+from looseleaf.chat.session import WrittenPage
 from looseleaf.chat.transcript import INTERRUPTED, SUMMARY, count_to_summarize, pair_calls
 from looseleaf.chat.turn import REPEATED, Result, TurnRunner, TurnSetup
 from looseleaf.errors.chat import TurnLost
@@ -40,7 +40,7 @@ def database_url() -> str:
 
 def run(call: ToolCall) -> Result:
     """Be a tool that says its own arguments again, and writes for `write`."""
-    wrote = (Written("MEMORY.md", 3, call.name, call.id),) if "write" in call.arguments else ()
+    wrote = (WrittenPage("MEMORY.md", 3, call.name, call.id),) if "write" in call.arguments else ()
     return Result(f"got {call.arguments}", written=wrote)
 
 
@@ -51,12 +51,12 @@ def turn(
     session: str = "",
     *,
     limit: int = 25,
-    compaction: Compaction | None = None,
+    compaction: CompactionConfig | None = None,
     stopped: Callable[[], bool] = never,
 ) -> list[Event]:
     """Take one turn to its end."""
     begun = chats.turns.begin(build_opening(text, session))
-    rule = compaction or Compaction()
+    rule = compaction or CompactionConfig()
     setup = TurnSetup(model, lambda: ("You are Ada.",), (), run, limit, rule, stopped)
     return list(TurnRunner(chats, begun, lease_of(begun), setup).run())
 
@@ -66,16 +66,16 @@ def transcript(chats: SqlChats, session: str) -> list[tuple[str, str]]:
     return [(one.message.role, one.message.text) for one in chats.sessions.messages(session)]
 
 
-def ended(events: list[Event]) -> Ended:
+def ended(events: list[Event]) -> TurnEnded:
     """Give the last event."""
-    assert isinstance(events[-1], Ended)
+    assert isinstance(events[-1], TurnEnded)
     return events[-1]
 
 
 def test_an_answer_is_told_as_it_comes_and_saved(chats: SqlChats) -> None:
     """The session has both sides, and is free again."""
     events = turn(chats, Script(("Hi", " there")))
-    assert [type(one) for one in events] == [Began, Said, Said, Ended]
+    assert [type(one) for one in events] == [TurnStarted, TextDelta, TextDelta, TurnEnded]
     end = ended(events)
     assert (end.status, end.text, end.usage.output_tokens) == ("completed", "Hi there", 2)
     assert transcript(chats, end.session) == [("user", "Hello"), ("assistant", "Hi there")]
@@ -115,7 +115,7 @@ def test_tools_are_run_and_their_results_given_back(chats: SqlChats) -> None:
     model = Script(("Let me look.", LOOK), "It says so.")
     events = turn(chats, model)
     kinds = [type(one) for one in events]
-    assert kinds == [Began, Said, Called, Returned, Said, Ended]
+    assert kinds == [TurnStarted, TextDelta, ToolCalled, ToolReturned, TextDelta, TurnEnded]
     end = ended(events)
     assert (end.text, end.steps, end.usage.requests) == ("It says so.", 2, 2)
     assert transcript(chats, end.session) == [
@@ -131,7 +131,7 @@ def test_what_was_written_is_listed_with_the_turn(chats: SqlChats) -> None:
     """By page and revision."""
     call = ToolCall("c1", "agent_memory", '{"action": "write"}')
     end = ended(turn(chats, Script(call, "Noted.")))
-    assert end.written == (Written("MEMORY.md", 3, "agent_memory", "c1"),)
+    assert end.written == (WrittenPage("MEMORY.md", 3, "agent_memory", "c1"),)
     (kept,) = chats.turns.list(end.session)
     assert kept.written == end.written
     assert build_event_document(end)["written"] == [
@@ -144,7 +144,7 @@ def test_the_same_call_twice_in_a_row_is_not_run_twice(chats: SqlChats) -> None:
     again = ToolCall("c2", LOOK.name, LOOK.arguments)
     other = ToolCall("c3", LOOK.name, '{"action": "list"}')
     events = turn(chats, Script(LOOK, again, other, ToolCall("c4", *LOOK_AGAIN), "Done."))
-    texts = [one.text for one in events if isinstance(one, Returned)]
+    texts = [one.text for one in events if isinstance(one, ToolReturned)]
     assert texts[1] == REPEATED
     assert [text == REPEATED for text in texts] == [False, True, False, False]
 
@@ -235,7 +235,7 @@ def test_to_close_it_after_the_end_changes_nothing(chats: SqlChats) -> None:
     begun = chats.turns.begin(build_opening())
     setup = TurnSetup(Script("One"), lambda: (), (), run, 9)
     events = TurnRunner(chats, begun, lease_of(begun), setup).run()
-    while not isinstance(next(events), Ended):
+    while not isinstance(next(events), TurnEnded):
         pass
     events.close()  # type: ignore[attr-defined]
     assert chats.turns.list(begun.session.id)[0].status == "completed"
@@ -270,7 +270,7 @@ def test_a_turn_that_was_taken_over_is_silent(chats: SqlChats, clock: Clock) -> 
 
 def test_a_long_conversation_is_summed_up_where_that_is_wanted(chats: SqlChats) -> None:
     """The model gets a summary and the recent messages; the database keeps all."""
-    rule = Compaction(enabled=True, max_messages=4, recent_messages=2)
+    rule = CompactionConfig(enabled=True, max_messages=4, recent_messages=2)
     model = Script("a1", "a2", "a3")
     session = ended(turn(chats, model, "q1")).session
     turn(chats, model, "q2", session, compaction=rule)
@@ -287,7 +287,7 @@ def test_a_long_conversation_is_summed_up_where_that_is_wanted(chats: SqlChats) 
 
 def test_a_summary_that_fails_changes_nothing(chats: SqlChats) -> None:
     """The whole conversation is given, and the turn says why."""
-    rule = Compaction(enabled=True, max_messages=2, recent_messages=1)
+    rule = CompactionConfig(enabled=True, max_messages=2, recent_messages=1)
     model = Script("a1")
     session = ended(turn(chats, model, "q1")).session
     model.replies[:] = [ModelFailed("script", "busy"), "a2"]

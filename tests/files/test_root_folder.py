@@ -106,7 +106,7 @@ def test_no_operation_takes_a_missing_workspace_for_an_empty_one(
     invoke(context, "looseleaf/list-agents")
     bring_back = absence(Path(workspace.root))
     for name, given in attempts():
-        workspace.root_folder._glance_time = float("-inf")  # a moment has passed
+        workspace.root_folder._check_time = float("-inf")  # a moment has passed
         with pytest.raises(WorkspaceUnavailable) as caught:
             invoke(context, name, given)
         assert caught.value.code == "workspace_unavailable", name

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName
 from looseleaf.errors.pages import InvalidPolicy
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import (
-    Decision,
     MemoryPolicy,
+    PolicyDecision,
     ToolPolicy,
     decide,
     decide_tool,
@@ -47,7 +47,8 @@ def memory_policies(draw: st.DrawFn) -> MemoryPolicy:
 def hits(name: str, patterns: tuple[str, ...] | list[str]) -> bool:
     """Match as the documentation says it, one pattern at a time."""
     return any(
-        fold(name) == fold(p) or (p.endswith("/*") and fold(name).startswith(fold(p[:-1])))
+        casefold_name(name) == casefold_name(p)
+        or (p.endswith("/*") and casefold_name(name).startswith(casefold_name(p[:-1])))
         for p in patterns
     )
 
@@ -93,7 +94,9 @@ def test_registered_files_all_come_with_their_decision(
     for file, decision in resolved:
         alone = decide(file.filename, policy=policy, deny=deny, allow_only=allow_only)
         in_mode = file in registry.for_mode(mode)
-        expected = alone if in_mode or not alone.allowed else Decision(allowed=False, rule="mode")
+        expected = (
+            alone if in_mode or not alone.allowed else PolicyDecision(allowed=False, rule="mode")
+        )
         assert decision == expected
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf.errors import InvalidName, InvalidSetting, Refused
 from looseleaf.errors.pages import NameTaken
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.registry import FileRegistry, RegisteredFile, check_mode
 from looseleaf.plugins.core_files import register_core_files
 
@@ -75,9 +75,13 @@ def test_files_come_by_priority_then_by_name(entries: list[tuple[str, int]]) -> 
             registry.register(f"{name}.md", priority)
         except NameTaken:
             assert registry.get(f"{name}.md") is not None
-    order = [(file.priority, fold(file.filename)) for file in registry.files()]
+    order = [(file.priority, casefold_name(file.filename)) for file in registry.files()]
     assert order == sorted(order)
-    assert len({name for _, name in order}) == len(order) == len({fold(n) for n, _ in entries})
+    assert (
+        len({name for _, name in order})
+        == len(order)
+        == len({casefold_name(n) for n, _ in entries})
+    )
 
 
 def test_registering_again_replaces(registry: FileRegistry) -> None:

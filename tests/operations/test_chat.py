@@ -12,7 +12,7 @@ from looseleaf import Workspace
 from looseleaf.access.principals import Principal
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.chat.events import Ended, Titled
+from looseleaf.chat.events import TitleChanged, TurnEnded
 from looseleaf.chat.session import ChatInput
 from looseleaf.errors import Forbidden, InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage, SessionMissing
@@ -336,8 +336,8 @@ def test_a_model_names_sessions_where_that_is_wanted(talk: Talk) -> None:
     )
     talk.says("Hello.", '"A warm\n welcome"')
     events = list(converse(talk.local, ChatInput("Hi " * 60)))
-    assert Titled("A warm welcome") in events
-    assert isinstance(events[-1], Ended)
+    assert TitleChanged("A warm welcome") in events
+    assert isinstance(events[-1], TurnEnded)
     title = "datamachine/generate-session-title"
     session = events[-1].session
     assert invoke(talk.local, title, {"session": session})["method"] == "existing"

@@ -22,7 +22,7 @@ from looseleaf.operations import history, search
 from looseleaf.plugins import hookspecs
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.loader import SPECS
-from looseleaf.prompt.request import Pipeline
+from looseleaf.prompt.request import PipelinePart
 from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
@@ -92,7 +92,7 @@ def test_hook_register_scoped_file_filters(house: Workspace) -> None:
     shelf = house.agents.resolve("editor").shelf
     for name in ("drafts/one.md", "plan.md"):
         house.pages.write(shelf.page(name), f"The text of {name}.\n", change=BY)
-    pipeline = Pipeline(1, memory_files=("drafts/one.md", "plan.md"))
+    pipeline = PipelinePart(1, memory_files=("drafts/one.md", "plan.md"))
     assembly = house.compose("pipeline", "editor", pipeline=pipeline)
     assert "The text of plan.md." in assembly.text
     [left_out] = [one for one in assembly.pieces if one.name == "drafts/one.md"]

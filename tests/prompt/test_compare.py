@@ -14,7 +14,7 @@ from looseleaf.prompt.assembly import Assembly, Piece
 from looseleaf.prompt.compare import compare_prompts
 from looseleaf.prompt.directives.directive import Directive
 from looseleaf.prompt.directives.outputs import Text
-from looseleaf.prompt.reports import Comparison
+from looseleaf.prompt.reports import PromptComparison
 from looseleaf.prompt.request import Request
 from looseleaf.prompt.token_count import resolve_tokenizer
 from tests.conftest import Clock
@@ -29,7 +29,7 @@ def assembly(texts: list[str]) -> Assembly:
     return Assembly(request, tuple(Piece(SAYS, Text(text), text) for text in texts), 0.0)
 
 
-def of(before: list[str], after: list[str]) -> Comparison:
+def of(before: list[str], after: list[str]) -> PromptComparison:
     """Compare two prompts."""
     return compare_prompts(assembly(before), assembly(after), resolve_tokenizer())
 

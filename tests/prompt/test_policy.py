@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from looseleaf import FileRegistry, Workspace
 from looseleaf.errors import InvalidName
 from looseleaf.memory.policy import MemoryPolicy, resolve_registered
-from looseleaf.prompt.request import Flow, Pipeline
+from looseleaf.prompt.request import FlowPart, PipelinePart
 from tests.prompt.conftest import list_pages
 
 NAMES = ("SOUL.md", "USER.md", "MEMORY.md", "a.md", "contexts/b.md", "contexts/c.md")
@@ -117,8 +117,8 @@ def test_no_page_of_another_agent_or_user_is_ever_given(
         mode,
         slug,
         user=user,
-        pipeline=Pipeline(1, memory_files=tuple(names)),
-        flow=Flow(1, memory_files=tuple(names)),
+        pipeline=PipelinePart(1, memory_files=tuple(names)),
+        flow=FlowPart(1, memory_files=tuple(names)),
     )
     secrets = {line for line in assembly.text.split("\n") if line.startswith("secret of")}
     assert secrets <= {f"secret of agent {slug}", f"secret of user {user}"}
@@ -133,4 +133,4 @@ def test_no_page_of_another_agent_or_user_is_ever_given(
 def test_a_pipeline_cannot_climb_out(workspace: Workspace, name: str) -> None:
     """A name that leads elsewhere is refused, not left out."""
     with pytest.raises(InvalidName):
-        workspace.compose("pipeline", "ada", pipeline=Pipeline(1, memory_files=(name,)))
+        workspace.compose("pipeline", "ada", pipeline=PipelinePart(1, memory_files=(name,)))

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from looseleaf.chat.events import Began, Event, Said
+from looseleaf.chat.events import Event, TextDelta, TurnStarted
 from looseleaf.chat.session import ChatInput
 from looseleaf.errors import LooseleafError, Unavailable
 from looseleaf.errors.models import ModelFailed
 from looseleaf.memory.scope import Where
 from looseleaf.operations.chat import converse
 from looseleaf.remote.address import parse_address
-from looseleaf.remote.connection import Connection
+from looseleaf.remote.connection import ServerConnection
 from looseleaf.remote.context import Remote
 from looseleaf.values import Secret
 
@@ -63,7 +63,7 @@ def tell(asked: list[Asked]) -> Iterator[Tell]:
         servers.append(server)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = parse_address(f"http://127.0.0.1:{server.server_port}")
-        return converse(Remote(Connection(address, Secret("x"))), saying, Where("ada"))
+        return converse(Remote(ServerConnection(address, Secret("x"))), saying, Where("ada"))
 
     yield told
     for server in servers:
@@ -77,8 +77,8 @@ def test_an_answer_that_breaks_off_is_told(tell: Tell, asked: list[Asked]) -> No
     parts = [whole[at : at + 7] for at in range(0, len(whole), 7)]
     events = tell(*parts, saying=ChatInput("Hi", mode="chat"))
     assert [next(events), next(events)] == [
-        Began("s1", 1, 1, "echo"),
-        Said("One\u2028two \U0001f600"),
+        TurnStarted("s1", 1, 1, "echo"),
+        TextDelta("One\u2028two \U0001f600"),
     ]
     with pytest.raises(Unavailable, match="look into the session"):
         next(events)
@@ -90,7 +90,7 @@ def test_an_answer_that_breaks_off_is_told(tell: Tell, asked: list[Asked]) -> No
 def test_who_stops_listening_stops_the_answer(tell: Tell, asked: list[Asked]) -> None:
     """As it does where the workspace lies; what is only to be gone on with says no more."""
     events = tell(event(BEGAN), event(SAID), event(SAID), saying=ChatInput(None, "s1"))
-    assert next(events) == Began("s1", 1, 1, "echo")
+    assert next(events) == TurnStarted("s1", 1, 1, "echo")
     events.close()  # type: ignore[attr-defined]
     assert asked == [
         ("/datamachine/v1/chat/continue", {"session": "s1"}),

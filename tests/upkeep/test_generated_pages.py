@@ -12,7 +12,7 @@ import pytest
 from looseleaf import Where, Workspace
 from looseleaf.catalog.context import Context
 from looseleaf.catalog.operation import CATALOG
-from looseleaf.memory.scope import HERE, Shelf
+from looseleaf.memory.scope import DEFAULT_WHERE, Shelf
 from looseleaf.operations import agents, bundle_installs, bundles, pending_upgrades
 from looseleaf.operations.composed import compose, compose_page_text
 from looseleaf.operations.memory import append_page
@@ -35,7 +35,7 @@ def is_current(workspace: Workspace) -> bool:
     """Say whether SITE.md is as it would be made now."""
     file = workspace.registry.get("SITE.md")
     assert file is not None
-    return site(workspace) == compose_page_text(workspace.context, file, HERE)
+    return site(workspace) == compose_page_text(workspace.context, file, DEFAULT_WHERE)
 
 
 def install_copy(context: Context) -> None:

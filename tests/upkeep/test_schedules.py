@@ -6,24 +6,24 @@ import pytest
 
 from looseleaf.errors import InvalidName, Refused
 from looseleaf.errors.workflows import InvalidSchedule
-from looseleaf.upkeep.schedules import Schedule, Schedules
+from looseleaf.upkeep.schedules import TaskSchedule, TaskSchedules
 
 TASKS = {"tidy", "acme/count"}
 
 
 @pytest.fixture
-def schedules() -> Schedules:
+def schedules() -> TaskSchedules:
     """Give an empty registry that knows a task, an operation and a setting."""
-    return Schedules(TASKS, {"tidy_enabled"})
+    return TaskSchedules(TASKS, {"tidy_enabled"})
 
 
-def test_a_schedule_is_a_value_with_its_owner(schedules: Schedules) -> None:
+def test_a_schedule_is_a_value_with_its_owner(schedules: TaskSchedules) -> None:
     """What is registered is what is listed, by name."""
     schedules.register("tidy", "tidy", "6h", params={"days": 3}, per_agent=True, owner="acme")
     schedules.register("count", "acme/count", "0 3 * * 1-5", enabled=False, zone="UTC")
     assert schedules.all() == (
-        Schedule("count", "acme/count", "0 3 * * 1-5", {}, enabled=False, zone="UTC"),
-        Schedule("tidy", "tidy", "6h", {"days": 3}, per_agent=True, owner="acme"),
+        TaskSchedule("count", "acme/count", "0 3 * * 1-5", {}, enabled=False, zone="UTC"),
+        TaskSchedule("tidy", "tidy", "6h", {"days": 3}, per_agent=True, owner="acme"),
     )
 
 
@@ -40,7 +40,7 @@ def test_a_schedule_is_a_value_with_its_owner(schedules: Schedules) -> None:
     ],
 )
 def test_a_schedule_that_could_not_be_kept_is_refused(
-    schedules: Schedules, name: str, task: str, when: str, options: dict[str, object], why: str
+    schedules: TaskSchedules, name: str, task: str, when: str, options: dict[str, object], why: str
 ) -> None:
     """The error names the schedule and what is wrong."""
     with pytest.raises(InvalidSchedule, match=why):
@@ -48,7 +48,7 @@ def test_a_schedule_that_could_not_be_kept_is_refused(
     assert schedules.all() == ()
 
 
-def test_names_are_words_and_taken_once(schedules: Schedules) -> None:
+def test_names_are_words_and_taken_once(schedules: TaskSchedules) -> None:
     """After start-up nothing is added."""
     schedules.register("tidy", "tidy", "daily", setting="tidy_enabled")
     with pytest.raises(InvalidSchedule, match="there is one of that name"):

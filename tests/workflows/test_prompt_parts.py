@@ -32,4 +32,4 @@ def test_a_step_that_is_not_there_is_refused() -> None:
 def test_a_flow_brings_its_memory() -> None:
     """After that of its pipeline."""
     flow = Flow(9, 4, "f", "F", 1, 1, ("b.md",))
-    assert build_flow_part(flow) == request.Flow(9, "F", ("b.md",))
+    assert build_flow_part(flow) == request.FlowPart(9, "F", ("b.md",))

@@ -46,7 +46,7 @@ class IssuedCredential:
 
 
 @value
-class _Answer:
+class _KnownCredential:
     """A remembered principal, with its time and the version of the accounts."""
 
     principal: Principal
@@ -64,7 +64,7 @@ class Authentication:
         self._accounts = accounts
         self._agents = agents
         self._clock = clock
-        self._answers: dict[str, _Answer] = {}
+        self._answers: dict[str, _KnownCredential] = {}
         self._current: dict[str, tuple[int, Credential]] = {}
 
     def is_current(self, principal: Principal) -> bool:
@@ -246,7 +246,7 @@ class Authentication:
         )
         if len(self._answers) >= _REMEMBER:
             self._answers.clear()
-        self._answers[key] = _Answer(principal, credential, self._clock(), version)
+        self._answers[key] = _KnownCredential(principal, credential, self._clock(), version)
         self._note_use(credential)
         return principal
 

@@ -25,7 +25,7 @@ DEFAULT_MODEL = "default"  # the key of the model that answers in every other mo
 
 
 @value
-class DailyMemory:
+class DailyMemoryConfig:
     """Whether prompts have the journal, and how many of its last days."""
 
     enabled: bool = False
@@ -33,7 +33,7 @@ class DailyMemory:
 
 
 @value
-class Compaction:
+class CompactionConfig:
     """When to sum up a conversation: past `max_messages`, all but about `recent_messages`."""
 
     enabled: bool = False
@@ -57,7 +57,7 @@ class ChatConfig:
 
     journal: bool = False
     turn_limit: int | None = None
-    compaction: Compaction = Compaction()
+    compaction: CompactionConfig = CompactionConfig()
 
 
 @value
@@ -101,7 +101,7 @@ class AgentConfig:
         return None if budget is None else budget_of(budget)
 
     @property
-    def daily_memory(self) -> DailyMemory:
+    def daily_memory(self) -> DailyMemoryConfig:
         """Whether prompts have the journal."""
         daily: object = self.json.get("daily_memory", {})
         if not isinstance(daily, dict) or not daily.keys() <= {"enabled", "recent_days"}:
@@ -110,7 +110,7 @@ class AgentConfig:
         if kinds.get("enabled", bool) is not bool or kinds.get("recent_days", int) is not int:
             reason = "daily_memory.enabled is true or false, recent_days a number"
             raise InvalidAgent(self.agent, reason)
-        return DailyMemory(**daily)
+        return DailyMemoryConfig(**daily)
 
     @property
     def models(self) -> Mapping[str, str]:
@@ -136,7 +136,7 @@ class AgentConfig:
                 "chat takes journal (true or false), turn_limit (from 1) and compaction (enabled, "
                 "max_messages and recent_messages)",
             )
-        return ChatConfig(**{**chat, "compaction": Compaction(**chat.get("compaction", {}))})
+        return ChatConfig(**{**chat, "compaction": CompactionConfig(**chat.get("compaction", {}))})
 
     def check(self) -> None:
         """Raise where a part of the configuration is invalid."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import InvalidName
 from looseleaf.errors.bundles import InvalidArchive
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.scope import check_folder
 from looseleaf.values import value
 
@@ -60,7 +60,7 @@ class ArchiveNames:
     and a file that is also a folder.
     """
 
-    def __init__(self, fold: Callable[[str], str] = fold) -> None:
+    def __init__(self, fold: Callable[[str], str] = casefold_name) -> None:
         self._fold = fold
         self._files: dict[str, str] = {}  # the name by its folded form
         self._folders: dict[str, str] = {}
@@ -94,11 +94,11 @@ def _shorten(path: str) -> str:
 
 @value
 class PathRules:
-    """The rules for the names of an archive: `check` for each, and `fold` to compare two names."""
+    """The rules for the names of an archive: `check` for each, and `fold` to compare two."""
 
     check: Callable[..., str]
     fold: Callable[[str], str]
 
 
-BUNDLE_PATHS = PathRules(check_archive_path, fold)
+BUNDLE_PATHS = PathRules(check_archive_path, casefold_name)
 SOURCE_PATHS = PathRules(check_source_path, str)  # a source may come from a system that knows case

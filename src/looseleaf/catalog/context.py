@@ -90,7 +90,7 @@ class Context:
         """Give the search index of all pages; None where only some pages may be reached."""
         return None if self.is_bound else self.parts.index()
 
-    def during(self, permission: str) -> Context:
+    def with_permission(self, permission: str) -> Context:
         """Give the same context to an operation that has this permission."""
         is_unchanged = self.principal.is_local or self.permission == permission
         return self if is_unchanged else replace(self, permission=permission)

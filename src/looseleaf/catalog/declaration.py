@@ -49,7 +49,7 @@ def wrap_operation(name: str, function: Function, permission: str) -> Function:
             return context.call(name, run, arguments, options)
         context.parts.require_available()  # a missing folder must not look empty
         # The permission of the operation counts, whoever calls it and from where.
-        operation_context = context.during(permission)
+        operation_context = context.with_permission(permission)
         if operation_context.principal.agent_id:
             from looseleaf.catalog.page_access import bind_pages
 

@@ -64,9 +64,9 @@ def _merge_agent_names(context: Context, json_arguments: Mapping[str, Any]) -> M
     if len(names) < 2:
         return json_arguments
     first, *repeats = names
-    agent = agent_of(context.during("read"), json_arguments[first])
+    agent = agent_of(context.with_permission("read"), json_arguments[first])
     for name in repeats:
-        if agent_of(context.during("read"), json_arguments[name]).id != agent.id:
+        if agent_of(context.with_permission("read"), json_arguments[name]).id != agent.id:
             raise InvalidArgument(
                 name, f"it names another agent than {first}, which is {agent.slug}"
             )

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from looseleaf.catalog.context import Context
     from looseleaf.memory.history import History, PackedVersions, PageVerdict, Revision
-    from looseleaf.memory.policy import Decision, MemoryPolicy
+    from looseleaf.memory.policy import MemoryPolicy, PolicyDecision
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.store import (
         Capabilities,
         Change,
         Deleted,
-        Entry,
         Found,
         Missing,
+        PageEntry,
         Retention,
         Store,
         Written,
     )
 
-    Decide = Callable[[Scope], Decision]
+    Decide = Callable[[Scope], PolicyDecision]
 
 
 def bind_pages(context: Context) -> Context:
@@ -51,7 +51,7 @@ def bind_pages(context: Context) -> Context:
     if policy is None:
         return context
 
-    def decide_page(scope: Scope) -> Decision:
+    def decide_page(scope: Scope) -> PolicyDecision:
         return decide(scope.filename, policy=policy)
 
     pages = copy(context.pages)
@@ -108,11 +108,11 @@ class ReachableStore:
         """Say whether a page exists; a denied page counts as missing."""
         return _is_reachable(self._decide, scope) and self._store.exists(scope)
 
-    def list_layer(self, shelf: Shelf) -> list[Entry]:
+    def list_layer(self, shelf: Shelf) -> list[PageEntry]:
         """List the pages directly on a shelf."""
         return self._list_reachable(shelf, self._store.list_layer(shelf))
 
-    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[PageEntry]:
         """List the pages below a folder of a shelf."""
         return self._list_reachable(shelf, self._store.list_subtree(shelf, prefix))
 
@@ -131,7 +131,7 @@ class ReachableStore:
         _require(self._decide, scope)
         return self._store.delete(scope, **options)  # type: ignore[return-value]
 
-    def _list_reachable(self, shelf: Shelf, entries: list[Entry]) -> list[Entry]:
+    def _list_reachable(self, shelf: Shelf, entries: list[PageEntry]) -> list[PageEntry]:
         return [
             entry for entry in entries if _is_reachable(self._decide, shelf.page(entry.filename))
         ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.settings import Settings
     from looseleaf.stores.workflow_resources import WorkflowResources
     from looseleaf.upkeep.generated_pages import GeneratedPages
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.definitions import Definitions
     from looseleaf.workflows.schedules.job_access import WorkflowJobs
@@ -79,7 +79,7 @@ class Parts(Protocol):
     def operations(self) -> OperationList:
         """Give every operation, those of plugins too."""
 
-    def schedules(self) -> Schedules:
+    def schedules(self) -> TaskSchedules:
         """Give the schedules that plugins registered."""
 
     def step_types(self) -> StepTypes:

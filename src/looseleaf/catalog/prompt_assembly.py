@@ -6,7 +6,7 @@ from looseleaf.agents.budget import NO_BUDGET, Budget
 from looseleaf.agents.config import merge_config
 from looseleaf.catalog.resolution import resolve_agent, shelf_of
 from looseleaf.errors import Invalid
-from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
 from looseleaf.values import replace
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ def build_request(
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     budget: Budget | None = None,
     config: Mapping[str, Any] | None = None,
     **fields: Any,  # noqa: ANN401 - the other fields of a request
@@ -65,7 +65,7 @@ def assemble(
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     budget: Budget | None = None,
     **fields: Any,  # noqa: ANN401 - the other fields of a request

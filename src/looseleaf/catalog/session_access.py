@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.resolution import agent_of, list_visible_agents, require_user
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.chat import SessionAmbiguous, SessionMissing
-from looseleaf.memory.scope import HERE
+from looseleaf.memory.scope import DEFAULT_WHERE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _find_by_prefix(context: Context, prefix: str) -> Session | None:
     if len(prefix) < FEWEST_ID_CHARACTERS:
         return None
     candidates = context.parts.chats().sessions.find_by_prefix(
-        prefix, **build_session_filter(context, HERE)
+        prefix, **build_session_filter(context, DEFAULT_WHERE)
     )
     if len(candidates) > 1:
         raise SessionAmbiguous(prefix)

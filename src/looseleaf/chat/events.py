@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.chat.session import Written
+from looseleaf.chat.session import WrittenPage
 from looseleaf.models.model import Usage
 from looseleaf.values import as_dict, value
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Began:
+class TurnStarted:
     """The message was saved, and the model is asked next."""
 
     session: str
@@ -24,7 +24,7 @@ class Began:
 
 
 @value
-class Said:
+class TextDelta:
     """A part of the answer."""
 
     text: str
@@ -44,7 +44,7 @@ class Waiting:
 
 
 @value
-class Called:
+class ToolCalled:
     """The model calls a tool."""
 
     call: str
@@ -55,14 +55,14 @@ class Called:
 
 
 @value
-class Returned:
+class ToolReturned:
     """The result of the tool, and the pages it changed."""
 
     call: str
     tool: str
     text: str
     failed: bool
-    written: tuple[Written, ...]
+    written: tuple[WrittenPage, ...]
 
     kind = "returned"
 
@@ -78,7 +78,7 @@ class Compacted:
 
 
 @value
-class Titled:
+class TitleChanged:
     """The session has a name."""
 
     title: str
@@ -87,7 +87,7 @@ class Titled:
 
 
 @value
-class Ended:
+class TurnEnded:
     """The turn is over and saved; `text` is the whole answer."""
 
     session: str
@@ -95,14 +95,23 @@ class Ended:
     status: str
     text: str
     usage: Usage
-    written: tuple[Written, ...]
+    written: tuple[WrittenPage, ...]
     steps: int
     warning: str
 
     kind = "ended"
 
 
-Event = Began | Said | Waiting | Called | Returned | Compacted | Titled | Ended
+Event = (
+    TurnStarted
+    | TextDelta
+    | Waiting
+    | ToolCalled
+    | ToolReturned
+    | Compacted
+    | TitleChanged
+    | TurnEnded
+)
 
 
 def build_event_document(event: Event) -> dict[str, Any]:

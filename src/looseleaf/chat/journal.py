@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from looseleaf.chat.session import Entry, Session
+    from looseleaf.chat.session import Session, SessionEntry
     from looseleaf.models.model import Model
 
 TITLE_PROMPT = (
@@ -25,7 +25,7 @@ JOURNAL_PROMPT = (
 _MOST = 500  # characters of a message that a title is made from
 
 
-def format_conversation(entries: Sequence[Entry]) -> str:
+def format_conversation(entries: Sequence[SessionEntry]) -> str:
     """Give the messages of people and of the model, without the results of tools."""
     lines = [
         f"{entry.message.role}: {entry.message.text}"
@@ -35,7 +35,7 @@ def format_conversation(entries: Sequence[Entry]) -> str:
     return "\n\n".join(lines)
 
 
-def draft_entry(session: Session, entries: Sequence[Entry], model: Model) -> str:
+def draft_entry(session: Session, entries: Sequence[SessionEntry], model: Model) -> str:
     """Let a model write the entry; a note names the session and the model."""
     reply = answer(
         model, Question((JOURNAL_PROMPT,), (Message("user", format_conversation(entries)),))
@@ -48,12 +48,12 @@ def draft_entry(session: Session, entries: Sequence[Entry], model: Model) -> str
     return f"## Chat: {title}\n\n{note}\n\n{text}\n"
 
 
-def describe_range(session: Session, entries: Sequence[Entry]) -> str:
+def describe_range(session: Session, entries: Sequence[SessionEntry]) -> str:
     """Name the messages of an entry; the journal is searched for this text, to add none twice."""
     return f"Session {session.id}, messages {entries[0].number} to {entries[-1].number}."
 
 
-def draft_title(entries: Sequence[Entry], model: Model) -> str:
+def draft_title(entries: Sequence[SessionEntry], model: Model) -> str:
     """Let a model name a conversation by its first question and answer; "" where it cannot."""
     first = [entry.message for entry in entries if entry.message.role != "tool"][:2]
     record = "\n\n".join(f"{message.role}: {message.text[:_MOST]}" for message in first)

@@ -63,7 +63,7 @@ class ChatInput:
 
 
 @value
-class Entry:
+class SessionEntry:
     """One message of a session, with its number from 1."""
 
     number: int
@@ -73,7 +73,7 @@ class Entry:
 
 
 @value
-class Written:
+class WrittenPage:
     """A page that the agent changed, by revision."""
 
     file: str
@@ -95,7 +95,7 @@ class Turn:
     first: int = 0  # the number of the message that the turn answers
     usage: Usage = Usage()
     error: str = ""
-    written: tuple[Written, ...] = ()
+    written: tuple[WrittenPage, ...] = ()
 
 
 @value
@@ -134,21 +134,21 @@ class BegunTurn:
 
 
 @value
-class Outcome:
+class TurnOutcome:
     """How a turn ended."""
 
     status: Status
     usage: Usage
     error: str = ""
-    written: tuple[Written, ...] = ()
+    written: tuple[WrittenPage, ...] = ()
 
 
 @value
-class Hit:
+class MessageHit:
     """A message that contains the text of a search."""
 
     session: Session
-    entry: Entry
+    entry: SessionEntry
 
 
 class Turns(Protocol):
@@ -160,7 +160,7 @@ class Turns(Protocol):
     def append(self, lease: Lease, messages: Sequence[Message]) -> int:
         """Save messages, and renew the lease; give the number of the last message."""
 
-    def end(self, lease: Lease, messages: Sequence[Message], outcome: Outcome) -> int:
+    def end(self, lease: Lease, messages: Sequence[Message], outcome: TurnOutcome) -> int:
         """Save the end of a turn, and release the lease."""
 
     def renew(self, lease: Lease) -> bool:
@@ -197,10 +197,10 @@ class Sessions(Protocol):
 
     def search(
         self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
-    ) -> Sequence[Hit]:
+    ) -> Sequence[MessageHit]:
         """Find a text in messages, newest first."""
 
-    def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
+    def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[SessionEntry]:
         """List messages in order: the last so many, the messages after a number, or all."""
 
     def change(self, session: str, **fields: str | float) -> None:
@@ -220,7 +220,7 @@ class Conversation:
     """A session with messages and turns, all as of one moment."""
 
     session: Session
-    entries: tuple[Entry, ...]
+    entries: tuple[SessionEntry, ...]
     turns: tuple[Turn, ...]
 
 

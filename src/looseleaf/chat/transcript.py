@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from looseleaf.chat.session import Entry, Session
+    from looseleaf.chat.session import Session, SessionEntry
 
 INTERRUPTED = (
     "Interrupted: the turn ended before a result was kept. It is not known whether this was done; "
@@ -55,7 +55,7 @@ def count_to_summarize(messages: Sequence[Message], recent: int) -> int:
     return at
 
 
-def as_markdown(session: Session, entries: Sequence[Entry], agent: str, day: str) -> str:
+def as_markdown(session: Session, entries: Sequence[SessionEntry], agent: str, day: str) -> str:
     """Write a conversation as a page that people read."""
     parts = [f"# {session.title or session.id}\n\n{agent}, {session.mode}, {day}\n"]
     parts += [_format_message(entry.message, agent) for entry in entries]

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import time
 
-from looseleaf.agents.config import Compaction
-from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
-from looseleaf.chat.session import Outcome
+from looseleaf.agents.config import CompactionConfig
+from looseleaf.chat.events import (
+    Compacted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    Waiting,
+)
+from looseleaf.chat.session import TurnOutcome
 from looseleaf.chat.summary import sum_up
 from looseleaf.chat.transcript import SUMMARY, count_to_summarize, pair_calls
 from looseleaf.errors import LooseleafError
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from looseleaf.chat.events import Event
-    from looseleaf.chat.session import BegunTurn, Chats, Lease, Status, Written
+    from looseleaf.chat.session import BegunTurn, Chats, Lease, Status, WrittenPage
     from looseleaf.models.model import Answer, Model, Offer, ToolCall
 
 _LOOK = 1.0  # seconds between two checks whether another process cancelled the turn
@@ -35,7 +43,7 @@ class Result:
 
     text: str
     failed: bool = False
-    written: tuple[Written, ...] = ()
+    written: tuple[WrittenPage, ...] = ()
 
 
 @value
@@ -47,7 +55,7 @@ class TurnSetup:
     offers: tuple[Offer, ...]
     run: Callable[[ToolCall], Result]
     limit: int
-    compaction: Compaction = Compaction()
+    compaction: CompactionConfig = CompactionConfig()
     should_stop: Callable[[], bool] = never  # whether this process cancels the turn
 
 
@@ -70,7 +78,7 @@ class TurnRunner:
         self._messages: list[Message] = []  # the messages after the summary
         self._compaction = setup.compaction
         self._usage = Usage()
-        self._written_pages: list[Written] = []
+        self._written_pages: list[WrittenPage] = []
         self._text = ""  # of an answer that is not complete
         self._before: tuple[str, str] | None = None  # the previous call
         self._steps = 0
@@ -80,7 +88,7 @@ class TurnRunner:
         """Run the turn and yield its events; its end is saved in every case."""
         try:
             turn = self._turn
-            yield Began(self._session.id, turn.number, turn.first, self._setup.model.name)
+            yield TurnStarted(self._session.id, turn.number, turn.first, self._setup.model.name)
             self._messages = self._read_messages()
             yield from self._run_steps()
         except TurnLost:
@@ -125,7 +133,7 @@ class TurnRunner:
                 if self._setup.should_stop():
                     yield self._end("cancelled")
                     return
-                yield Called(call.id, call.name, call.arguments)
+                yield ToolCalled(call.id, call.name, call.arguments)
                 yield self._use(call)
                 if self._should_stop():
                     yield self._end("cancelled")
@@ -142,7 +150,7 @@ class TurnRunner:
         for part in self._setup.model.ask(question, self._should_stop):
             if isinstance(part, Delta):
                 self._text += part.text
-                yield Said(part.text)
+                yield TextDelta(part.text)
             elif isinstance(part, Retry):
                 yield Waiting(part.attempt, part.seconds, part.reason)
             else:
@@ -151,7 +159,7 @@ class TurnRunner:
                 return part
         return None
 
-    def _use(self, call: ToolCall) -> Returned:
+    def _use(self, call: ToolCall) -> ToolReturned:
         """Run a tool, unless it repeats the previous call; the result is saved at once."""
         signature = (call.name, call.arguments)
         result = (
@@ -161,7 +169,7 @@ class TurnRunner:
         self._written_pages += result.written
         message = Message("tool", result.text, call=call.id, name=call.name, failed=result.failed)
         self._save(message)
-        return Returned(call.id, call.name, result.text, result.failed, result.written)
+        return ToolReturned(call.id, call.name, result.text, result.failed, result.written)
 
     def _save(self, message: Message) -> None:
         self._chats.turns.append(self._lease, (message,))
@@ -186,7 +194,7 @@ class TurnRunner:
         try:
             summary, usage = sum_up(self._setup.model, self._summary, messages[:count])
         except LooseleafError as error:
-            self._compaction = Compaction()  # off, for the rest of the turn
+            self._compaction = CompactionConfig()  # off, for the rest of the turn
             yield Compacted(self._base, str(error))
             return
         self._usage = self._usage.plus(usage)
@@ -196,15 +204,15 @@ class TurnRunner:
 
     def _end(
         self, status: Status, last: Message | None = None, *, error: str = "", warning: str = ""
-    ) -> Ended:
+    ) -> TurnEnded:
         """Save the outcome, and the part of an answer that was already shown."""
         self._over = True
         if last is None and self._text:
             last = Message("assistant", self._text)
         written_pages = tuple(self._written_pages)
-        outcome = Outcome(status, self._usage, error, written_pages)
+        outcome = TurnOutcome(status, self._usage, error, written_pages)
         self._chats.turns.end(self._lease, (last,) if last else (), outcome)
-        return Ended(
+        return TurnEnded(
             self._session.id,
             self._turn.number,
             status,

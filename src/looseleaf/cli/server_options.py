@@ -12,7 +12,7 @@ from looseleaf.cli.stdin import take_stdin
 from looseleaf.errors import Invalid, InvalidSetting
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.remote.address import parse_address
-from looseleaf.remote.connection import SECONDS, Connection
+from looseleaf.remote.connection import SECONDS, ServerConnection
 from looseleaf.remote.context import Remote
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import Secret
@@ -41,7 +41,7 @@ class ServerOptions(NamedTuple):
 def open_remote(options: ServerOptions, *, reason: str, origin: str) -> Context:
     """Return the remote context with which operations run on a server."""
     address = parse_address(options.server, insecure=options.insecure)
-    connection = Connection(
+    connection = ServerConnection(
         address, _read_token(options), seconds=options.patience or _read_timeout()
     )
     # Operations accept a Remote in place of a Context; it has no parts of a workspace.

@@ -105,7 +105,7 @@ def _open_segment(folder: int, segment: str, create: int, *, twins: bool) -> int
         return os.open(segment, atomic.FOLDER, dir_fd=folder)
 
 
-def fold(name: str) -> str:
+def casefold_name(name: str) -> str:
     """Give the key under which names that differ only by case or Unicode form are the same."""
     if name.isascii():
         return name.lower()
@@ -116,9 +116,9 @@ def fold(name: str) -> str:
 
 def refuse_twin(folder: int, name: str) -> None:
     """Raise `NameTaken` where a name already there differs only by case or Unicode form."""
-    key = fold(name)
+    key = casefold_name(name)
     for existing_name in os.listdir(folder):
-        if existing_name != name and fold(existing_name) == key:
+        if existing_name != name and casefold_name(existing_name) == key:
             raise NameTaken(name, existing_name)
 
 

@@ -28,7 +28,7 @@ class RootFolder:
     def __init__(self, path: str) -> None:
         self.path = os.path.realpath(path)
         self._place = _NO_PLACE  # its device and its inode number
-        self._glance_time = _NEVER
+        self._check_time = _NEVER
         self._settings = f"{self.path}/{FILE}"
         self._settings_number = _number_of(self._settings)
         self._settings_mark: _Mark | None = (
@@ -40,15 +40,15 @@ class RootFolder:
         except OSError:
             return  # it is not there yet; the first call that needs it reports that
 
-    def glance(self) -> None:
+    def check_available_cached(self) -> None:
         """Check as `require` does, at most every 50 ms: for calls that cost little themselves.
 
         A call that finds nothing must call `require` before it reports that.
         """
         now = time.monotonic()
-        if now - self._glance_time >= MOMENT_SECONDS:
+        if now - self._check_time >= MOMENT_SECONDS:
             self.require()
-            self._glance_time = now
+            self._check_time = now
 
     def require(self) -> int:
         """Raise `WorkspaceUnavailable` unless the workspace that was opened is at its path now.

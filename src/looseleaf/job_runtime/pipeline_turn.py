@@ -17,7 +17,7 @@ from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.workflows.workflow_tools import narrow_tools
-from looseleaf.chat.events import Called, Ended
+from looseleaf.chat.events import ToolCalled, TurnEnded
 from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Result, TurnRunner, TurnSetup
 from looseleaf.errors.operations import ToolMissing
@@ -93,11 +93,11 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
         run.settings.get("max_turns") or choose_step_limit(context, request.agent),
         should_stop=lambda: run.is_cancelled() or rights.is_lost(),
     )
-    end: Ended | None = None
+    end: TurnEnded | None = None
     for event in TurnRunner(chats, start, start.lease, setup).run():
-        if isinstance(event, Called):
+        if isinstance(event, ToolCalled):
             run.report_progress(f"calls {event.tool}")
-        elif isinstance(event, Ended):
+        elif isinstance(event, TurnEnded):
             end = event
     if rights.is_lost():
         require_job_rights(context, run.job)  # raises the reason that ended the turn
@@ -110,7 +110,7 @@ def build_pipeline_request(context: Context, run: StepRun) -> Request:
     uploads = context.parts.workflow_resources().uploads
     context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
     return build_request(
-        context.during("read"),
+        context.with_permission("read"),
         SOURCE,
         where=Where(run.job.agent_id, run.job.user_id or None),
         pipeline=build_pipeline_part(run.pipeline, run.step.id, context_files),
@@ -121,7 +121,7 @@ def build_pipeline_request(context: Context, run: StepRun) -> Request:
 
 def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
     return compose(
-        context.during("read"),
+        context.with_permission("read"),
         request.mode,
         where=Where(request.agent.id, request.user),
         pipeline=request.pipeline,

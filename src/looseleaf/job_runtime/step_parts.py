@@ -112,7 +112,9 @@ class JobStepParts:
         """Return the page of a name, or raise where the agent may not make this change."""
         if not self._job.agent_id:
             raise InvalidStep(run.step.id, "the job has no agent whose memory it could change")
-        return scope_of(self._agent_context.during(permission), file, Where(self._job.agent_id))
+        return scope_of(
+            self._agent_context.with_permission(permission), file, Where(self._job.agent_id)
+        )
 
     def change(self, run: StepRun, operation: str, *, origin: Origin) -> Change:
         """Return a change by the agent, made in this job."""
@@ -186,7 +188,7 @@ def act_in_job(context: Context, job: Job) -> Context:
         return replace(context, surface=SURFACE)
     require_job_rights(context, job)
     place = Where(job.agent_id, job.user_id or None)
-    request = build_request(context.during("read"), SURFACE, where=place)
+    request = build_request(context.with_permission("read"), SURFACE, where=place)
     agent_context = replace(
         context,
         actor=request.agent.slug,

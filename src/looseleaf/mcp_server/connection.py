@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.mcp_server.features import Features
     from looseleaf.mcp_server.json_lines import JsonLines
     from looseleaf.mcp_server.subscriptions import Subscriptions
-    from looseleaf.mcp_server.workers import Workers
+    from looseleaf.mcp_server.workers import RequestThreads
 
     Identity = str | int
     Parameters = dict[str, Any]
@@ -42,7 +42,7 @@ _QUICK_OPERATIONS = {
 }
 
 
-class Connection:
+class ClientConnection:
     """Answers one client; `context_of` gives the context of a client by its name."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Connection:
         self._client = ""  # the name of the client, after the handshake
         self._open: set[Identity] = set()  # requests that are neither answered nor cancelled
         # The thread that reads the requests creates both, when it first needs them.
-        self._opened_workers: Workers | None = None
+        self._opened_workers: RequestThreads | None = None
         self._opened_subscriptions: Subscriptions | None = None
         self._quick_tools = {
             tool.name for tool in server_features.tools if tool.operation.name in _QUICK_OPERATIONS
@@ -71,11 +71,11 @@ class Connection:
                 self._opened_workers.finish()
 
     @property
-    def _workers(self) -> Workers:
+    def _workers(self) -> RequestThreads:
         if self._opened_workers is None:
-            from looseleaf.mcp_server.workers import Workers
+            from looseleaf.mcp_server.workers import RequestThreads
 
-            self._opened_workers = Workers()
+            self._opened_workers = RequestThreads()
         return self._opened_workers
 
     @property

@@ -194,7 +194,7 @@ class HttpServer:
         user = principal.user_id or self._workspace.settings.default_user
         if not agent_name:
             return act_through(principal, 0, user=user)
-        context = self._workspace.acting(principal=principal, surface="mcp").during("read")
+        context = self._workspace.acting(principal=principal, surface="mcp").with_permission("read")
         return act_through(principal, agent_of(context, agent_name).id, user=user)
 
     def _context_of(self, request: RequestContext) -> Context:

@@ -128,4 +128,4 @@ def read_resource(context: Context, uri: str) -> dict[str, Any]:
 def resolve_scope(context: Context, uri: str) -> Scope:
     """Resolve the page at an address; raise if the principal may not read it."""
     file, page_owner = parse_address(uri)
-    return scope_of(context.during("read"), file, page_owner)
+    return scope_of(context.with_permission("read"), file, page_owner)

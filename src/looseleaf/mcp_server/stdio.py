@@ -6,7 +6,7 @@ import os
 
 from looseleaf.access.principals import LOCAL_ADMINISTRATOR, act_through, confine_model
 from looseleaf.catalog.tools.operation_tools import list_operation_tools
-from looseleaf.mcp_server.connection import Connection
+from looseleaf.mcp_server.connection import ClientConnection
 from looseleaf.mcp_server.features import Features
 from looseleaf.mcp_server.json_lines import JsonLines
 from looseleaf.memory.provenance import SESSION, Activity
@@ -40,7 +40,7 @@ def serve(
     user_id = user or (record.owner if record else workspace.settings.default_user)
     features = Features(list_operation_tools(workspace.context, full=full))
     context_of = local_context_of(workspace, record.id if record else 0, user_id, full=full)
-    Connection(features, context_of, lines).serve(
+    ClientConnection(features, context_of, lines).serve(
         compute_message_limit(workspace.settings.max_page_bytes)
     )
 

@@ -15,7 +15,7 @@ MOST_THREADS = 8
 MOST_WAITING = 256  # requests; a further request is read only after one of them is done
 
 
-class Workers:
+class RequestThreads:
     """A few threads; a thread is started when all others are busy."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import InvalidName, InvalidSetting, Refused, Unavailable
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.registry import OWNER, check_word
 from looseleaf.memory.scope import check_filename
 from looseleaf.memory.sections import end_line
@@ -101,13 +101,13 @@ class ComposedSections:
             raise InvalidSetting(f"priority of {slug} in {filename}", reason)
         label = label or slug.replace("-", " ").replace("_", " ").capitalize()
         section = ComposedSection(slug, priority, make, label, description, owner)
-        self._files.setdefault(fold(filename), {})[slug] = section
+        self._files.setdefault(casefold_name(filename), {})[slug] = section
         return section
 
     def deregister(self, filename: str, slug: str) -> bool:
         """Remove a section; say whether it was there."""
         self._refuse_if_frozen(filename, slug)
-        return self._files.get(fold(filename), {}).pop(slug, None) is not None
+        return self._files.get(casefold_name(filename), {}).pop(slug, None) is not None
 
     def freeze(self) -> None:
         """End the registration: from now on the same context gives the same files."""
@@ -115,7 +115,7 @@ class ComposedSections:
 
     def for_file(self, filename: str) -> tuple[ComposedSection, ...]:
         """Give the sections of a file, by priority, then by slug."""
-        sections = self._files.get(fold(filename), {}).values()
+        sections = self._files.get(casefold_name(filename), {}).values()
         return tuple(sorted(sections, key=lambda section: (section.priority, section.slug)))
 
     def generate(self, filename: str, context: ComposeContext) -> str:
@@ -213,7 +213,9 @@ def _format_site_identity(context: ComposeContext) -> str:
 
 def _format_pages(context: ComposeContext, layer: Layer, filename: str) -> str:
     # A list on a page need not name that page.
-    pages = [page for page in context.pages(layer) if fold(page.name) != fold(filename)]
+    pages = [
+        page for page in context.pages(layer) if casefold_name(page.name) != casefold_name(filename)
+    ]
     return _format_list(f"{layer.capitalize()} pages", pages)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.search.bounds import Bounds
     from looseleaf.memory.search.ranked import Index
-    from looseleaf.memory.search.results import Results
+    from looseleaf.memory.search.results import SearchResults
     from looseleaf.memory.store import Change, Conflict, Deleted, Found
 
 _FIRST = "0001-01-01"  # the default of `since`: with it, a search finds only pages of days
@@ -110,7 +110,7 @@ class DailyMemory:
         context: int = 2,
         limit: int = 50,
         bounds: Bounds = BOUNDS,
-    ) -> Results:
+    ) -> SearchResults:
         """Find a text in the journal, newest day first; both ends of the range are included."""
         search_query = Query(
             query,

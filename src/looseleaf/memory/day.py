@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.errors import InvalidDate, InvalidName
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.times import compute_day_start, format_date, is_calendar_day
 from looseleaf.values import value
 
@@ -67,7 +67,7 @@ def resolve_day(text: str | None, now: float) -> Day:
 
 def is_in_journal(filename: str) -> bool:
     """Say whether a page lies in the folder of the journal, however its name is written."""
-    return fold(filename).startswith(f"{FOLDER}/")
+    return casefold_name(filename).startswith(f"{FOLDER}/")
 
 
 def check_day(filename: str) -> None:

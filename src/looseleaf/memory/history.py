@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.errors import Invalid, Refused
 from looseleaf.errors.pages import PageMissing, RevisionMissing
 from looseleaf.memory.provenance import Activity, Provenance
-from looseleaf.memory.store import Capabilities, Entry, Found, Missing, Store
+from looseleaf.memory.store import Capabilities, Found, Missing, PageEntry, Store
 from looseleaf.times import DAY_SECONDS, parse_time
 from looseleaf.values import value
 
@@ -272,11 +272,11 @@ class PastPages:
         """Say whether there was such a page at the moment."""
         return isinstance(self.read(scope), Found)
 
-    def list_layer(self, shelf: Shelf) -> list[Entry]:
+    def list_layer(self, shelf: Shelf) -> list[PageEntry]:
         """List the pages that stood directly on a shelf."""
         return [entry for entry in self.list_subtree(shelf, "") if "/" not in entry.filename]
 
-    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[PageEntry]:
         """List the pages that stood below a folder of a shelf."""
         now = {entry.filename for entry in self.store.list_subtree(shelf, "")}
         below = f"{prefix}/" if prefix else ""
@@ -285,7 +285,7 @@ class PastPages:
             if filename.startswith(below):
                 page = self.read(shelf.page(filename))
                 if isinstance(page, Found):
-                    entries.append(Entry(filename, len(page.content), page.updated))
+                    entries.append(PageEntry(filename, len(page.content), page.updated))
         return entries
 
     def write(self, scope: Scope, *_content: object, **_options: object) -> Written:

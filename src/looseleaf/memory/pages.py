@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.memory.scope import Scope, Shelf
     from looseleaf.memory.sections import Section
-    from looseleaf.memory.store import Change, Entry, Store
+    from looseleaf.memory.store import Change, PageEntry, Store
 
     Listener = Callable[["Changed"], None]
     TextEdit = Callable[[str], str]
@@ -102,7 +102,7 @@ class MemoryPages:
         """Say whether there is such a page."""
         return self.store_for(scope).exists(scope)
 
-    def list(self, shelf: Shelf, prefix: str = "") -> list[Entry]:
+    def list(self, shelf: Shelf, prefix: str = "") -> list[PageEntry]:
         """List every page on a shelf, or below one of its folders."""
         return self.store_for(shelf).list_subtree(shelf, prefix)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from looseleaf.errors import InvalidName
 from looseleaf.errors.pages import InvalidPolicy
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.registry import check_mode
 from looseleaf.memory.scope import check_filename, check_folder
 from looseleaf.values import value
@@ -33,7 +33,7 @@ TOOL_MODES: tuple[ToolMode, ...] = ("deny", "allow")
 
 
 @value
-class Decision:
+class PolicyDecision:
     """Whether something is allowed, and the one rule that decided."""
 
     allowed: bool
@@ -116,7 +116,7 @@ def decide(
     policy: MemoryPolicy,
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
-) -> Decision:
+) -> PolicyDecision:
     """Decide about one page; `allow_only=None` narrows nothing, and `[]` allows nothing."""
     return _build_judge(policy, deny, allow_only)(filename)
 
@@ -128,7 +128,7 @@ def resolve_registered(
     policy: MemoryPolicy,
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
-) -> tuple[tuple[RegisteredFile, Decision], ...]:
+) -> tuple[tuple[RegisteredFile, PolicyDecision], ...]:
     """Decide about registered files in one mode; return all of them, in the same order."""
     check_mode(mode)
     judge = _build_judge(policy, deny, allow_only)
@@ -136,7 +136,7 @@ def resolve_registered(
     for file in files:
         decision = judge(file.filename)
         if decision.allowed and not file.is_injected_in(mode):
-            decision = Decision(allowed=False, rule="mode")
+            decision = PolicyDecision(allowed=False, rule="mode")
         decisions.append((file, decision))
     return tuple(decisions)
 
@@ -147,7 +147,7 @@ def resolve_names(
     policy: MemoryPolicy,
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
-) -> tuple[tuple[str, Decision], ...]:
+) -> tuple[tuple[str, PolicyDecision], ...]:
     """Decide about an explicit list of pages; return all of them, in the same order."""
     judge = _build_judge(policy, deny, allow_only)
     return tuple((name, judge(name)) for name in _check_collection("the list of pages", names))
@@ -160,7 +160,7 @@ def decide_tool(
     policy: ToolPolicy,
     deny: Collection[str] = (),
     allow_only: Collection[str] | None = None,
-) -> Decision:
+) -> PolicyDecision:
     """Decide about one tool and its categories; the lists of a call name tools alone."""
     (key,) = _fold_names(_check_words("the tool", [name]))
     is_listed = key in _fold_names((*policy.tools, *policy.outside_tools)) or bool(
@@ -180,7 +180,7 @@ def decide_tool(
 
 def _build_judge(
     policy: MemoryPolicy, deny: Collection[str], allow_only: Collection[str] | None
-) -> Callable[[str], Decision]:
+) -> Callable[[str], PolicyDecision]:
     """Build the function that decides about pages, with the lists prepared once."""
     call_deny = _build_matcher(_check_patterns("deny", deny))
     policy_deny = _build_matcher(policy.deny)
@@ -189,8 +189,8 @@ def _build_judge(
         () if allow_only is None else _check_patterns("allow_only", allow_only)
     )
 
-    def judge(filename: str) -> Decision:
-        key = fold(check_filename(filename))
+    def judge(filename: str) -> PolicyDecision:
+        key = casefold_name(check_filename(filename))
         return _apply_rules(
             call_deny=call_deny(key),
             policy_deny=policy_deny(key),
@@ -203,22 +203,22 @@ def _build_judge(
 
 def _apply_rules(
     *, call_deny: bool, policy_deny: bool, policy_allow_only: bool, call_allow_only: bool
-) -> Decision:
+) -> PolicyDecision:
     """Give the decision of the highest rule that refuses."""
     if call_deny:
-        return Decision(allowed=False, rule="call_deny")
+        return PolicyDecision(allowed=False, rule="call_deny")
     if policy_deny:
-        return Decision(allowed=False, rule="policy_deny")
+        return PolicyDecision(allowed=False, rule="policy_deny")
     if policy_allow_only:
-        return Decision(allowed=False, rule="policy_allow_only")
+        return PolicyDecision(allowed=False, rule="policy_allow_only")
     if call_allow_only:
-        return Decision(allowed=False, rule="call_allow_only")
-    return Decision(allowed=True, rule="allowed")
+        return PolicyDecision(allowed=False, rule="call_allow_only")
+    return PolicyDecision(allowed=True, rule="allowed")
 
 
 def _build_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
-    exact = {fold(pattern) for pattern in patterns if not pattern.endswith("/*")}
-    below = tuple(fold(pattern[:-1]) for pattern in patterns if pattern.endswith("/*"))
+    exact = {casefold_name(pattern) for pattern in patterns if not pattern.endswith("/*")}
+    below = tuple(casefold_name(pattern[:-1]) for pattern in patterns if pattern.endswith("/*"))
     return lambda key: key in exact or key.startswith(below)
 
 
@@ -272,7 +272,7 @@ def _check_words(subject: str, names: Collection[str]) -> tuple[str, ...]:
 
 
 def _fold_names(names: Iterable[str]) -> set[str]:
-    return {fold(name) for name in names}
+    return {casefold_name(name) for name in names}
 
 
 # The policies of agents that have none, built once: a turn reads them dozens of times.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors import InvalidName, InvalidSetting, Refused
 from looseleaf.errors.pages import NameTaken
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.scope import LAYERS, check_filename
 from looseleaf.values import value
 
@@ -53,7 +53,7 @@ class RegisteredFile:
 
 
 class FileRegistry:
-    """The registered files of one workspace, by name; `fold` says which names are equal."""
+    """The registered files of one workspace, by name, as `casefold_name` compares names."""
 
     def __init__(self) -> None:
         self._files: dict[str, RegisteredFile] = {}
@@ -94,13 +94,13 @@ class FileRegistry:
             owner,
         )
         self._refuse_if_taken(file)
-        self._files[fold(filename)] = file
+        self._files[casefold_name(filename)] = file
         return file
 
     def deregister(self, filename: str) -> bool:
         """Remove a file; say whether it was there."""
         self._refuse_if_frozen(filename)
-        return self._files.pop(fold(filename), None) is not None
+        return self._files.pop(casefold_name(filename), None) is not None
 
     def freeze(self) -> None:
         """End the registration: from now on the files stay the same."""
@@ -108,7 +108,7 @@ class FileRegistry:
 
     def get(self, filename: str) -> RegisteredFile | None:
         """Find the file with this name, whatever its case or Unicode form."""
-        return self._files.get(fold(filename))
+        return self._files.get(casefold_name(filename))
 
     def files(self) -> tuple[RegisteredFile, ...]:
         """Give every file, by priority, then by name."""
@@ -191,9 +191,11 @@ class FileRegistry:
         for old in self._files.values():
             if old.filename == new.filename:
                 continue
-            if fold(old.filename) == fold(new.filename):
+            if casefold_name(old.filename) == casefold_name(new.filename):
                 raise NameTaken(new.filename, old.filename)
-            if new.convention_path and fold(old.convention_path) == fold(new.convention_path):
+            if new.convention_path and casefold_name(old.convention_path) == casefold_name(
+                new.convention_path
+            ):
                 raise _build_error(new.filename, "convention_path", f"{old.filename} is kept there")
 
 
@@ -214,7 +216,7 @@ def check_word(word: str, noun: str) -> str:
 
 
 def _build_sort_key(file: RegisteredFile) -> tuple[int, str]:
-    return file.priority, fold(file.filename)
+    return file.priority, casefold_name(file.filename)
 
 
 def _format_label(filename: str) -> str:
@@ -272,6 +274,6 @@ def _check_convention_path(filename: str, path: str) -> str:
         raise _build_error(
             filename, "convention_path", f"{path!r} has characters a path should not have"
         )
-    if any(fold(part) in _PRIVATE_FOLDERS for part in path.split("/")):
+    if any(casefold_name(part) in _PRIVATE_FOLDERS for part in path.split("/")):
         raise _build_error(filename, "convention_path", f"{path!r} leads into a private folder")
     return path

@@ -212,4 +212,4 @@ class Where:
     layer: str | None = None
 
 
-HERE = Where()
+DEFAULT_WHERE = Where()

@@ -89,7 +89,7 @@ class Conflict:
 
 
 @value
-class Entry:
+class PageEntry:
     """One page of a listing; `updated` is seconds since 1970, UTC."""
 
     filename: str
@@ -199,10 +199,10 @@ class Store(Protocol):
     ) -> Deleted | Missing | Conflict:
         """Remove a page; with `if_match`, only that version."""
 
-    def list_layer(self, shelf: Shelf) -> list[Entry]:
+    def list_layer(self, shelf: Shelf) -> list[PageEntry]:
         """List the pages that stand directly on a shelf, by name."""
 
-    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[PageEntry]:
         """List the pages below a folder of a shelf (all of them for ""), by full name."""
 
 

@@ -30,7 +30,7 @@ _SECRET = re.compile(
 )  # keys are long words, and few other words are so long
 
 
-class Refusal(Exception):
+class ProviderFailure(Exception):
     """A provider gave no answer; after a temporary failure it can be asked again in `seconds`."""
 
     def __init__(
@@ -44,7 +44,7 @@ class ModelConnection(Protocol):
     """The connection to one model of a provider."""
 
     def ask(self, question: Question) -> AsyncIterator[Delta | Answer]:
-        """Ask once: yield the parts of the answer, then the whole answer, or raise `Refusal`."""
+        """Ask once: yield the answer in parts, then whole, or raise `ProviderFailure`."""
 
 
 class RetryingModel:
@@ -76,7 +76,7 @@ class RetryingModel:
                 async for part in self._connection.ask(question):
                     has_begun = True
                     yield part
-            except Refusal as refusal:
+            except ProviderFailure as refusal:
                 reason = self._without_key(refusal.reason)
                 # If a part of the answer was shown, the provider is not asked again.
                 if not refusal.is_temporary or has_begun or attempt == self._retries:
@@ -92,7 +92,7 @@ class RetryingModel:
         return text.replace(self._key.reveal(), "…") if self._key is not None else text
 
 
-def _choose_wait(refusal: Refusal, attempt: int) -> float:
+def _choose_wait(refusal: ProviderFailure, attempt: int) -> float:
     """Choose the time to wait: as the provider says, up to a limit, else longer each time."""
     if refusal.seconds is not None:
         return min(max(refusal.seconds, 0.0), _LONGEST_WAIT)

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.context import Context
-    from looseleaf.memory.store import Entry
+    from looseleaf.memory.store import PageEntry
 
 
 @value
@@ -78,6 +78,6 @@ def _find_budget(context: Context, filename: str) -> int:
     )
 
 
-def _find_author(context: Context, record: AgentRecord, entry: Entry) -> str:
+def _find_author(context: Context, record: AgentRecord, entry: PageEntry) -> str:
     revision = context.history.latest(record.shelf.page(entry.filename))
     return revision.actor if revision else ""

@@ -16,9 +16,9 @@ from looseleaf.catalog.resolution import (
     shelf_of,
 )
 from looseleaf.errors import Unavailable
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.provenance import FROM_SYSTEM
-from looseleaf.memory.scope import HERE, Shelf, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Shelf, Where
 from looseleaf.memory.templates import TemplateContext, find_starter
 from looseleaf.operations.history import forget
 from looseleaf.times import format_date
@@ -216,7 +216,7 @@ def update_generated_pages(context: Context, record: AgentRecord) -> AgentRecord
     categories=("memory", "files"),
     idempotent=True,
 )
-def scaffold(context: Context, file: str = "", *, where: Where = HERE) -> list[str]:
+def scaffold(context: Context, file: str = "", *, where: Where = DEFAULT_WHERE) -> list[str]:
     """Start the core pages of an agent, or one page, if they are not there; give those made.
 
     Arguments:
@@ -242,7 +242,7 @@ def start_pages(
     filenames = []
     for registered_file in context.pages.registry.by_layer(shelf.layer):
         filename = registered_file.filename
-        is_due = fold(file or filename) == fold(filename)
+        is_due = casefold_name(file or filename) == casefold_name(filename)
         text = find_starter_text(context, shelf.layer, filename, agent_name) if is_due else None
         if text is not None:
             change = context.change("scaffold", origin=FROM_SYSTEM)

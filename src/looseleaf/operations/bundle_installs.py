@@ -6,7 +6,7 @@ from looseleaf.agents.record import AgentRecord
 from looseleaf.bundles.comparison.artifacts import PROMPT, USER
 from looseleaf.bundles.comparison.plan import APPROVAL, PlanEntry, count_buckets
 from looseleaf.bundles.installation.install import (
-    Outcome,
+    InstallOutcome,
     install_agent,
     plan_install,
 )
@@ -230,7 +230,9 @@ def _describe_plan(
     )
 
 
-def _describe_outcome(context: Context, bundle: Bundle, act: str, outcome: Outcome) -> BundlePlan:
+def _describe_outcome(
+    context: Context, bundle: Bundle, act: str, outcome: InstallOutcome
+) -> BundlePlan:
     entries = _hide_user_page(context, outcome.record, outcome.entries)
     plan = _describe_plan(context, bundle, (outcome.record.slug, act), entries)
     return replace(plan, dry_run=False, applied=outcome.applied_keys, waiting=outcome.waiting_keys)

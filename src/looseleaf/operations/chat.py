@@ -8,20 +8,20 @@ from looseleaf.catalog.resolution import agent_of, resolve_agent
 from looseleaf.catalog.session_access import resolve_session
 from looseleaf.catalog.tools.agent_turns import as_agent, choose_step_limit, model_of, run_call
 from looseleaf.catalog.tools.model_tools import list_model_tools
-from looseleaf.chat.events import Called, Ended, Titled
+from looseleaf.chat.events import TitleChanged, ToolCalled, TurnEnded
 from looseleaf.chat.journal import draft_title
 from looseleaf.chat.session import (
     BY_FIRST_WORDS,
     BY_MODEL,
     ChatInput,
     Opening,
-    Written,
+    WrittenPage,
     derive_title,
 )
 from looseleaf.chat.turn import TurnRunner, TurnSetup
 from looseleaf.errors import InvalidArgument, LooseleafError
 from looseleaf.errors.chat import EmptyMessage
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.models.model import Attachment, Message, Offer, Usage
 from looseleaf.values import value
 
@@ -54,8 +54,8 @@ class Reply:
     max_turns: int
     max_turns_reached: bool
     warning: str
-    tool_calls: tuple[Called, ...]
-    written: tuple[Written, ...]
+    tool_calls: tuple[ToolCalled, ...]
+    written: tuple[WrittenPage, ...]
     usage: Usage
 
 
@@ -67,7 +67,7 @@ class Cancelled:
 
 
 def converse(
-    context: Context | RemoteContext, chat_input: ChatInput, where: Where = HERE
+    context: Context | RemoteContext, chat_input: ChatInput, where: Where = DEFAULT_WHERE
 ) -> Iterator[Event]:
     """Say something to an agent, and give every event of its answer; closing the iterator cancels.
 
@@ -76,7 +76,7 @@ def converse(
     """
     if context.is_remote:
         return context.converse(chat_input, where)
-    context = context.during("chat")
+    context = context.with_permission("chat")
     session = resolve_session(context, chat_input.session) if chat_input.session else None
     agent = agent_of(context, session.agent) if session else resolve_agent(context, where)
     mode = session.mode if session else chat_input.mode
@@ -85,7 +85,9 @@ def converse(
     if not chat_input.request.isprintable() or len(chat_input.request) > _LONGEST_REQUEST:
         raise InvalidArgument("request", f"it has at most {_LONGEST_REQUEST} printable characters")
     model = model_of(context, agent, mode, chat_input.model)
-    request = build_request(context.during("read"), mode, where=Where(agent.id, where.user))
+    request = build_request(
+        context.with_permission("read"), mode, where=Where(agent.id, where.user)
+    )
     message = None
     if chat_input.message is not None:
         message = Message("user", chat_input.message, attachments=chat_input.attachments)
@@ -125,19 +127,19 @@ def _take_turn(
         lambda: not context.is_current(),
     )
     for event in TurnRunner(chats, start, start.lease, setup, start.first_message).run():
-        if isinstance(event, Ended) and event.status == "completed":
+        if isinstance(event, TurnEnded) and event.status == "completed":
             title = _name_session(context, start.session, model)
             if title:
-                yield Titled(title)
+                yield TitleChanged(title)
         yield event
 
 
 def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
     where = Where(request.agent.id, request.user if context.principal.is_local else None)
-    return compose(context.during("read"), request.mode, where=where).messages
+    return compose(context.with_permission("read"), request.mode, where=where).messages
 
 
-def _repeat_end(context: Context, start: BegunTurn) -> Ended:
+def _repeat_end(context: Context, start: BegunTurn) -> TurnEnded:
     """Give the end of a turn that was asked for again."""
     entries = context.parts.chats().sessions.messages(start.session.id, after=start.turn.first)
     texts = [
@@ -147,7 +149,9 @@ def _repeat_end(context: Context, start: BegunTurn) -> Ended:
     ]
     turn = start.turn
     text = texts[-1] if texts else ""
-    return Ended(start.session.id, turn.number, turn.status, text, turn.usage, turn.written, 0, "")
+    return TurnEnded(
+        start.session.id, turn.number, turn.status, text, turn.usage, turn.written, 0, ""
+    )
 
 
 def _name_session(context: Context, session: Session, model: Model) -> str:
@@ -176,7 +180,7 @@ def send_message(
     request: str = "",
     model: str = "",
     attachments: tuple[Attachment, ...] = (),
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
 ) -> Reply:
     """Say something to an agent and wait for its answer; without a session, a new one begins.
 
@@ -230,24 +234,24 @@ def begin_turn(
     attachments = tuple(map(_parse_attachment, arguments.get("attachments", ())))
     fields = {name: argument for name, argument in arguments.items() if name != "attachments"}
     chat_input = ChatInput(**{"message": None, **fields, "attachments": attachments})
-    return converse(context, chat_input, where or HERE)
+    return converse(context, chat_input, where or DEFAULT_WHERE)
 
 
 def collect_reply(context: Context, events: Iterator[Event]) -> Reply:
     """Wait for the end of a turn."""
-    calls: list[Called] = []
-    end: Ended | None = None
+    calls: list[ToolCalled] = []
+    end: TurnEnded | None = None
     for event in events:
-        if isinstance(event, Called):
+        if isinstance(event, ToolCalled):
             calls.append(event)
-        elif isinstance(event, Ended):
+        elif isinstance(event, TurnEnded):
             end = event
     if end is None:
         raise ValueError("a turn ended without saying so")
-    return _reply(context.during("chat"), end, calls)
+    return _reply(context.with_permission("chat"), end, calls)
 
 
-def _reply(context: Context, end: Ended, calls: list[Called]) -> Reply:
+def _reply(context: Context, end: TurnEnded, calls: list[ToolCalled]) -> Reply:
     """Sum up a turn."""
     session = resolve_session(context, end.session)
     agent = agent_of(context, session.agent)

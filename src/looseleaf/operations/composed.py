@@ -8,7 +8,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import require_outcome, resolve_agent, scope_of
 from looseleaf.errors import Invalid, NotFound
 from looseleaf.memory.provenance import FROM_SYSTEM
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.upkeep.generated_text import (
     TextSources,
     find_page_agent,
@@ -38,7 +38,7 @@ class Composed:
 @operation(
     "looseleaf/compose-files", permission="identity", categories=("composed",), idempotent=True
 )
-def compose(context: Context, file: str = "", *, where: Where = HERE) -> list[Composed]:
+def compose(context: Context, file: str = "", *, where: Where = DEFAULT_WHERE) -> list[Composed]:
     """Make the generated pages anew, or one of them, and put their copies where they belong.
 
     Arguments:

@@ -10,7 +10,7 @@ from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.memory.scope import Where
 from looseleaf.prompt.compare import compare_prompts
-from looseleaf.prompt.reports import Comparison
+from looseleaf.prompt.reports import PromptComparison
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class ConfigPreview:
 
     agent: str
     mode: str
-    prompt: Comparison
+    prompt: PromptComparison
     tools: tuple[ToolDifference, ...]
 
 
@@ -59,7 +59,7 @@ def preview_config(
     new_config = AgentConfig(record.slug, config)
     if new_config.has_tool_policy:
         check_tool_names(context.parts.operations(), new_config.tool_policy)
-    read_context = context.during("read")
+    read_context = context.with_permission("read")
     before = assemble(read_context, mode, where=Where(record.id))
     after = assemble(read_context, mode, where=Where(record.id), config=config)
     after.request.agent.configuration.check()

@@ -7,8 +7,8 @@ from looseleaf.catalog.resolution import allow_page, require_outcome, shelf_of
 from looseleaf.errors import Invalid
 from looseleaf.memory.day import Day
 from looseleaf.memory.pages import Saved, decode_text
-from looseleaf.memory.scope import HERE, Where
-from looseleaf.memory.search.results import Results
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
+from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.store import Deleted, Missing
 from looseleaf.values import value
 
@@ -52,7 +52,7 @@ def open_journal(context: Context, where: Where, *, index: Index | None = None) 
     read_only=True,
 )
 def read_day(
-    context: Context, date: str | None = None, *, where: Where = HERE, as_of: str = ""
+    context: Context, date: str | None = None, *, where: Where = DEFAULT_WHERE, as_of: str = ""
 ) -> DayText:
     """Read one day of the journal; without a date, today in UTC.
 
@@ -85,7 +85,7 @@ def write_day(
     date: str | None = None,
     *,
     mode: Literal["append", "write"] = "append",
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
@@ -117,7 +117,7 @@ def write_day(
     categories=("memory", "daily"),
     read_only=True,
 )
-def list_days(context: Context, *, where: Where = HERE) -> dict[str, list[str]]:
+def list_days(context: Context, *, where: Where = DEFAULT_WHERE) -> dict[str, list[str]]:
     """List the days of the journal by month, newest month first."""
     return open_journal(context, where).list_all()
 
@@ -135,8 +135,8 @@ def search_days(
     since: str | None = None,
     until: str | None = None,
     lines: int = 2,
-    where: Where = HERE,
-) -> Results:
+    where: Where = DEFAULT_WHERE,
+) -> SearchResults:
     """Find a text in the journal, newest day first; both ends of the range are included.
 
     Arguments:
@@ -157,7 +157,7 @@ def search_days(
     changes_page=True,
 )
 def delete_day(
-    context: Context, date: str, *, where: Where = HERE, if_match: str | None = None
+    context: Context, date: str, *, where: Where = DEFAULT_WHERE, if_match: str | None = None
 ) -> Deleted:
     """Delete one day of the journal; its text stays in the history.
 

@@ -8,7 +8,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import shelf_of
 from looseleaf.errors import InvalidName
 from looseleaf.memory.day import is_in_journal
-from looseleaf.memory.scope import HERE, LAYERS, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, LAYERS, Where
 from looseleaf.memory.store import has_paths
 from looseleaf.times import DAY_SECONDS
 from looseleaf.values import value
@@ -51,7 +51,9 @@ class PagePath:
     categories=("memory", "files"),
     read_only=True,
 )
-def list_files(context: Context, *, where: Where = HERE, daily: bool = False) -> list[PageInfo]:
+def list_files(
+    context: Context, *, where: Where = DEFAULT_WHERE, daily: bool = False
+) -> list[PageInfo]:
     """List the pages an agent reads, layer by layer; its journal only if asked.
 
     Arguments:
@@ -95,7 +97,7 @@ def _describe_page(
     categories=("memory", "files"),
     read_only=True,
 )
-def list_paths(context: Context, *, where: Where = HERE) -> list[PagePath]:
+def list_paths(context: Context, *, where: Where = DEFAULT_WHERE) -> list[PagePath]:
     """List the registered pages of an agent in the order they are injected, and where they lie.
 
     Arguments:

@@ -7,7 +7,7 @@ from looseleaf.catalog.resolution import require_outcome, scope_of
 from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.history import Revision, parse_moment, pick_revision
 from looseleaf.memory.pages import Saved, decode_text
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.store import Retention
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.upkeep.history_packing import PackReport, pack_histories
@@ -38,7 +38,7 @@ class Difference:
 @operation(
     "looseleaf/page-history", permission="history", categories=("memory", "history"), read_only=True
 )
-def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[Revision]:
+def list_revisions(context: Context, file: str, *, where: Where = DEFAULT_WHERE) -> list[Revision]:
     """List the revisions of a page, oldest first: when, by whom, through what, and why.
 
     Arguments:
@@ -55,7 +55,7 @@ def list_revisions(context: Context, file: str, *, where: Where = HERE) -> list[
     "looseleaf/page-diff", permission="history", categories=("memory", "history"), read_only=True
 )
 def diff(
-    context: Context, file: str, before: str = "", after: str = "", *, where: Where = HERE
+    context: Context, file: str, before: str = "", after: str = "", *, where: Where = DEFAULT_WHERE
 ) -> Difference:
     """Compare two versions of a page; by default the last change.
 
@@ -102,7 +102,7 @@ def restore(
     file: str,
     revision: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
 ) -> Saved:
     """Restore a page as it was at a revision or time; the restored text is a new revision.
@@ -128,7 +128,7 @@ def restore(
     categories=("memory", "history"),
     destructive=True,
 )
-def purge(context: Context, file: str, revision: int, *, where: Where = HERE) -> None:
+def purge(context: Context, file: str, revision: int, *, where: Where = DEFAULT_WHERE) -> None:
     """Remove the content of one prior revision for good; the history says that it happened.
 
     Arguments:

@@ -7,9 +7,9 @@ from functools import partial
 from itertools import islice
 from unicodedata import normalize
 
-from looseleaf.bundles.importers.decision import LEFT_OUT, Decision
+from looseleaf.bundles.importers.decision import LEFT_OUT, ImportDecision
 from looseleaf.bundles.importers.known_systems import IMPORTERS, detect_systems
-from looseleaf.bundles.importers.ledger import Ledger, NoRecords
+from looseleaf.bundles.importers.ledger import ImportLedger, NoRecords
 from looseleaf.bundles.importers.page_import import PageImport, PageNames, merge_same_pages
 from looseleaf.bundles.importers.report import ImportReport, build_report, report_page
 from looseleaf.bundles.importers.selection import Selection, select_pages
@@ -21,7 +21,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.errors import InvalidName
 from looseleaf.memory.scope import check_filename
 from looseleaf.operations.agents import create_agent, find_starter_text
-from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.upkeep.record_files import UpkeepRecords
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -216,11 +216,11 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
         request.user,
         None if is_preview else partial(create_agent, context),
     )
-    records = RecordFolder(context.settings.root, "imports")
+    records = UpkeepRecords(context.settings.root, "imports")
     workflows: list[WorkflowReport] = []
     with nullcontext() if is_preview else records.lock():
         ledger_records = NoRecords() if source.is_upload else records
-        ledger = Ledger(ledger_records, source.kind, source.location)
+        ledger = ImportLedger(ledger_records, source.kind, source.location)
         page_import = _build_page_import(context, source.title, ledger)
         pages, reports = _place_pages(targets, content)
         next_save = _SAVE_INTERVAL
@@ -247,7 +247,7 @@ def _import(context: Context, request: _Request, *, is_preview: bool) -> ImportR
     )
 
 
-def _build_page_import(context: Context, title: str, ledger: Ledger) -> PageImport:
+def _build_page_import(context: Context, title: str, ledger: ImportLedger) -> PageImport:
     def change(page: SourcePage) -> Change:
         reason = f"imported from {title}: {', '.join(page.sources[:_MOST_SOURCES])}"
         return context.import_change("import", reason)
@@ -270,7 +270,7 @@ def _place_pages(
         try:
             check_filename(page.filename)
         except InvalidName as error:
-            reports.append(report_page(page, "", Decision(LEFT_OUT, str(error), "")))
+            reports.append(report_page(page, "", ImportDecision(LEFT_OUT, str(error), "")))
         else:
             pages.append(page)
     # Agents that the import creates must not make the default agent ambiguous.

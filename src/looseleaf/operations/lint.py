@@ -10,7 +10,7 @@ from looseleaf.errors import Forbidden, InvalidArgument, LooseleafError
 from looseleaf.memory.day import Day, is_in_journal, parse_date
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.pages import decode_text
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.sections import end_line, end_paragraph
 from looseleaf.memory.store import Missing, hash_content
 from looseleaf.memory.text.line_diff import diff_lines
@@ -78,7 +78,7 @@ class LintFix:
     "looseleaf/lint-memory", permission="read", categories=("memory", "lint"), read_only=True
 )
 def lint_memory(
-    context: Context, *, file: str = "", rule: str = "", where: Where = HERE
+    context: Context, *, file: str = "", rule: str = "", where: Where = DEFAULT_WHERE
 ) -> list[LintFinding]:
     """Find problems in an agent's pages without a model, each with a proposed edit.
 
@@ -111,7 +111,7 @@ def fix_memory(
     file: str = "",
     rule: str = "",
     findings: tuple[str, ...] = (),
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
 ) -> list[LintFix]:
     """Apply the proposed edits of lint; text that leaves a page goes to the journal or its page.
 
@@ -127,7 +127,7 @@ def fix_memory(
     _check_rule(rule)
     place = Where(where.agent, where.user, where.layer or "agent")
     scope_of(context, file or MAIN, place)  # refuses a principal who may not write there
-    reader = context.during("read")
+    reader = context.with_permission("read")
     fixes: list[LintFix] = []
     for _round in range(_ROUNDS):
         by_page: dict[tuple[str, str], tuple[LintPage, list[LintProblem]]] = {}

@@ -11,7 +11,7 @@ from looseleaf.catalog.resolution import scope_of
 from looseleaf.errors import Ambiguous, Invalid, NotFound
 from looseleaf.memory.page_text import MAIN
 from looseleaf.memory.pages import Saved, decode_text
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.store import Missing
 from looseleaf.operations.daily import open_journal
 from looseleaf.values import replace, value
@@ -43,7 +43,7 @@ class Remembered:
     "memory_long_term_read", permission="read", categories=("memory", "terms"), read_only=True
 )
 def read_long_term(
-    context: Context, *, max_chars: int | None = DEFAULT_CHARS, where: Where = HERE
+    context: Context, *, max_chars: int | None = DEFAULT_CHARS, where: Where = DEFAULT_WHERE
 ) -> Remembered:
     """Read the agent's long-term memory, up to a number of characters.
 
@@ -57,7 +57,7 @@ def read_long_term(
     "memory_long_term_add", permission="write", categories=("memory", "terms"), changes_page=True
 )
 def add_long_term(
-    context: Context, content: str, *, section: str = "", where: Where = HERE
+    context: Context, content: str, *, section: str = "", where: Where = DEFAULT_WHERE
 ) -> Saved:
     """Add something to the agent's long-term memory, at its end or at the end of a section.
 
@@ -79,7 +79,9 @@ def add_long_term(
     destructive=True,
     changes_page=True,
 )
-def update_long_term(context: Context, old: str, new: str, *, where: Where = HERE) -> Saved:
+def update_long_term(
+    context: Context, old: str, new: str, *, where: Where = DEFAULT_WHERE
+) -> Saved:
     """Replace a text that is in the long-term memory once; nothing else changes.
 
     Arguments:
@@ -96,7 +98,7 @@ def update_long_term(context: Context, old: str, new: str, *, where: Where = HER
     destructive=True,
     changes_page=True,
 )
-def delete_long_term(context: Context, old: str, *, where: Where = HERE) -> Saved:
+def delete_long_term(context: Context, old: str, *, where: Where = DEFAULT_WHERE) -> Saved:
     """Take a text that is in the long-term memory once out of it; the history keeps it.
 
     Arguments:
@@ -116,7 +118,7 @@ def read_short_term(
     date: str | None = None,
     *,
     max_chars: int | None = DEFAULT_CHARS,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
 ) -> Remembered:
     """Read one day of the agent's journal, up to a number of characters; without a date, today.
 
@@ -137,7 +139,7 @@ def read_short_term(
     changes_page=True,
 )
 def add_short_term(
-    context: Context, content: str, date: str | None = None, *, where: Where = HERE
+    context: Context, content: str, date: str | None = None, *, where: Where = DEFAULT_WHERE
 ) -> Saved:
     """Add something to one day of the agent's journal; without a date, today.
 
@@ -156,7 +158,7 @@ def add_short_term(
     changes_page=True,
 )
 def update_short_term(
-    context: Context, old: str, new: str, date: str | None = None, *, where: Where = HERE
+    context: Context, old: str, new: str, date: str | None = None, *, where: Where = DEFAULT_WHERE
 ) -> Saved:
     """Replace a text that is in one day of the journal once; nothing else changes.
 
@@ -176,7 +178,7 @@ def update_short_term(
     changes_page=True,
 )
 def delete_short_term(
-    context: Context, old: str, date: str | None = None, *, where: Where = HERE
+    context: Context, old: str, date: str | None = None, *, where: Where = DEFAULT_WHERE
 ) -> Saved:
     """Take a text that is in one day of the journal once out of it; the history keeps it.
 

@@ -8,7 +8,7 @@ from looseleaf.errors import Invalid
 from looseleaf.memory import sections
 from looseleaf.memory.page_text import MAIN, PageText
 from looseleaf.memory.pages import Saved, decode_text
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.sections import Section
 from looseleaf.memory.store import Deleted, Found
 
@@ -31,7 +31,7 @@ def read_memory(
     *,
     section: str | None = None,
     position: int | None = None,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
 ) -> PageText:
     """Read a page, or one section of it, as it is or as it was at a time or revision.
@@ -53,7 +53,9 @@ def read_memory(
 
 
 @operation("datamachine/get-agent-file", permission="read", categories=("memory",), read_only=True)
-def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = "") -> PageText:
+def read_page(
+    context: Context, file: str, *, where: Where = DEFAULT_WHERE, as_of: str = ""
+) -> PageText:
     """Read a whole page, as it is or as it was at a time or revision.
 
     Arguments:
@@ -71,7 +73,7 @@ def read_page(context: Context, file: str, *, where: Where = HERE, as_of: str = 
     read_only=True,
 )
 def list_sections(
-    context: Context, file: str = MAIN, *, where: Where = HERE
+    context: Context, file: str = MAIN, *, where: Where = DEFAULT_WHERE
 ) -> tuple[Section, ...]:
     """List the sections of a page, in order.
 
@@ -98,7 +100,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     file: str = MAIN,
     mode: Literal["set", "append"],
     position: int | None = None,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
@@ -120,7 +122,7 @@ def update_memory(  # noqa: PLR0913 - one for each word of a request
     """
     if mode not in ("set", "append"):
         raise Invalid(f"mode is set or append, not {mode!r}.")
-    page_context = context.during("append") if mode == "append" else context
+    page_context = context.with_permission("append") if mode == "append" else context
     scope = scope_of(page_context, file, where)
     change = context.change(
         mode, if_match=if_match, allow_shrink=allow_shrink, reason=_build_reason(context, scope)
@@ -145,7 +147,7 @@ def delete_section(
     *,
     file: str = MAIN,
     position: int | None = None,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
 ) -> Saved:
     """Remove one section of a page; its text stays in the history.
@@ -176,7 +178,7 @@ def write_page(
     file: str,
     content: str | bytes,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
@@ -209,7 +211,7 @@ def upload_page(
     file: str,
     data: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     if_match: str | None = None,
     allow_shrink: bool = False,
 ) -> Saved:
@@ -234,7 +236,9 @@ def upload_page(
 @operation(
     "datamachine/append-agent-file", permission="append", categories=("memory",), changes_page=True
 )
-def append_page(context: Context, file: str, content: str, *, where: Where = HERE) -> Saved:
+def append_page(
+    context: Context, file: str, content: str, *, where: Where = DEFAULT_WHERE
+) -> Saved:
     """Add lines to the end of a page, creating it if need be.
 
     Arguments:
@@ -266,7 +270,7 @@ def _build_reason(context: Context, scope: Scope) -> str:
     changes_page=True,
 )
 def clear_page(
-    context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
+    context: Context, file: str, *, where: Where = DEFAULT_WHERE, if_match: str | None = None
 ) -> Saved:
     """Empty a page, core pages too; its text stays in the history.
 
@@ -288,7 +292,7 @@ def clear_page(
     changes_page=True,
 )
 def delete_page(
-    context: Context, file: str, *, where: Where = HERE, if_match: str | None = None
+    context: Context, file: str, *, where: Where = DEFAULT_WHERE, if_match: str | None = None
 ) -> Deleted:
     """Delete a page that is not a core page; its text stays in the history.
 

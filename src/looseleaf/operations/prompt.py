@@ -13,7 +13,7 @@ from looseleaf.catalog.prompt_assembly import (
 )
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.catalog.workflows.workflow_slice import NO_WORKFLOW, Workflow, select_workflow
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.prompt.documents import (
     AnthropicPrompt,
     HookDocument,
@@ -21,7 +21,13 @@ from looseleaf.prompt.documents import (
     PromptDocument,
     PromptText,
 )
-from looseleaf.prompt.reports import Comparison, Explanation, Overrun, Problem, ToolCandidate
+from looseleaf.prompt.reports import (
+    Explanation,
+    Overrun,
+    PageProblem,
+    PromptComparison,
+    ToolCandidate,
+)
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -75,7 +81,7 @@ class Checked:
     max_characters: int = 0
     truncated: tuple[str, ...] = ()
     omitted: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[PageProblem, ...] = ()
 
 
 @operation("looseleaf/compose-prompt", permission="read", categories=("prompt",), read_only=True)
@@ -83,7 +89,7 @@ def compose_prompt(  # noqa: PLR0913 - what one may ask for; two are positional
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     format: str = "json",  # noqa: A002 - as everywhere on the command line
     deny: tuple[str, ...] = (),
@@ -138,7 +144,7 @@ def explain_prompt(  # noqa: PLR0913 - the same
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     deny: tuple[str, ...] = (),
     allow_only: tuple[str, ...] | None = None,
@@ -195,13 +201,13 @@ def diff_prompts(
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     pipeline: str | int | None = None,
     flow: str | int | None = None,
     step: str = "",
     other: Side = Side(),  # noqa: B008 - a frozen value
-) -> Comparison:
+) -> PromptComparison:
     """Compare two prompts (of two times, agents, modes or workflows) and name the first difference.
 
     Arguments:
@@ -244,7 +250,7 @@ def check_prompt(  # noqa: PLR0913 - the same
     context: Context,
     mode: str,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     max_bytes: int = 0,
     max_tokens: int = 0,
     host: str = "",

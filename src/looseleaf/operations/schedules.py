@@ -138,7 +138,7 @@ def _is_visible(context: Context, entry: ScheduleEntry) -> bool:
     except AgentMissing:
         return False
     try:
-        context.during("settings").allow()
+        context.with_permission("settings").allow()
     except Forbidden:
         return False
     return True

@@ -5,9 +5,9 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import layer_of, scope_of, shelf_of
 from looseleaf.errors import Invalid
-from looseleaf.files.folders import fold
-from looseleaf.memory.scope import HERE, Where
-from looseleaf.memory.search.results import RankedPages, Results
+from looseleaf.files.folders import casefold_name
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
+from looseleaf.memory.search.results import RankedPages, SearchResults
 from looseleaf.values import replace, value
 
 TYPE_CHECKING = False
@@ -46,10 +46,10 @@ def search(  # noqa: PLR0913 - one for each way to choose
     section: str = "",
     lines: int = 2,
     limit: int = 50,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     copies: bool = False,
-) -> Results:
+) -> SearchResults:
     """Find a text in one page or in all pages of an agent (its journal too), line by line.
 
     Arguments:
@@ -97,7 +97,7 @@ def find(
     words: str,
     *,
     limit: int = 10,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     as_of: str = "",
     copies: bool = False,
 ) -> RankedPages:
@@ -125,8 +125,8 @@ def find(
 def _filter_copies(context: Context, *, copies: bool) -> Filter | None:
     """Give the filter that leaves generated copies out; None where there are none, or all count."""
     files = () if copies else context.pages.registry.files()
-    names = {fold(file.filename) for file in files if file.is_copy}
-    return (lambda filename: fold(filename) not in names) if names else None
+    names = {casefold_name(file.filename) for file in files if file.is_copy}
+    return (lambda filename: casefold_name(filename) not in names) if names else None
 
 
 def _resolve_shelf(context: Context, where: Where) -> Shelf:

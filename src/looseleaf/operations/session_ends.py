@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @value
-class TitleMade:
+class TitleResult:
     """A title, and how it came to be."""
 
     title: str
@@ -51,7 +51,7 @@ class Finished:
     categories=("chat", "sessions"),
     idempotent=True,
 )
-def generate_title(context: Context, session: str, *, force: bool = False) -> TitleMade:
+def generate_title(context: Context, session: str, *, force: bool = False) -> TitleResult:
     """Let the model name a conversation, or name it after its first words where none answers.
 
     Arguments:
@@ -60,7 +60,7 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
     """
     chat_session = resolve_session(context, session)
     if chat_session.title and chat_session.titled != BY_FIRST_WORDS and not force:
-        return TitleMade(chat_session.title, "existing")
+        return TitleResult(chat_session.title, "existing")
     sessions = context.parts.chats().sessions
     entries = sessions.messages(chat_session.id)
     user_entries = [entry for entry in entries if entry.message.role == "user"]
@@ -74,7 +74,7 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
             f"The chat session {chat_session.id} is named after its first words", error
         )
         title = ""
-    generated_title = TitleMade(
+    generated_title = TitleResult(
         title or derive_title(user_entries[0].message.text), "ai" if title else "fallback"
     )
     by = BY_MODEL if title else BY_FIRST_WORDS
@@ -112,11 +112,11 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
     entries = sessions.messages(session.id, after=session.journaled)
     if not any(entry.message.role == "user" for entry in entries):
         return "", 0
-    request = build_request(context.during("read"), session.mode, where=Where(agent.id))
+    request = build_request(context.with_permission("read"), session.mode, where=Where(agent.id))
     chat_context = replace(as_agent(context, session, agent), reason="summary of the session")
     agent_context = confine_to_agent(chat_context, request)
     where = Where(agent.id)
-    today = open_journal(agent_context.during("read"), where).read()
+    today = open_journal(agent_context.with_permission("read"), where).read()
     if (
         not isinstance(today, Missing)
         and describe_range(session, entries).encode() in today.content
@@ -124,7 +124,7 @@ def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tu
         receipt = None  # written by a process that was killed before it noted that
     else:
         # Before the model is paid for: the journal may be closed to agents.
-        open_journal(agent_context.during("write"), where)
+        open_journal(agent_context.with_permission("write"), where)
         content = draft_entry(session, entries, model_of(context, agent, "system"))
         refuse_assembled_text({"content": content})
         receipt = write_day(agent_context, content, where=where)

@@ -9,7 +9,7 @@ from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.errors import Forbidden, InvalidArgument
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import InvalidQuery
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.times import format_time
 from looseleaf.upkeep.retention import removal
@@ -88,7 +88,7 @@ class Mention:
 def list_sessions(
     context: Context,
     *,
-    where: Where = HERE,
+    where: Where = DEFAULT_WHERE,
     mode: str = "",
     limit: int = 20,
     offset: int = 0,
@@ -120,7 +120,7 @@ def list_sessions(
     read_only=True,
 )
 def search_sessions(
-    context: Context, query: str, *, where: Where = HERE, limit: int = MOST_FOUND
+    context: Context, query: str, *, where: Where = DEFAULT_WHERE, limit: int = MOST_FOUND
 ) -> list[Mention]:
     """Find a text in what people and agents said, newest first.
 

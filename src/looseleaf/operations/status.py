@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors.agents import AgentAmbiguous, AgentMissing
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.values import value
 from looseleaf.version import __version__
 
@@ -33,7 +33,7 @@ class StatusInfo:
 
 
 @operation("looseleaf/show-status", permission="read", categories=("agents",), read_only=True)
-def show_status(context: Context, *, where: Where = HERE) -> StatusInfo:
+def show_status(context: Context, *, where: Where = DEFAULT_WHERE) -> StatusInfo:
     """Say which workspace, agent, user and version answer here.
 
     Arguments:

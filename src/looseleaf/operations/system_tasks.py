@@ -160,7 +160,7 @@ def run_now(
     """
     context.allow()
     task = context.parts.system_tasks().get(task_type)
-    context.during(task.permission).allow()
+    context.with_permission(task.permission).allow()
     params = dict(task_params or {})
     for name in _AGENT_PARAMETERS:
         agent = agent or params.pop(name, None)
@@ -200,7 +200,7 @@ def list_runs(
     log = RunLog(context.settings.root)
     ids = [0]
     if agent is not None:
-        ids = [agent_of(context.during("read"), agent).id]
+        ids = [agent_of(context.with_permission("read"), agent).id]
     else:
         ids += [record.id for record in list_visible_agents(context)]
     count = bound_limit(limit, MOST_RUNS)
@@ -249,7 +249,7 @@ def _resolve_agents(
             raise InvalidTaskParameters(task.type, "it runs for the workspace, not for an agent")
         return [None]
     if agent is not None:
-        return [agent_of(context.during("read"), agent)]
+        return [agent_of(context.with_permission("read"), agent)]
     return [record for record in list_visible_agents(context) if record.status == "active"]
 
 

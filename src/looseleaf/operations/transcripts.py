@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Literal, NotRequired, TypedDict
 
     from looseleaf.catalog.context import Context
-    from looseleaf.chat.session import Conversation, Entry
+    from looseleaf.chat.session import Conversation, SessionEntry
 else:
     TypedDict = dict
 
@@ -126,7 +126,7 @@ def _read_conversation(context: Context, session: str, *, last: int = 0) -> Conv
     return conversation
 
 
-def describe_message(entry: Entry) -> MessageInfo:
+def describe_message(entry: SessionEntry) -> MessageInfo:
     """Describe a message, without the fields that do not apply to it."""
     message = entry.message
     document = MessageInfo(
@@ -147,7 +147,7 @@ def describe_message(entry: Entry) -> MessageInfo:
     return document
 
 
-def _export_message(entry: Entry) -> MessageInfo:
+def _export_message(entry: SessionEntry) -> MessageInfo:
     document = describe_message(entry)
     document["native"] = entry.message.native
     return document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.upkeep import TaskRunMissing
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.text.line_diff import diff_lines
 from looseleaf.models.model import never
 from looseleaf.operations.system_tasks import RunInfo, describe_run
@@ -107,7 +107,7 @@ class UpkeepUndo:
 @operation(
     "looseleaf/preview-upkeep", permission="settings", categories=("system",), read_only=True
 )
-def preview(context: Context, *, date: str = "", where: Where = HERE) -> UpkeepPreview:
+def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -> UpkeepPreview:
     """Show what the daily-memory task would do to an agent's MEMORY.md, and write nothing.
 
     Arguments:
@@ -117,7 +117,7 @@ def preview(context: Context, *, date: str = "", where: Where = HERE) -> UpkeepP
         layer: Not used here: MEMORY.md is a page of the agent.
     """
     context.allow()
-    agent = agent_of(context.during("read"), where.agent)
+    agent = agent_of(context.with_permission("read"), where.agent)
     task = context.parts.system_tasks().get(TASK_TYPE)
     params = {"date": date} if date else {}
     check_run(task, params)
@@ -154,7 +154,7 @@ def preview(context: Context, *, date: str = "", where: Where = HERE) -> UpkeepP
 @operation(
     "looseleaf/show-upkeep-run", permission="settings", categories=("system",), read_only=True
 )
-def show_run(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepRun:
+def show_run(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -> UpkeepRun:
     """Show a run of the daily-memory task: why it ended so, and where each line went.
 
     Arguments:
@@ -164,7 +164,7 @@ def show_run(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepR
         layer: Not used here: MEMORY.md is a page of the agent.
     """
     context.allow()
-    agent = agent_of(context.during("read"), where.agent)
+    agent = agent_of(context.with_permission("read"), where.agent)
     log = RunLog(context.settings.root)
     if run:
         record = log.find(agent.id, run)
@@ -193,7 +193,7 @@ def show_run(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepR
 
 
 @operation("looseleaf/undo-upkeep", permission="settings", categories=("system",))
-def undo(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepUndo:
+def undo(context: Context, run: str = "", *, where: Where = DEFAULT_WHERE) -> UpkeepUndo:
     """Take a run back: MEMORY.md gets its text again, and the journal loses the archived lines.
 
     Arguments:
@@ -203,7 +203,7 @@ def undo(context: Context, run: str = "", *, where: Where = HERE) -> UpkeepUndo:
         layer: Not used here: MEMORY.md is a page of the agent.
     """
     context.allow()
-    agent = agent_of(context.during("read"), where.agent)
+    agent = agent_of(context.with_permission("read"), where.agent)
     compactions = _open_compactions(context, agent)
     if not run:
         latest = compactions.latest()

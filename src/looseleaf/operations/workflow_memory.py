@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.workflows.workflow_access import find_flow, find_pipeline, require_version
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.operations import flows, pipelines
 from looseleaf.values import replace, value
 
@@ -126,6 +126,6 @@ def _edit_files(
     removals: Iterable[str],
 ) -> tuple[str, ...]:
     """Give a list of pages after a change of it."""
-    removed_names = {fold(name) for name in removals}
+    removed_names = {casefold_name(name) for name in removals}
     files = current if replacement is None else tuple(replacement)
-    return tuple(name for name in (*files, *additions) if fold(name) not in removed_names)
+    return tuple(name for name in (*files, *additions) if casefold_name(name) not in removed_names)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.step import StepTypes
 
@@ -84,7 +84,7 @@ class Defaults:
             tasks.register(task)
 
     @hookimpl(tryfirst=True)
-    def register_schedules(self, schedules: Schedules) -> None:
+    def register_schedules(self, schedules: TaskSchedules) -> None:
         """Register the times of the system tasks."""
         from looseleaf.upkeep.retention.tasks import RUN, WHEN
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.step import StepTypes
 
@@ -82,7 +82,7 @@ def register_steps(steps: StepTypes, settings: Settings) -> None:
 
 
 @hookspec
-def register_schedules(schedules: Schedules, settings: Settings) -> None:
+def register_schedules(schedules: TaskSchedules, settings: Settings) -> None:
     """Define the times at which operations run."""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.hooks import Plugin
     from looseleaf.prompt.chain import Chain
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.step import StepTypes
 
@@ -27,7 +27,7 @@ def list_plugins(
     pages: tuple[FileRegistry, ComposedSections, PageStarters],
     chain: Chain,
     operations: Operations,
-    work: tuple[Schedules, StepTypes, SystemTasks],
+    work: tuple[TaskSchedules, StepTypes, SystemTasks],
 ) -> tuple[Plugin, ...]:
     """List the plugins with the names of their entries, by kind."""
     files, sections, starters = pages

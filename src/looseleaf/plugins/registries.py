@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import Changed, MemoryPages
-    from looseleaf.memory.policy import Decision
+    from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.plugins.hooks import Hooks, Plugin
     from looseleaf.prompt.chain import Chain
     from looseleaf.prompt.request import Request, Tool
     from looseleaf.upkeep.generated_pages import GeneratedPages
-    from looseleaf.upkeep.schedules import Schedules
+    from looseleaf.upkeep.schedules import TaskSchedules
     from looseleaf.upkeep.system_tasks.task import SystemTasks
     from looseleaf.workflows.step import StepTypes
 else:
     Protocol = object
 
 
-def _decide_tools(request: Request) -> Iterable[tuple[Tool, Decision]]:
+def _decide_tools(request: Request) -> Iterable[tuple[Tool, PolicyDecision]]:
     """Decide about the tools that a request brings; few requests bring any."""
     from looseleaf.catalog.tools.access import decide_request_tools
 
@@ -70,7 +70,7 @@ class Registries:
         self._starters: PageStarters | None = None
         self._chain: Chain | None = None
         self._operations: Operations | None = None
-        self._schedules: Schedules | None = None
+        self._schedules: TaskSchedules | None = None
         self._step_types: StepTypes | None = None
         self._system_tasks: SystemTasks | None = None
 
@@ -147,15 +147,15 @@ class Registries:
             self._operations = self.hooks.fill("register_operations", operations=Operations())
         return self._operations
 
-    def schedules(self) -> Schedules:
+    def schedules(self) -> TaskSchedules:
         """Return all schedules."""
         if self._schedules is None:
             from looseleaf.settings import Settings
-            from looseleaf.upkeep.schedules import Schedules
+            from looseleaf.upkeep.schedules import TaskSchedules
 
             tasks = {task.type for task in self.system_tasks().all()}
             tasks |= {operation.name for operation in self.operations().all()}
-            empty = Schedules(tasks, Settings.__match_args__)
+            empty = TaskSchedules(tasks, Settings.__match_args__)
             self._schedules = self.hooks.fill("register_schedules", schedules=empty)
         return self._schedules
 

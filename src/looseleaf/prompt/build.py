@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from looseleaf.memory.policy import Decision
+    from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.prompt.directives.page_sources import Sources
     from looseleaf.prompt.request import Request, Tool
@@ -28,7 +28,7 @@ def open_chain(
     sources: Sources,
     *,
     fill: Callable[..., Any],
-    decide_tools: Callable[[Request], Iterable[tuple[Tool, Decision]]],
+    decide_tools: Callable[[Request], Iterable[tuple[Tool, PolicyDecision]]],
     clock: Callable[[], float],
 ) -> Chain:
     """Build a chain; `fill` returns a registry that a hook has filled.

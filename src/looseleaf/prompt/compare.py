@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.prompt.assembly import BETWEEN
 from looseleaf.prompt.directives.outputs import LeftOut
 from looseleaf.prompt.explain import INJECTED, measure_prefix
-from looseleaf.prompt.reports import CandidateDifference, Comparison
+from looseleaf.prompt.reports import CandidateDifference, PromptComparison
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _AROUND = 40
 
 
-def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> Comparison:
+def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> PromptComparison:
     """Compare two prompts byte by byte and candidate by candidate."""
     old, new = before.text.encode(), after.text.encode()
     common = _count_common(old, new)
@@ -27,7 +27,7 @@ def compare_prompts(before: Assembly, after: Assembly, tokenizer: Tokenizer) -> 
     message, piece, start = _find_place(after if common < len(new) else before, common)
     text = (new if common < len(new) else old)[start:common].decode(errors="replace")
     common_text = old[:common].decode(errors="ignore")
-    return Comparison(
+    return PromptComparison(
         first is None,
         first,
         message if first is not None else 0,

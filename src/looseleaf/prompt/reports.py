@@ -86,7 +86,7 @@ class CandidateDifference:
 
 
 @value
-class Comparison:
+class PromptComparison:
     """Two prompts: their common beginning, and where they differ.
 
     `first` is the offset of the first byte that differs, None where none does; `message` and `name`
@@ -122,7 +122,7 @@ class Overrun:
 
 
 @value
-class Problem:
+class PageProblem:
     """A page that is not as it should be, and what to do about it."""
 
     file: str

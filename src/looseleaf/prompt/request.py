@@ -55,7 +55,7 @@ class ContextFile:
 
 
 @value
-class Pipeline:
+class PipelinePart:
     """The facts about a pipeline for a prompt; `step` is the asking step's place in `steps`."""
 
     id: int
@@ -68,7 +68,7 @@ class Pipeline:
 
 
 @value
-class Flow:
+class FlowPart:
     """The facts about a flow for a prompt."""
 
     id: int
@@ -92,8 +92,8 @@ class Request:
     tools: tuple[Tool, ...] = ()
     tool_deny: tuple[str, ...] = ()
     tool_allow_only: tuple[str, ...] | None = None
-    pipeline: Pipeline | None = None
-    flow: Flow | None = None
+    pipeline: PipelinePart | None = None
+    flow: FlowPart | None = None
     budget: Budget = NO_BUDGET
     provider: str = ""
 

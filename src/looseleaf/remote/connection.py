@@ -29,13 +29,13 @@ _MOST_BYTES = 256_000_000
 _MOST_BYTES_OF_A_LINE = 8_000_000
 
 
-class _Answer(NamedTuple):
+class _Received(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-class Connection:
+class ServerConnection:
     """A connection to a server with a token, which is sent to no other server."""
 
     def __init__(self, address: Address, token: Secret, *, seconds: float = SECONDS) -> None:
@@ -74,16 +74,16 @@ class Connection:
             "POST", path, headers=headers, content=_encode_body(json_arguments)
         ) as answer:
             if answer.status_code != 200:
-                self._refuse(_Answer(answer.status_code, answer.headers, self._read(answer)))
+                self._refuse(_Received(answer.status_code, answer.headers, self._read(answer)))
             if not answer.headers.get("content-type", "").startswith(EVENTS):
-                raise self._build_strange_error(_Answer(answer.status_code, answer.headers, b""))
+                raise self._build_strange_error(_Received(answer.status_code, answer.headers, b""))
             name = ""
             for line in self._read_lines(answer):
                 field, _, text = line.partition(b":")
                 if field == b"event":
                     name = text.strip().decode("utf-8", "replace")
                 elif field == b"data":
-                    event_answer = _Answer(answer.status_code, answer.headers, text)
+                    event_answer = _Received(answer.status_code, answer.headers, text)
                     document = self._parse_document(event_answer)
                     if name == "error":
                         self._fail(event_answer, document)
@@ -102,9 +102,9 @@ class Connection:
             self._refuse(answer)
         return answer.body, answer.headers.get("etag", "").strip('"')
 
-    def _ask(self, method: str, path: str, *, headers: dict[str, str], **options: Any) -> _Answer:  # noqa: ANN401
+    def _ask(self, method: str, path: str, *, headers: dict[str, str], **options: Any) -> _Received:  # noqa: ANN401
         with self._open_answer(method, path, headers=headers, **options) as answer:
-            return _Answer(answer.status_code, answer.headers, self._read(answer))
+            return _Received(answer.status_code, answer.headers, self._read(answer))
 
     @contextmanager
     def _open_answer(
@@ -165,7 +165,7 @@ class Connection:
             "whether it was made before you repeat it (LOOSELEAF_TIMEOUT waits longer)"
         ) from None
 
-    def _refuse(self, answer: _Answer) -> NoReturn:
+    def _refuse(self, answer: _Received) -> NoReturn:
         if 300 <= answer.status < 400:
             parts = urlsplit(answer.headers.get("location", ""))
             where = f" to {parts.scheme}://{parts.hostname}" if parts.hostname else ""
@@ -175,7 +175,7 @@ class Connection:
             )
         self._fail(answer, self._parse_document(answer))
 
-    def _fail(self, answer: _Answer, document: dict[str, Any]) -> NoReturn:
+    def _fail(self, answer: _Received, document: dict[str, Any]) -> NoReturn:
         code, message, data = (document.get(name) for name in ("code", "message", "data"))
         if not isinstance(code, str) or not isinstance(message, str) or code == "no_route":
             raise self._build_strange_error(answer)
@@ -184,7 +184,7 @@ class Connection:
         error_status = status if isinstance(status, int) else answer.status
         raise build_error(error_status, code, message, data)
 
-    def _parse_document(self, answer: _Answer) -> dict[str, Any]:
+    def _parse_document(self, answer: _Received) -> dict[str, Any]:
         try:
             document = json.loads(answer.body)
         except (ValueError, RecursionError):
@@ -193,7 +193,7 @@ class Connection:
             raise self._build_strange_error(answer)
         return document
 
-    def _build_strange_error(self, answer: _Answer) -> Unavailable:
+    def _build_strange_error(self, answer: _Received) -> Unavailable:
         return self._build_unavailable(
             f"its answer (status {answer.status}) is not from a Looseleaf server; check the address"
         )

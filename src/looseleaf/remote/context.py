@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
-    from looseleaf.remote.connection import Connection
+    from looseleaf.remote.connection import ServerConnection
 
 _PLACE = ("agent", "as_of", "layer", "user")  # select the owner and the time of a page
 
@@ -30,7 +30,7 @@ class Remote:
 
     is_remote: Literal[True] = True
 
-    def __init__(self, connection: Connection, *, reason: str = "", origin: str = "") -> None:
+    def __init__(self, connection: ServerConnection, *, reason: str = "", origin: str = "") -> None:
         self._connection = connection
         self._reason, self._origin = reason, origin
         self.clock = time.time

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from looseleaf.chat.events import Event
     from looseleaf.chat.session import ChatInput
     from looseleaf.memory.scope import Where
-    from looseleaf.remote.connection import Connection
+    from looseleaf.remote.connection import ServerConnection
 
 CHAT, CONTINUE = "/datamachine/v1/chat", "/datamachine/v1/chat/continue"
 CANCEL = "looseleaf/cancel-chat"
 _KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in get_args(events.Event)}
 
 
-def converse(connection: Connection, chat_input: ChatInput, where: Where) -> Iterator[Event]:
+def converse(connection: ServerConnection, chat_input: ChatInput, where: Where) -> Iterator[Event]:
     """Send a message to an agent on the server, and yield the events; closing the iterator cancels.
 
     A broken connection does not cancel: the answer is completed and stored in the session.
@@ -36,7 +36,7 @@ def converse(connection: Connection, chat_input: ChatInput, where: Where) -> Ite
             if kind is None:
                 continue  # an event of a later version
             event = build_value(kind, document)
-            if isinstance(event, events.Began):
+            if isinstance(event, events.TurnStarted):
                 session = event.session
             yield event
     except (GeneratorExit, KeyboardInterrupt):

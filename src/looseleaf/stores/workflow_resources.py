@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from looseleaf.files.folders import GROUP, PRIVATE
 from looseleaf.http_client.allow_list import AllowList, HostRule, read_allow_list
 from looseleaf.stores.disk.workflows.job_folders import JobFolders
-from looseleaf.stores.disk.workflows.old_files import OldFiles
+from looseleaf.stores.disk.workflows.old_files import OldWorkflowFiles
 from looseleaf.stores.disk.workflows.publish_folders import DiskPublishFolders
 from looseleaf.stores.disk.workflows.upload_folders import UploadFolders
 from looseleaf.values import replace
@@ -32,7 +32,7 @@ class WorkflowResources:
         self.files = JobFolders(root_folder, modes)
         self.uploads = UploadFolders(root_folder, modes)
         self.publish_folders = DiskPublishFolders(settings)
-        self.old_files = OldFiles(root_folder)
+        self.old_files = OldWorkflowFiles(root_folder)
         self._http_client: HttpClient | None = None
 
     def http_client(self) -> HttpClient:

@@ -11,7 +11,7 @@ from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Missing, has_paths
 from looseleaf.memory.text.conflict_markers import find_conflict_line, find_original_page
 from looseleaf.prompt.directives.outputs import LeftOut
-from looseleaf.prompt.reports import Problem
+from looseleaf.prompt.reports import PageProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 _MOST_COPIES = 20
 
 
-def find_prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Problem, ...]:
+def find_prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[PageProblem, ...]:
     """Find problems of the pages of a prompt, and copies that lie beside them."""
-    problems: list[Problem] = []
+    problems: list[PageProblem] = []
     for piece in assembly.pieces:
         item = piece.item
         if isinstance(item, LeftOut) and item.rule in ("unreadable", "not_text"):
@@ -42,14 +42,14 @@ def find_prompt_problems(pages: MemoryPages, assembly: Assembly) -> tuple[Proble
     return tuple(problems)
 
 
-def find_page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
+def find_page_problems(pages: MemoryPages, shelf: Shelf) -> Iterator[PageProblem]:
     """Find problems of the registered pages of a shelf, and copies beside them."""
     for file in pages.registry.by_layer(shelf.layer):
         yield from _problems_of(pages, shelf.page(file.filename))
     yield from find_conflicting_copies(pages, shelf)
 
 
-def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[Problem]:
+def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[PageProblem]:
     name, layer = scope.filename, scope.layer
     try:
         page = pages.read(scope)
@@ -62,20 +62,22 @@ def _problems_of(pages: MemoryPages, scope: Scope) -> Iterator[Problem]:
         yield from _find_merge_conflict(name, layer, text)
 
 
-def _build_unreadable(name: str, layer: str, kind: Kind, detail: str) -> Problem:
+def _build_unreadable(name: str, layer: str, kind: Kind, detail: str) -> PageProblem:
     advice = "Make it a UTF-8 text that this user may read, or restore it from its history."
-    return Problem(name, layer, kind, detail, advice)
+    return PageProblem(name, layer, kind, detail, advice)
 
 
-def _find_merge_conflict(name: str, layer: str, text: str, *, above: int = 0) -> Iterator[Problem]:
+def _find_merge_conflict(
+    name: str, layer: str, text: str, *, above: int = 0
+) -> Iterator[PageProblem]:
     line = find_conflict_line(text)
     if line:
         detail = f"{name} has the markers of a merge, from line {line - above} on"
         advice = "Choose what is to stay, and take the markers out."
-        yield Problem(name, layer, "merge_conflict", detail, advice)
+        yield PageProblem(name, layer, "merge_conflict", detail, advice)
 
 
-def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Problem]:
+def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[PageProblem]:
     """Find second versions of pages that a program for syncing or merging left on a shelf."""
     count = 0
     for folder, names in _walk_folders(pages, shelf):
@@ -86,7 +88,7 @@ def find_conflicting_copies(pages: MemoryPages, shelf: Shelf) -> Iterator[Proble
                 path = f"{folder}/{name}" if folder else name
                 detail = f"{path!r} looks like a second version of {page}, which nobody reads"
                 advice = f"Put what it has into {page}, then delete it."
-                yield Problem(path, shelf.layer, "conflicting_copy", detail, advice)
+                yield PageProblem(path, shelf.layer, "conflicting_copy", detail, advice)
 
 
 def _walk_folders(pages: MemoryPages, shelf: Shelf) -> Iterator[tuple[str, list[str]]]:

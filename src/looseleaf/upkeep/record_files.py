@@ -8,7 +8,7 @@ FOLDER = "upkeep"
 SUFFIX = record_folder.SUFFIX
 
 
-class RecordFolder(record_folder.RecordFolder):
+class UpkeepRecords(record_folder.RecordFolder):
     """One folder of records of upkeep, each a JSON object by name."""
 
     def __init__(self, root: str, *segments: str) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.agent_list import AgentList
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import Schedule, Schedules
+    from looseleaf.upkeep.schedules import TaskSchedule, TaskSchedules
     from looseleaf.workflows.definitions import Definitions
     from looseleaf.workflows.engine import Jobs
     from looseleaf.workflows.flow import Flow
@@ -31,7 +31,7 @@ class ScheduleParts(Protocol):
     def agents(self) -> AgentList:
         """The list of agents."""
 
-    def schedules(self) -> Schedules:
+    def schedules(self) -> TaskSchedules:
         """Give the schedules that plugins registered."""
 
     def definitions(self) -> Definitions:
@@ -95,7 +95,7 @@ class ScheduledJobs:
         return self._jobs.add(plan_flow_job(Plan(pipeline, flow), model=model, key=key))[0]
 
 
-def _describe_task(schedule: Schedule, settings: Settings) -> ScheduleEntry:
+def _describe_task(schedule: TaskSchedule, settings: Settings) -> ScheduleEntry:
     is_enabled = schedule.enabled
     if schedule.setting:
         is_enabled = bool(getattr(settings, schedule.setting))

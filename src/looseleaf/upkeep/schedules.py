@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Schedule:
+class TaskSchedule:
     """A task and when it runs.
 
     Fields:
@@ -43,7 +43,7 @@ class Schedule:
     owner: str = ""
 
 
-class Schedules(NamedRegistry):
+class TaskSchedules(NamedRegistry):
     """The schedules of one workspace."""
 
     noun, hook = "schedule", "register_schedules"
@@ -61,7 +61,7 @@ class Schedules(NamedRegistry):
         params: Mapping[str, Any] | None = None,
         owner: str = "",
         **options: Any,  # noqa: ANN401 - the other fields of a schedule
-    ) -> Schedule:
+    ) -> TaskSchedule:
         """Add a schedule, or raise `InvalidSchedule`."""
         self._refuse_if_frozen(name)
         check_word(name, "schedule's name")
@@ -77,19 +77,19 @@ class Schedules(NamedRegistry):
         self._entries[name] = schedule
         return schedule
 
-    def all(self) -> tuple[Schedule, ...]:
+    def all(self) -> tuple[TaskSchedule, ...]:
         """Give every schedule, by name."""
         return tuple(self._entries[name] for name in sorted(self._entries))
 
 
 def _build(
     name: str, task: str, when: str, params: dict[str, Any], options: dict[str, Any]
-) -> Schedule:
+) -> TaskSchedule:
     if not isinstance(when, str):
         raise InvalidSchedule(name, f"{when!r} is not text")
     try:
         read_timing(when)
-        schedule = Schedule(name, task, when, params, **options)
+        schedule = TaskSchedule(name, task, when, params, **options)
     except InvalidSchedule as error:
         raise InvalidSchedule(name, f"{when!r} does not say when: {error.why}") from None
     except TypeError:

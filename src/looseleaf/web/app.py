@@ -25,9 +25,9 @@ from looseleaf.web.http.buffered_body import BufferedBody
 from looseleaf.web.http.guard import Guard
 from looseleaf.web.http.open_streams import OpenStreams
 from looseleaf.web.http.recent_requests import RecentRequests
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.request_id import activity_of
-from looseleaf.web.http.workers import Workers
+from looseleaf.web.http.workers import ServerThreads
 from looseleaf.web.job_events import JOB_HANDLERS
 from looseleaf.web.mcp_mount import McpMount
 from looseleaf.web.metrics import ROUTE, Metrics
@@ -129,7 +129,7 @@ def build_application(
     """
     request_metrics, faults, authenticator = Metrics(), RecentFaults(), Authenticator(workspace)
     recent = RecentRequests()
-    workers, budget, admin = Workers(), BodyBudget(), AdminSite(workspace, recent)
+    workers, budget, admin = ServerThreads(), BodyBudget(), AdminSite(workspace, recent)
     memory = McpMount(
         lambda: build_mcp_server(workspace, authenticator, workers, stateless=stateless), on_load
     )
@@ -154,7 +154,7 @@ def build_application(
         ],
         lifespan=run_lifespan,
         exception_handlers={
-            Problem: responses.answer_problem,
+            RequestError: responses.answer_problem,
             LooseleafError: answer_error,
             HTTPException: responses.answer_http_error,
             Exception: responses.answer_failure,
@@ -178,7 +178,7 @@ def build_application(
 
 
 def build_mcp_server(
-    workspace: Workspace, authenticator: Authenticator, workers: Workers, *, stateless: bool
+    workspace: Workspace, authenticator: Authenticator, workers: ServerThreads, *, stateless: bool
 ) -> HttpServer:
     """Build the MCP server with the authentication of the web server."""
     from looseleaf.mcp_server.http import HttpServer

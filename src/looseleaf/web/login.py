@@ -28,7 +28,7 @@ from looseleaf.web.http.authentication import (
 )
 from looseleaf.web.http.bodies import FORM, as_object, media_type_of
 from looseleaf.web.http.preconditions import refuse_precondition
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.request_id import activity_of
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
@@ -84,7 +84,7 @@ async def _sign_in_by_form(request: Request) -> Response:
     password = {"login": form.get("login", ""), "password": form.get("password", "")}
     try:
         issue = await _admit(request, {"link": link} if link else password)
-    except (Unauthenticated, Problem) as error:
+    except (Unauthenticated, RequestError) as error:
         status, message = describe_error(error)
         return _build_login_page(request, next_, message, status)
     # Only our own pages: a redirect to another site would help phishing.
@@ -96,7 +96,7 @@ async def _sign_in_by_form(request: Request) -> Response:
 
 async def _admit(request: Request, sign_in: dict[str, Any]) -> IssuedCredential:
     authenticator = authenticator_of(request)
-    authenticator.workspace.root_folder.glance()
+    authenticator.workspace.root_folder.check_available_cached()
     address = address_of(request)
     login = sign_in.get("login", "")
     attempts, name = authenticator.attempts, login if isinstance(login, str) else ""
@@ -149,7 +149,7 @@ def _start_session(
         case {"login": str(login), "password": str(password), **extra_fields} if not extra_fields:
             return authenticator.authentication.sign_in(login, password, event)
     message = 'Sign in with {"link": "…"} or {"login": "…", "password": "…"}.'
-    raise Problem(400, "invalid_argument", message)
+    raise RequestError(400, "invalid_argument", message)
 
 
 async def sign_out(request: Request) -> Response:
@@ -161,7 +161,7 @@ async def sign_out(request: Request) -> Response:
     authenticator = authenticator_of(request)
     principal = authenticator.principal(request)
     if principal.kind != SESSION:
-        raise Problem(
+        raise RequestError(
             400, "no_session", "There is no session to end: the request uses another credential."
         )
     event = replace(

@@ -18,7 +18,7 @@ from looseleaf.memory.provenance import AGENT
 from looseleaf.operations.workflow_files import find_folder, receive_file
 from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.body_budget import build_too_busy
-from looseleaf.web.http.request_errors import Problem, build_too_large
+from looseleaf.web.http.request_errors import RequestError, build_too_large
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke, workers_of
@@ -67,7 +67,7 @@ async def upload_file(request: Request) -> Response:
             message = (
                 f"The form has a field {next(iter(arguments))}, which an upload does not take."
             )
-            raise Problem(400, "invalid_argument", message)
+            raise RequestError(400, "invalid_argument", message)
         target = {"file": name, "flow_step_id": step, **place}
         work = partial(store_upload, context, target, upload.file)
         with add_error_fields(UPLOAD, target):
@@ -80,7 +80,7 @@ async def upload_file(request: Request) -> Response:
 def store_upload(context: Context, target: dict[str, Any], content: BinaryIO) -> WorkflowFile:
     """Store an upload under the permission of the operation, and record it in the audit."""
     operation = find_operation(context, UPLOAD)
-    permitted_context = context.during(operation.permission)
+    permitted_context = context.with_permission(operation.permission)
     place = (target.get("flow_step_id", ""), target.get("flow"), target.get("pipeline"))
     if permitted_context.principal.actor_kind == AGENT:
         # The rule for an upload as JSON holds for a form, too.
@@ -119,16 +119,16 @@ async def read_form(request: Request) -> tuple[UploadFile, dict[str, str]]:
         if not has_room:
             raise build_too_busy(seconds) from None
         message = "The upload did not arrive in time."
-        raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
+        raise RequestError(408, "too_slow", message, headers={"connection": "close"}) from None
     except (MultiPartException, KeyError) as error:
-        raise Problem(400, "invalid_form", f"The form cannot be read: {error}.") from None
+        raise RequestError(400, "invalid_form", f"The form cannot be read: {error}.") from None
     except ClientDisconnect:
-        raise Problem(400, "disconnected", "The request ended too early.") from None
+        raise RequestError(400, "disconnected", "The request ended too early.") from None
     upload = form.get("file")
     if not isinstance(upload, UploadFile):
         await form.close()
         message = 'The form needs a file: curl -F "file=@notes.txt" -F flow_step_id=…'
-        raise Problem(400, "missing_file", message)
+        raise RequestError(400, "missing_file", message)
     fields = {name: field for name, field in form.multi_items() if isinstance(field, str)}
     return upload, fields
 

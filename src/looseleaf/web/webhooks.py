@@ -32,7 +32,7 @@ async def receive_call(request: Request) -> Response:
     if not (job.isascii() and job.isdecimal() and len(job) <= _MOST_DIGITS):
         raise JobMissing(0)
     workspace = authenticator_of(request).workspace
-    workspace.root_folder.glance()
+    workspace.root_folder.check_available_cached()
     jobs = workspace.workflow_jobs().jobs
     gate = digest_secret(secret)
     check = partial(jobs.has_gate, int(job), step, gate)

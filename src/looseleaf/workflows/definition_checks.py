@@ -6,7 +6,7 @@ import json
 
 from looseleaf.errors import Invalid
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import parse_tool_policy
 from looseleaf.memory.scope import check_filename
 from looseleaf.memory.text.hidden_characters import find_invisible
@@ -74,7 +74,7 @@ def check_memory_files(noun: str, names: Iterable[str], registry: FileRegistry) 
         if registered_file is not None and is_core(registered_file):
             reason = "it is a core file, which every prompt has already (choose other pages)"
             raise InvalidWorkflow(noun, f"memory file {name}: {reason}")
-        files.setdefault(fold(name), name)
+        files.setdefault(casefold_name(name), name)
     if len(files) > MOST_FILES:
         raise InvalidWorkflow(noun, f"it selects more than {MOST_FILES} memory files")
     return tuple(files.values())

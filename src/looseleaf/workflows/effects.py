@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         Change,
         Conflict,
         Deleted,
-        Entry,
         Found,
+        PageEntry,
         Store,
         Written,
     )
@@ -189,11 +189,11 @@ class NotingStore:
         """Say whether there is such a page."""
         return self._store.exists(scope)
 
-    def list_layer(self, shelf: Shelf) -> list[Entry]:
+    def list_layer(self, shelf: Shelf) -> list[PageEntry]:
         """List the pages directly on a shelf."""
         return self._store.list_layer(shelf)
 
-    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[PageEntry]:
         """List the pages below a folder of a shelf."""
         return self._store.list_subtree(shelf, prefix)
 

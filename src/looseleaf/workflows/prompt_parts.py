@@ -19,9 +19,9 @@ AI = "ai"  # the type of the steps that are given prompts
 
 def build_pipeline_part(
     pipeline: Pipeline, step_id: str = "", context_files: tuple[ContextFile, ...] = ()
-) -> request.Pipeline:
+) -> request.PipelinePart:
     """Build the part of a pipeline; the prompt is for a step, by default the first AI step."""
-    return request.Pipeline(
+    return request.PipelinePart(
         pipeline.id,
         pipeline.name,
         pipeline.system_prompt,
@@ -59,9 +59,9 @@ def _read_text(files: WorkflowFiles, folder: FileFolder, file: StoredFile) -> st
         return None
 
 
-def build_flow_part(flow: Flow) -> request.Flow:
+def build_flow_part(flow: Flow) -> request.FlowPart:
     """Build the part of a flow."""
-    return request.Flow(flow.id, flow.name, flow.memory_files)
+    return request.FlowPart(flow.id, flow.name, flow.memory_files)
 
 
 def find_position(pipeline: Pipeline, step_id: str) -> int | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from looseleaf.bundles.comparison.artifacts import Artifact
 from looseleaf.bundles.comparison.merging import MergedArtifact, is_mergeable, merge_artifact
-from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
+from looseleaf.bundles.installation.ledger import BundleLedger, InstalledArtifact
 
 KEY = "pipeline:news"
 DOCUMENTS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
@@ -24,7 +24,7 @@ DOCUMENTS: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
 
 
 def merge(base: Any, mine: Any, theirs: Any) -> MergedArtifact:  # noqa: ANN401 - any JSON
-    ledger = Ledger("b", "1", "", "", "", "", {KEY: InstalledArtifact("", "", base)})
+    ledger = BundleLedger("b", "1", "", "", "", "", {KEY: InstalledArtifact("", "", base)})
     return merge_artifact(Artifact(KEY, "", theirs), Artifact(KEY, "", mine), ledger)
 
 

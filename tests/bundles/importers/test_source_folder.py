@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.bundles.importers.known_systems import choose_importer
-from looseleaf.bundles.importers.source_folder import Limits, SourceFolder
+from looseleaf.bundles.importers.source_folder import SourceFolder, SourceLimits
 from looseleaf.bundles.importers.source_tree import DiskTree, TreeEntry
 from looseleaf.errors.bundles import ImportSourceMissing, InvalidImport
 from tests.bundles.importers.sources import write_tree
@@ -84,7 +84,7 @@ def test_a_name_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 def test_a_large_file_is_not_read(tmp_path: Path) -> None:
     """A file of exactly the limit is."""
     write_tree(tmp_path, {"fits.md": "x" * 10, "large.md": "x" * 11})
-    folder = SourceFolder(str(tmp_path), limits=Limits(file_bytes=10))
+    folder = SourceFolder(str(tmp_path), limits=SourceLimits(file_bytes=10))
     assert folder.read("fits.md") == "x" * 10
     assert folder.read("large.md") is None
     assert [entry.reason for entry in folder.refusals] == ["it has more than 10 bytes"]
@@ -93,7 +93,7 @@ def test_a_large_file_is_not_read(tmp_path: Path) -> None:
 def test_a_source_that_is_too_large_is_refused(tmp_path: Path) -> None:
     """Nothing is imported from it, and the error says what to do."""
     write_tree(tmp_path, {"a.md": "x" * 10, "b.md": "x" * 10})
-    folder = SourceFolder(str(tmp_path), limits=Limits(bytes=15))
+    folder = SourceFolder(str(tmp_path), limits=SourceLimits(bytes=15))
     folder.read("a.md")
     with pytest.raises(InvalidImport, match="Import a part"):
         folder.read("b.md")
@@ -102,7 +102,7 @@ def test_a_source_that_is_too_large_is_refused(tmp_path: Path) -> None:
 def test_a_deep_tree_ends(tmp_path: Path) -> None:
     """Folders below the limit are named, not entered."""
     write_tree(tmp_path, {"1/2/3/4/deep.md": "x\n", "1/near.md": "x\n"})
-    folder = SourceFolder(str(tmp_path), limits=Limits(depth=2))
+    folder = SourceFolder(str(tmp_path), limits=SourceLimits(depth=2))
     assert list(folder.walk()) == ["1/near.md"]
     assert [entry.source for entry in folder.refusals] == ["1/2/3/"]
 
@@ -110,7 +110,7 @@ def test_a_deep_tree_ends(tmp_path: Path) -> None:
 def test_a_folder_with_too_many_entries_ends(tmp_path: Path) -> None:
     """The rest is not looked at, and the report says so."""
     write_tree(tmp_path, {f"{number}.md": "x\n" for number in range(20)})
-    folder = SourceFolder(str(tmp_path), limits=Limits(entries=5))
+    folder = SourceFolder(str(tmp_path), limits=SourceLimits(entries=5))
     assert len(list(folder.walk())) == 5
     assert "more than 5 entries" in folder.refusals[0].reason
 

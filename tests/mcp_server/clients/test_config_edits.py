@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from looseleaf.errors import Unavailable
-from looseleaf.mcp_server.clients.config_edits import Plan, plan_edits, write
+from looseleaf.mcp_server.clients.config_edits import ClientSetup, plan_edits, write
 from looseleaf.mcp_server.clients.programs import CLIENTS
 from tests.cli.conftest import Run, on_terminal, root, run  # noqa: F401 - fixtures
 
@@ -445,7 +445,9 @@ def test_a_linked_file_is_changed_where_it_lies(run: Run, home: Path, tmp_path: 
 
 def test_a_file_that_has_just_changed_is_not_overwritten(home: Path) -> None:
     """Programs rewrite their own configuration, too; what was written before is undone."""
-    plan = Plan(CLIENTS["claude-code"], "looseleaf", words=("looseleaf",), hook=("looseleaf",))
+    plan = ClientSetup(
+        CLIENTS["claude-code"], "looseleaf", words=("looseleaf",), hook=("looseleaf",)
+    )
     settings = home / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text("{}")

@@ -9,7 +9,7 @@ import pytest
 
 from looseleaf.errors import Invalid
 from looseleaf.mcp_server.clients.launch import (
-    Connection,
+    LaunchTarget,
     in_package_cache,
     read_connection,
     read_hook,
@@ -76,14 +76,14 @@ def test_an_environment_that_stays_is_written_down(
 @pytest.mark.parametrize(
     ("words", "connection"),
     [
-        (["/bin/l", "mcp", "--root", "/m", "--agent", "ada"], Connection("/m", "ada", "/bin/l")),
-        (["/bin/l", "mcp", "--root", "/m", "--all-agents"], Connection("/m", "", "/bin/l")),
+        (["/bin/l", "mcp", "--root", "/m", "--agent", "ada"], LaunchTarget("/m", "ada", "/bin/l")),
+        (["/bin/l", "mcp", "--root", "/m", "--all-agents"], LaunchTarget("/m", "", "/bin/l")),
         (["npx", "mcp", "start"], None),
         (["x", 1, "mcp", "--root", "y"], None),
         ([], None),
     ],
 )
-def test_a_server_of_ours_is_known(words: list[object], connection: Connection | None) -> None:
+def test_a_server_of_ours_is_known(words: list[object], connection: LaunchTarget | None) -> None:
     """Others are not taken for ours."""
     assert read_connection(words) == connection
 
@@ -93,15 +93,15 @@ def test_a_server_of_ours_is_known(words: list[object], connection: Connection |
     [
         (
             "'/my l/looseleaf' prompt show --root '/my m' --agent ada --hook session-start",
-            Connection("/my m", "ada", "/my l/looseleaf"),
+            LaunchTarget("/my m", "ada", "/my l/looseleaf"),
         ),
-        ("looseleaf prompt show --hook session-start", Connection("", "", "looseleaf")),
+        ("looseleaf prompt show --hook session-start", LaunchTarget("", "", "looseleaf")),
         ("other prompt --hook x", None),
         ("looseleaf mcp --root x", None),
         ("unbalanced '", None),
         (7, None),
     ],
 )
-def test_a_hook_of_ours_is_known(command: object, connection: Connection | None) -> None:
+def test_a_hook_of_ours_is_known(command: object, connection: LaunchTarget | None) -> None:
     """Others are not taken for ours."""
     assert read_hook(command) == connection

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from looseleaf.memory.search.folding import fold
+from looseleaf.memory.search.folding import fold_content
 from looseleaf.memory.search.passages import MOST_CHARACTERS, build_passage
 from looseleaf.memory.search.ranking import (
     MOST_COUNTED,
@@ -23,7 +23,7 @@ FIRST, FIRST_FIVE, SHOWN = 0.9, 0.97, 0.95
 
 
 def words_of(pages: dict[str, str]) -> ScannedWords:
-    return ScannedWords((name, fold(text.encode())) for name, text in pages.items())
+    return ScannedWords((name, fold_content(text.encode())) for name, text in pages.items())
 
 
 def best(pages: dict[str, str], question: str, limit: int = 5) -> list[str]:

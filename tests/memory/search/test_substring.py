@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from looseleaf.errors import InvalidDate, InvalidName
 from looseleaf.errors.pages import InvalidQuery, PageMissing
 from looseleaf.memory.scope import Shelf
-from looseleaf.memory.search.folding import count_lines, fold
+from looseleaf.memory.search.folding import count_lines, fold_content
 from looseleaf.memory.search.ranked import rank_pages
-from looseleaf.memory.search.results import Results
+from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.stores.disk.store import DiskStore
 
@@ -35,7 +35,7 @@ class Agent:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def search(self, text: str, **where: object) -> Results:
+    def search(self, text: str, **where: object) -> SearchResults:
         return search(self.store, SHELF, Query(text, **where))  # type: ignore[arg-type]
 
     def found(self, text: str, **where: object) -> list[tuple[str, int]]:
@@ -231,7 +231,7 @@ def test_agents_are_not_mixed(tmp_path: Path) -> None:
 def test_counting_agrees_with_looking_at_each_line(text: str, needle: str) -> None:
     """The count is the number of lines whose folded form holds the folded text."""
     slow = sum(needle.casefold() in line.casefold() for line in text.split("\n"))
-    assert count_lines(fold(text.encode()), needle.casefold().encode()) == slow
+    assert count_lines(fold_content(text.encode()), needle.casefold().encode()) == slow
 
 
 def test_the_page_about_the_words_comes_first(agent: Agent) -> None:

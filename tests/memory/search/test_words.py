@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from looseleaf.memory.search.folding import fold
+from looseleaf.memory.search.folding import fold_content
 from looseleaf.memory.search.words import is_question, parse_question_terms, split_words, stem_lines
 
 
@@ -46,7 +46,7 @@ def test_scripts_without_spaces_are_cut_into_pairs() -> None:
 @given(st.text(max_size=200))
 def test_lines_stay_lines(text: str) -> None:
     """The stems of a line stand in the line of the same number, whatever it holds."""
-    folded = fold(text.encode("utf-8", "replace"))
+    folded = fold_content(text.encode("utf-8", "replace"))
     stems = stem_lines(folded).split("\n")
     assert len(stems) == folded.count(b"\n") + 1
     for line in stems:

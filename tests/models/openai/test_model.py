@@ -30,7 +30,7 @@ from looseleaf.models.model import (
     never,
 )
 from looseleaf.models.openai.completions import AnswerBuilder, encode_request
-from looseleaf.models.retries import Refusal
+from looseleaf.models.retries import ProviderFailure
 from looseleaf.setting_tables import Provider
 from looseleaf.values import Secret
 from tests.models.conftest import KEY
@@ -280,7 +280,7 @@ DOCUMENTS = st.recursive(
 def test_no_chunk_does_more_than_be_refused(chunks: list[Any]) -> None:
     """Whatever JSON a server makes of itself."""
     listener = AnswerBuilder("local:m")
-    with suppress(Refusal, AttributeError, LookupError, TypeError, ValueError):
+    with suppress(ProviderFailure, AttributeError, LookupError, TypeError, ValueError):
         for one in chunks:
             assert isinstance(listener.add_chunk(one), str)
         said = listener.answer()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.chat.events import Ended, Event, Returned, Said
+from looseleaf.chat.events import Event, TextDelta, ToolReturned, TurnEnded
 from looseleaf.chat.session import ChatInput
 from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
@@ -164,9 +164,9 @@ def said(workspace: Workspace, text: str, session: str = "") -> list[Event]:
     return list(converse(workspace.context, ChatInput(text, session)))
 
 
-def ended(events: list[Event]) -> Ended:
+def ended(events: list[Event]) -> TurnEnded:
     """Give the last event."""
-    assert isinstance(events[-1], Ended)
+    assert isinstance(events[-1], TurnEnded)
     return events[-1]
 
 
@@ -462,8 +462,8 @@ def test_a_turn_runs_tools_and_the_next_goes_on_with_it(
     events = said(talk, "I like tea")
     end = ended(events)
     assert (end.status, end.text, end.steps) == ("completed", "Noted", 2)
-    assert [one.text for one in events if isinstance(one, Said)] == ["Noting", "Noted"]
-    (returned,) = [one for one in events if isinstance(one, Returned)]
+    assert [one.text for one in events if isinstance(one, TextDelta)] == ["Noting", "Noted"]
+    (returned,) = [one for one in events if isinstance(one, ToolReturned)]
     assert not returned.failed
     assert way.result(spoken.requests[1]) == returned.text
     assert "- likes tea" in str(way.system(spoken.requests[1]))
@@ -490,7 +490,7 @@ def test_a_turn_that_is_cancelled_ends_its_request(talk: Workspace, spoken: Scri
     """And the session goes on."""
     spoken.script(Reply("one two three", pause=20))
     turn = converse(talk.context, ChatInput("Count"))
-    assert any(isinstance(one, Said) for one in turn)
+    assert any(isinstance(one, TextDelta) for one in turn)
     turn.close()  # type: ignore[attr-defined]
     assert until(lambda: spoken.disconnects == 1)
     (session,), _ = talk.chats().sessions.list()

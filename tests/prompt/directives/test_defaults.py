@@ -10,7 +10,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.errors import Invalid
 from looseleaf.prompt.directives.outputs import Data, File, LeftOut
-from looseleaf.prompt.request import ContextFile, Flow, Pipeline, Tool
+from looseleaf.prompt.request import ContextFile, FlowPart, PipelinePart, Tool
 from tests.conftest import Clock
 from tests.prompt.conftest import list_left_out, list_pages, open_parts
 
@@ -141,7 +141,7 @@ def test_a_policy_reaches_the_journal(workspace: Workspace) -> None:
     assert list_left_out(workspace.compose("chat", "ada"))[f"daily/{TODAY}.md"] == "policy_deny"
 
 
-PIPELINE = Pipeline(
+PIPELINE = PipelinePart(
     7,
     "Reviews",
     "Write one review a day.",
@@ -162,7 +162,7 @@ def test_a_pipeline_brings_its_pages_prompt_and_material(workspace: Workspace) -
     put(workspace, "contexts/shop.md", "shop")
     put(workspace, "notes.md", "notes")
     assembly = workspace.compose(
-        "pipeline", "ada", pipeline=PIPELINE, flow=Flow(8, "Daily", ("notes.md",))
+        "pipeline", "ada", pipeline=PIPELINE, flow=FlowPart(8, "Daily", ("notes.md",))
     )
     given = ["content-strategy.md", "contexts/shop.md", "notes.md", "brief.txt"]
     assert list_pages(assembly)[3:] == given
@@ -187,7 +187,7 @@ def test_a_policy_reaches_the_pages_of_pipelines_and_flows(workspace: Workspace)
     put(workspace, "notes.md", "notes")
     allowed = {"mode": "allow_only", "allow_only": ["SOUL.md", "contexts/shop.md"]}
     configure(workspace, memory_policy=allowed)
-    flow = Flow(8, "Daily", ("notes.md",))
+    flow = FlowPart(8, "Daily", ("notes.md",))
     assembly = workspace.compose("pipeline", "ada", pipeline=PIPELINE, flow=flow)
     assert list_pages(assembly)[:2] == ["SOUL.md", "contexts/shop.md"]
     assert list_left_out(assembly)["notes.md"] == "policy_allow_only"

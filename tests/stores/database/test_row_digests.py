@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
-from looseleaf.chat.session import Opening, Outcome
+from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.stores.database import tables
@@ -37,7 +37,7 @@ def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Work
             Opening("", 1, 1, "chat", Message("user", text), text, "", "echo")
         )
         assert begun.lease is not None
-        done = Outcome("completed", Usage(), "", ())
+        done = TurnOutcome("completed", Usage(), "", ())
         opened.chats().turns.end(begun.lease, (Message("assistant", text),), done)
     yield opened
     opened.close()

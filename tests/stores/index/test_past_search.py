@@ -20,7 +20,7 @@ from looseleaf.errors.pages import PageMissing
 from looseleaf.memory.history import PastPages, Revision
 from looseleaf.memory.scope import Scope, Shelf
 from looseleaf.memory.search.ranked import rank_pages
-from looseleaf.memory.search.results import Hit
+from looseleaf.memory.search.results import PageHit
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.memory.search.visible_pages import VisiblePages
 from looseleaf.memory.store import Change, Found, Retention
@@ -134,7 +134,7 @@ def shelves(request: pytest.FixtureRequest) -> Iterator[Shelves]:
 
 def names(hits: object) -> list[str]:
     assert isinstance(hits, list)
-    return [hit.filename for hit in hits if isinstance(hit, Hit)]
+    return [hit.filename for hit in hits if isinstance(hit, PageHit)]
 
 
 def test_a_moment_has_its_own_pages(shelves: Shelves) -> None:

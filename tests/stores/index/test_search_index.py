@@ -24,13 +24,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from looseleaf.files.folders import is_settled
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.search.ranked import rank_pages
-from looseleaf.memory.search.results import Results
+from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.stores.disk.store import DiskStore
 from looseleaf.stores.index import file_watch, index_file
 from looseleaf.stores.index.file_states import Tree
 from looseleaf.stores.index.file_watch import is_local
-from looseleaf.stores.index.seal import is_sealed
+from looseleaf.stores.index.index_checksum import is_sealed
 from looseleaf.stores.index.search_index import SearchIndex
 from looseleaf.values import replace
 
@@ -78,7 +78,7 @@ def replace_file(path: Path, content: str) -> None:
     other.rename(path)
 
 
-def both(store: DiskStore, index: SearchIndex, text: str, shelf: Shelf = ADA) -> Results:
+def both(store: DiskStore, index: SearchIndex, text: str, shelf: Shelf = ADA) -> SearchResults:
     """Search with the index, and see that a scan finds the same."""
     asked = Query(text, limit=1000)
     indexed = search(store, shelf, asked, index=index)
@@ -87,7 +87,7 @@ def both(store: DiskStore, index: SearchIndex, text: str, shelf: Shelf = ADA) ->
     return indexed
 
 
-def lines(results: Results) -> list[str]:
+def lines(results: SearchResults) -> list[str]:
     return [match.content for match in results.matches]
 
 

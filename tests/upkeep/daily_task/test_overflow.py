@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf.upkeep.daily_task.gates import refuse_loss
 from looseleaf.upkeep.daily_task.overflow import plan_overflow
-from looseleaf.upkeep.daily_task.plan import Plan
+from looseleaf.upkeep.daily_task.plan import CompactionPlan
 from tests.upkeep.daily_task.memories import build_memory
 from tests.upkeep.daily_task.oracle import find_violations
 
@@ -18,7 +18,7 @@ DATE = "2026-04-28"
 POINTER = "## Archived Memory Overflow"
 
 
-def split(page: str, target: int = 8192, date: str = DATE) -> Plan:
+def split(page: str, target: int = 8192, date: str = DATE) -> CompactionPlan:
     """Split a page, and check that nothing is lost."""
     plan = plan_overflow(page, target, date)
     assert plan is not None

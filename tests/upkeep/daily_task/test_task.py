@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from looseleaf.chat.session import Opening, Outcome
+from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Message, Question, Usage
 from looseleaf.times import format_date
@@ -33,7 +33,7 @@ def talk(upkeep: Upkeep, title: str, agent: int = 0) -> None:
     opening = Opening("", 1, agent or upkeep.agent.id, "chat", Message("user", title), title)
     begun = upkeep.workspace.chats().turns.begin(opening)
     assert begun.lease is not None
-    upkeep.workspace.chats().turns.end(begun.lease, [], Outcome("completed", Usage()))
+    upkeep.workspace.chats().turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
 
 
 def add_job(upkeep: Upkeep, label: str, *, agent: int = 0, task_type: str = "") -> None:

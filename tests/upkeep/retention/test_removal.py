@@ -9,7 +9,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
-from looseleaf.chat.session import Opening, Outcome
+from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations import history, memory
 from looseleaf.operations.daily import write_day
@@ -32,7 +32,7 @@ def begin_session(workspace: Workspace, title: str, *, is_ended: bool = True) ->
     begun = workspace.chats().turns.begin(opening)
     assert begun.lease is not None
     if is_ended:
-        workspace.chats().turns.end(begun.lease, [], Outcome("completed", Usage()))
+        workspace.chats().turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
     return begun.session.id
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from looseleaf.web.http.open_streams import MOST_OF_ONE, OpenStreams
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 
 
 def test_streams_of_one_credential_are_bounded() -> None:
@@ -13,7 +13,7 @@ def test_streams_of_one_credential_are_bounded() -> None:
     streams = OpenStreams()
     for _ in range(MOST_OF_ONE):
         streams.take("a")
-    with pytest.raises(Problem, match="Too many event streams"):
+    with pytest.raises(RequestError, match="Too many event streams"):
         streams.take("a")
     streams.take("b")
     streams.leave("a")

@@ -10,14 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.ledger import BundleLedger
     from looseleaf.bundles.layout.manifest import Manifest
 
 CURRENT, NOT_INSTALLED, WRONG_BUNDLE = "current", "not_installed", "wrong_bundle"
 VERSION_DRIFT, SOURCE_DRIFT = "version_drift", "source_drift"
 
 
-def find_drift(manifest: Manifest, ledger: Ledger | None, changed_keys: Collection[str]) -> str:
+def find_drift(
+    manifest: Manifest, ledger: BundleLedger | None, changed_keys: Collection[str]
+) -> str:
     """Say how the installed bundle differs from another: by name, version, source or content."""
     if ledger is None:
         return NOT_INSTALLED
@@ -31,7 +33,7 @@ def find_drift(manifest: Manifest, ledger: Ledger | None, changed_keys: Collecti
 
 
 def find_changed_keys(
-    target: Mapping[str, Artifact], ledger: Ledger | None, waiting_keys: Collection[str]
+    target: Mapping[str, Artifact], ledger: BundleLedger | None, waiting_keys: Collection[str]
 ) -> tuple[str, ...]:
     """List the parts that an upgrade would bring, without those learned, chosen here or waiting."""
     hashes = ledger.hashes() if ledger is not None else {}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.ledger import BundleLedger
 
 _POLICY = "tool_policy"  # of a pipeline
 _ABSENT = object()  # of a key that an object does not have
@@ -38,7 +38,7 @@ def is_mergeable(artifact: Artifact) -> bool:
 
 
 def merge_artifact(
-    target: Artifact, current: Artifact | None, ledger: Ledger | None
+    target: Artifact, current: Artifact | None, ledger: BundleLedger | None
 ) -> MergedArtifact:
     """Merge the changes between the last bundle and this one into the artifact here."""
     if current is None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.ledger import BundleLedger
 
 AUTO, APPROVAL, WARNING, NO_OP = "auto_apply", "needs_approval", "warnings", "no_op"
 BUCKETS = (AUTO, APPROVAL, WARNING, NO_OP)
@@ -76,7 +76,7 @@ class PlanEntry:
 
 
 @value
-class Comparison:
+class BundleComparison:
     """The three states that a plan compares.
 
     Fields:
@@ -91,7 +91,7 @@ class Comparison:
 
     target: Mapping[str, Artifact]
     current: Mapping[str, Artifact]
-    ledger: Ledger | None
+    ledger: BundleLedger | None
     reconcile_runtime: bool = False
     missing_refs: Mapping[str, tuple[str, ...]] = FrozenDict()
     is_new_agent: bool = False
@@ -102,7 +102,7 @@ class Comparison:
         return self.ledger is not None and key in self.ledger.pending
 
 
-def build_plan(comparison: Comparison) -> tuple[PlanEntry, ...]:
+def build_plan(comparison: BundleComparison) -> tuple[PlanEntry, ...]:
     """Decide about every artifact of the target, and list those that the target no longer has."""
     return tuple(_decide_entries(comparison))
 
@@ -141,7 +141,7 @@ def list_waiting_entries(
     ]
 
 
-def _decide_entries(comparison: Comparison) -> Iterator[PlanEntry]:
+def _decide_entries(comparison: BundleComparison) -> Iterator[PlanEntry]:
     ledger = comparison.ledger
     installed_hashes = ledger.hashes() if ledger is not None else {}
     decisions: dict[str, tuple[str, str]] = {}
@@ -168,7 +168,7 @@ def _decide_entries(comparison: Comparison) -> Iterator[PlanEntry]:
         yield PlanEntry(f"{AUTH_REF}:{name}", WARNING, UNRESOLVED, f"{FLOWS}{slug}.json")
 
 
-def _decide(comparison: Comparison, target: Artifact, installed_hash: str) -> tuple[str, str]:
+def _decide(comparison: BundleComparison, target: Artifact, installed_hash: str) -> tuple[str, str]:
     current = comparison.current.get(target.key)
     if current is not None and current.hash == target.hash:
         return NO_OP, "already_matches_target"
@@ -188,7 +188,7 @@ def _decide(comparison: Comparison, target: Artifact, installed_hash: str) -> tu
 
 
 def _follow_needed(
-    comparison: Comparison,
+    comparison: BundleComparison,
     target: Artifact,
     decision: tuple[str, str],
     decisions: Mapping[str, tuple[str, str]],
@@ -229,7 +229,7 @@ def _decide_new(target: Artifact) -> tuple[str, str]:
     return (APPROVAL, "widens_rights") if widens_rights(target, None) else (AUTO, "new_artifact")
 
 
-def _decide_runtime(comparison: Comparison, target: Artifact) -> tuple[str, str]:
+def _decide_runtime(comparison: BundleComparison, target: Artifact) -> tuple[str, str]:
     """Keep the schedule and the queue of a flow here, unless `reconcile_runtime` is set."""
     is_new = f"{FLOW}:{target.name}" not in comparison.current
     if is_new or comparison.is_waiting(target.key) or comparison.reconcile_runtime:
@@ -241,12 +241,12 @@ def _decide_runtime(comparison: Comparison, target: Artifact) -> tuple[str, str]
     return NO_OP, "kept_local"
 
 
-def _choose_wait_reason(comparison: Comparison, schedule: Artifact) -> str:
+def _choose_wait_reason(comparison: BundleComparison, schedule: Artifact) -> str:
     return UNRESOLVED if schedule.name in comparison.missing_refs else "starts_by_itself"
 
 
 def _decide_prompt(
-    comparison: Comparison, target: Artifact, installed_hash: str
+    comparison: BundleComparison, target: Artifact, installed_hash: str
 ) -> tuple[str, str]:
     """Let a person decide about every prompt: the tasks of all agents use it."""
     current = comparison.current.get(target.key)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.comparison.plan import Comparison
+    from looseleaf.bundles.comparison.plan import BundleComparison
 
 
 @value
@@ -33,12 +33,12 @@ class RebaseEntry:
     diff: str
 
 
-def preview_rebase(comparison: Comparison) -> tuple[RebaseEntry, ...]:
+def preview_rebase(comparison: BundleComparison) -> tuple[RebaseEntry, ...]:
     """Merge every part that has sections or keys and differs from the bundle."""
     return tuple(_merge_entries(comparison))
 
 
-def _merge_entries(comparison: Comparison) -> Iterator[RebaseEntry]:
+def _merge_entries(comparison: BundleComparison) -> Iterator[RebaseEntry]:
     for key, target in comparison.target.items():
         current = comparison.current.get(key)
         if current is None or current.hash == target.hash or not is_mergeable(target):
@@ -51,7 +51,7 @@ def _merge_entries(comparison: Comparison) -> Iterator[RebaseEntry]:
         yield RebaseEntry(key, state, merge_result.conflicts, format_diff(current, result))
 
 
-def _find_state(comparison: Comparison, target: Artifact, current: Artifact) -> str:
+def _find_state(comparison: BundleComparison, target: Artifact, current: Artifact) -> str:
     installed_hash = comparison.ledger.hashes().get(target.key, "") if comparison.ledger else ""
     if current.hash == installed_hash:
         return "bundle"

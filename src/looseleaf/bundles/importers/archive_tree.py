@@ -73,7 +73,7 @@ class ArchiveTree:
         return b"".join(parts)[: limit + 1]
 
 
-class UploadedFile:
+class SingleFileTree:
     """A single uploaded file, such as a CLAUDE.md or a memory.jsonl."""
 
     def __init__(self, name: str, content: bytes) -> None:
@@ -91,14 +91,14 @@ class UploadedFile:
         return self._content[: limit + 1]
 
 
-def open_upload(name: str, content: bytes) -> ArchiveTree | UploadedFile:
+def open_upload(name: str, content: bytes) -> ArchiveTree | SingleFileTree:
     """Open an uploaded zip archive or file by its name, or raise `Invalid`."""
     filename = name.replace("\\", "/").rpartition("/")[2]
     if not filename or len(filename) > _LONGEST_NAME or not filename.isprintable():
         raise InvalidImport("The upload has no usable file name. Name it, such as memory.zip.")
     if filename.lower().endswith(ZIP_ENDING) or content.startswith(_ZIP_MARK):
         return ArchiveTree(filename, content)
-    return UploadedFile(filename, content)
+    return SingleFileTree(filename, content)
 
 
 def _join(folder: str, path: str) -> str:

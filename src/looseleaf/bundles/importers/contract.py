@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-    from looseleaf.bundles.importers.left_out import LeftOut
+    from looseleaf.bundles.importers.left_out import NotImported
     from looseleaf.bundles.importers.source_folder import SourceFolder
     from looseleaf.memory.scope import Layer
 
@@ -89,7 +89,7 @@ class SourceContent:
     """The content of a source, and the files in it that are not imported."""
 
     pages: tuple[SourcePage, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotImported, ...] = ()
     pipelines: tuple[SourcePipeline, ...] = ()
     uploads: tuple[SourceUpload, ...] = ()
 

@@ -50,7 +50,7 @@ class ImportedPage:
 
 
 @value
-class Decision:
+class ImportDecision:
     """The outcome for one page: an action, its reason, and the new text of the page."""
 
     action: str
@@ -64,7 +64,7 @@ def decide(
     former: ImportedPage | None,
     *,
     is_starter: bool = False,
-) -> Decision:
+) -> ImportDecision:
     """Decide what an import does with a page; `current` is None where there is no page.
 
     `former` is the last import of the same page from the same source; `is_starter` says that the
@@ -72,20 +72,22 @@ def decide(
     """
     if current is None:
         if former is not None:
-            return Decision(LEFT_OUT, "the page was deleted here after the last import", "")
-        return Decision(CREATE, "", source)
+            return ImportDecision(LEFT_OUT, "the page was deleted here after the last import", "")
+        return ImportDecision(CREATE, "", source)
     if current == source:
-        return Decision(UNCHANGED, "the page has this text already", current)
+        return ImportDecision(UNCHANGED, "the page has this text already", current)
     if former is not None and former.source == hash_content(source.encode()):
-        return Decision(UNCHANGED, "the source has not changed since the last import", current)
+        return ImportDecision(
+            UNCHANGED, "the source has not changed since the last import", current
+        )
     if former is not None and former.page == hash_content(current.encode()):
-        return Decision(REPLACE, "the source has changed, and the page has not", source)
+        return ImportDecision(REPLACE, "the source has changed, and the page has not", source)
     if is_starter:
-        return Decision(REPLACE, "the page had only its starter text", source)
+        return ImportDecision(REPLACE, "the page had only its starter text", source)
     text = merge_texts(current, source, former)
     if text == current:
-        return Decision(UNCHANGED, "the page has every line of the source", current)
-    return Decision(MERGE, "new lines of the source are added, and no line is removed", text)
+        return ImportDecision(UNCHANGED, "the page has every line of the source", current)
+    return ImportDecision(MERGE, "new lines of the source are added, and no line is removed", text)
 
 
 def merge_texts(current: str, source: str, former: ImportedPage | None) -> str:

@@ -73,7 +73,7 @@ class ImportedPart:
     pipeline_slug: str = ""
 
 
-class Ledger:
+class ImportLedger:
     """The ledger of one source: its kind, and its path or address."""
 
     def __init__(self, records: Records, kind: str, location: str) -> None:

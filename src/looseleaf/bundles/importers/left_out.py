@@ -6,7 +6,7 @@ from looseleaf.values import value
 
 
 @value
-class LeftOut:
+class NotImported:
     """A file of the source that is not imported.
 
     Fields:

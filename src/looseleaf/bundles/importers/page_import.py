@@ -7,14 +7,14 @@ from looseleaf.bundles.importers.decision import (
     FAILED,
     LEFT_OUT,
     REPLACE,
-    Decision,
+    ImportDecision,
     decide,
     merge_texts,
     record_import,
 )
 from looseleaf.errors import Invalid, Refused
 from looseleaf.errors.pages import HistoryMissing, LossRefused
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing, hash_content
 from looseleaf.memory.text.replacement import Replacement, refuse_loss
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
     from looseleaf.bundles.importers.contract import SourcePage
-    from looseleaf.bundles.importers.ledger import Ledger
+    from looseleaf.bundles.importers.ledger import ImportLedger
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.scope import Scope, Shelf
@@ -54,7 +54,7 @@ class PageNames:
                 self._add(place, entry.filename)
         names = self._names[place]
         for path in _list_parts(filename):
-            twin = names.get(fold(path), path)
+            twin = names.get(casefold_name(path), path)
             if twin != path:
                 return twin
         self._add(place, filename)
@@ -62,7 +62,7 @@ class PageNames:
 
     def _add(self, place: Shelf | str, filename: str) -> None:
         for path in _list_parts(filename):
-            self._names[place].setdefault(fold(path), path)
+            self._names[place].setdefault(casefold_name(path), path)
 
 
 def _list_parts(filename: str) -> list[str]:
@@ -86,39 +86,39 @@ class PageImport:
 
     pages: MemoryPages
     history: History
-    ledger: Ledger
+    ledger: ImportLedger
     names: PageNames
     starter: Callable[[str, str], str | None]
     change: Callable[[SourcePage], Change]
 
-    def preview(self, scope: Scope, page: SourcePage) -> Decision:
+    def preview(self, scope: Scope, page: SourcePage) -> ImportDecision:
         """Decide about a page and write nothing."""
         return self._decide(scope, page)[0]
 
-    def preview_new(self, agent: str, page: SourcePage) -> Decision:
+    def preview_new(self, agent: str, page: SourcePage) -> ImportDecision:
         """Decide about a page of an agent that a run would create first."""
         refusal = self._find_refusal(agent, page)
         if refusal:
-            return Decision(LEFT_OUT, refusal, "")
+            return ImportDecision(LEFT_OUT, refusal, "")
         return decide(self.starter(page.filename, agent), page.text, None, is_starter=True)
 
-    def apply(self, scope: Scope, page: SourcePage) -> Decision:
+    def apply(self, scope: Scope, page: SourcePage) -> ImportDecision:
         """Write a page as decided, and note it in the ledger."""
         decision, starter_hash = self._decide(scope, page)
         if decision.action in CHANGES:
             try:
                 decision = self._write(scope, page, decision, starter_hash)
             except (Invalid, Refused) as error:
-                return Decision(FAILED, str(error), "")
+                return ImportDecision(FAILED, str(error), "")
         if decision.action not in (LEFT_OUT, FAILED):
             self.ledger.add(scope.key, record_import(page.text, decision.text))
         return decision
 
-    def _decide(self, scope: Scope, page: SourcePage) -> tuple[Decision, str]:
+    def _decide(self, scope: Scope, page: SourcePage) -> tuple[ImportDecision, str]:
         """Decide about a page; give also its hash, where it still has its starter text."""
         refusal = self._find_refusal(scope.shelf, page)
         if refusal:
-            return Decision(LEFT_OUT, refusal, ""), ""
+            return ImportDecision(LEFT_OUT, refusal, ""), ""
         former = self.ledger.find(scope.key)
         current = self.pages.read(scope)
         if isinstance(current, Missing):
@@ -126,12 +126,12 @@ class PageImport:
         try:
             text = decode_text(scope.filename, current.content)
         except Invalid as error:
-            return Decision(FAILED, str(error), ""), ""
+            return ImportDecision(FAILED, str(error), ""), ""
         is_starter = former is None and self._is_starter(scope, current.hash)
         decision = decide(text, page.text, former, is_starter=is_starter)
         if decision.action == REPLACE and not is_starter:
             reason = self._find_loss(scope, current.content, page)
-            decision = Decision(FAILED, reason, "") if reason else decision
+            decision = ImportDecision(FAILED, reason, "") if reason else decision
         return decision, current.hash if is_starter else ""
 
     def _find_loss(self, scope: Scope, content: bytes, page: SourcePage) -> str:
@@ -147,8 +147,8 @@ class PageImport:
         return ""
 
     def _write(
-        self, scope: Scope, page: SourcePage, preview: Decision, starter_hash: str
-    ) -> Decision:
+        self, scope: Scope, page: SourcePage, preview: ImportDecision, starter_hash: str
+    ) -> ImportDecision:
         """Decide again under the lock of the page: another writer may have been there first."""
         decision = preview
         former = self.ledger.find(scope.key)

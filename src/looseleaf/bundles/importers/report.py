@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.bundles.importers.decision import CHANGES, FAILED, LEFT_OUT
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from looseleaf.bundles.importers.contract import SourcePage
-    from looseleaf.bundles.importers.decision import Decision
+    from looseleaf.bundles.importers.decision import ImportDecision
 
 
 @value
@@ -84,14 +84,14 @@ class ImportReport:
     is_preview: bool
     new_agents: tuple[str, ...]
     pages: tuple[PageReport, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[NotImported, ...]
     changed: int
     failed: int
     workflows: tuple[WorkflowReport, ...] = ()
     workflows_changed: int = 0
 
 
-def report_page(page: SourcePage, owner: str, decision: Decision) -> PageReport:
+def report_page(page: SourcePage, owner: str, decision: ImportDecision) -> PageReport:
     """Give the report of one page."""
     return PageReport(
         decision.action,
@@ -108,7 +108,7 @@ def report_page(page: SourcePage, owner: str, decision: Decision) -> PageReport:
 def build_report(
     names: tuple[str, str, str],
     pages: Iterable[PageReport],
-    left_out: Iterable[LeftOut],
+    left_out: Iterable[NotImported],
     *,
     is_preview: bool,
     new_agents: Iterable[str],
@@ -120,13 +120,13 @@ def build_report(
     """
     reports, workflow_reports = tuple(pages), tuple(workflows)
     refusals = [
-        LeftOut(source, report.reason)
+        NotImported(source, report.reason)
         for report in reports
         if report.action == LEFT_OUT
         for source in report.sources
     ]
     refusals += [
-        LeftOut(report.source, report.reason)
+        NotImported(report.source, report.reason)
         for report in workflow_reports
         if report.action == LEFT_OUT
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.agents.record import find_slug_problem
 from looseleaf.bundles.importers.contract import SourceContent
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.errors.bundles import InvalidImport
 from looseleaf.values import value
 
@@ -42,14 +42,14 @@ def select_pages(content: SourceContent, selection: Selection) -> SourceContent:
     for page in content.pages:
         reason = _find_refusal(page, selection, user)
         if reason:
-            left_out += [LeftOut(source, reason) for source in page.sources]
+            left_out += [NotImported(source, reason) for source in page.sources]
         else:
             pages.append(page)
     pipelines = []
     for pipeline in content.pipelines:
         reason = _find_agent_refusal(pipeline.agent, selection)
         if reason:
-            left_out.append(LeftOut(f"pipeline {pipeline.id}", reason))
+            left_out.append(NotImported(f"pipeline {pipeline.id}", reason))
         else:
             pipelines.append(pipeline)
     entries = tuple(sorted(left_out, key=lambda entry: entry.source))

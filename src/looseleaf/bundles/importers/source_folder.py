@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.bundles.importers.source_tree import FILE, LINK, SUBFOLDER, DiskTree
 from looseleaf.errors.bundles import InvalidImport
 from looseleaf.memory.scope import MAX_DEPTH
@@ -27,7 +27,7 @@ _UTF8_MARK = "\ufeff"
 
 
 @value
-class Limits:
+class SourceLimits:
     """The limits of one source.
 
     Fields:
@@ -43,13 +43,13 @@ class Limits:
     depth: int = MAX_DEPTH
 
 
-LIMITS = Limits()
+LIMITS = SourceLimits()
 
 
 class SourceFolder:
     """A folder or a single file of another system; paths are relative and have `/`."""
 
-    def __init__(self, source: str | SourceTree, *, limits: Limits = LIMITS) -> None:
+    def __init__(self, source: str | SourceTree, *, limits: SourceLimits = LIMITS) -> None:
         self._tree: SourceTree = DiskTree(source) if isinstance(source, str) else source
         self._limits = limits
         self._refusals: dict[str, str] = {}
@@ -78,9 +78,9 @@ class SourceFolder:
         return os.path.basename(self.path)
 
     @property
-    def refusals(self) -> list[LeftOut]:
+    def refusals(self) -> list[NotImported]:
         """Every file and folder that could not be read, with the reason, by name."""
-        return [LeftOut(source, reason) for source, reason in sorted(self._refusals.items())]
+        return [NotImported(source, reason) for source, reason in sorted(self._refusals.items())]
 
     def refuse(self, source: str, reason: str) -> None:
         """Note that a file or folder is not imported."""

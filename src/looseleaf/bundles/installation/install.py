@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.bundles.comparison.artifacts import PROMPT
 from looseleaf.bundles.comparison.auth_refs import find_unresolved
 from looseleaf.bundles.comparison.plan import (
-    Comparison,
+    BundleComparison,
     PlanEntry,
     build_plan,
     choose_approved,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Outcome:
+class InstallOutcome:
     """The result of an install or upgrade: the plan, the keys applied, and those that wait."""
 
     record: AgentRecord
@@ -59,7 +59,7 @@ def plan_install(destination: Destination, bundle: Bundle) -> tuple[PlanEntry, .
 def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[PlanEntry, ...]:
     missing_refs = find_unresolved(target, destination.sites)
     return build_plan(
-        Comparison(
+        BundleComparison(
             target,
             destination.current_prompts(),
             None,
@@ -70,7 +70,7 @@ def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[Pla
     )
 
 
-def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder) -> Outcome:
+def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder) -> InstallOutcome:
     """Create the agent of a bundle with everything that the bundle has, or nothing."""
     require_installable(destination, bundle)
     manifest = bundle.manifest
@@ -122,7 +122,7 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
             raise
         _finish_install(destination)
     applied_keys = tuple(key for key in target if key not in waiting_keys)
-    return Outcome(record, entries, applied_keys, waiting_keys)
+    return InstallOutcome(record, entries, applied_keys, waiting_keys)
 
 
 def _finish_install(destination: Destination) -> None:

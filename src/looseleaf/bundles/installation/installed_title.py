@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.ledger import BundleLedger
     from looseleaf.bundles.layout.bundle import Bundle
     from looseleaf.memory.scope import Scope
 
 
-def choose_title(agent_slug: str, slug: str, version: str, ledger: Ledger | None) -> BundleTitle:
+def choose_title(
+    agent_slug: str, slug: str, version: str, ledger: BundleLedger | None
+) -> BundleTitle:
     """Choose the title of an export: as asked, else that of the agent's bundle, else its slug."""
     if ledger is None:
         return BundleTitle(slug or agent_slug, version or "1")
@@ -28,7 +30,7 @@ def choose_title(agent_slug: str, slug: str, version: str, ledger: Ledger | None
     return BundleTitle(slug or ledger.bundle_slug, version or ledger.bundle_version, *source)
 
 
-def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
+def add_installed_parts(bundle: Bundle, ledger: BundleLedger) -> Bundle:
     """Add the parts that only the ledger has.
 
     These are files that Looseleaf keeps and does not use, and schedules and prompts that wait for
@@ -59,7 +61,7 @@ def add_installed_parts(bundle: Bundle, ledger: Ledger) -> Bundle:
 
 
 def leave_out_starters(
-    bundle: Bundle, ledger: Ledger, record: AgentRecord, is_starter: Callable[[Scope], bool]
+    bundle: Bundle, ledger: BundleLedger, record: AgentRecord, is_starter: Callable[[Scope], bool]
 ) -> Bundle:
     """Take out pages that still have their starter text and were not in the bundle."""
     pages = {

@@ -26,7 +26,7 @@ class InstalledArtifact:
 
 
 @value
-class Ledger:
+class BundleLedger:
     """The bundle that is installed for one agent.
 
     Fields:
@@ -67,12 +67,12 @@ class Ledgers:
     def __init__(self, root: str) -> None:
         self.records = RecordFolder(root, FOLDER)
 
-    def read(self, agent_id: int) -> Ledger | None:
+    def read(self, agent_id: int) -> BundleLedger | None:
         """Read the ledger of an agent; None where it was not installed from a bundle."""
         fields = self.records.read(f"{_PREFIX}{agent_id}")
         return None if fields is None else parse_ledger(agent_id, fields)
 
-    def write(self, agent_id: int, ledger: Ledger) -> None:
+    def write(self, agent_id: int, ledger: BundleLedger) -> None:
         """Write the ledger of an agent."""
         self.records.write(f"{_PREFIX}{agent_id}", format_ledger(ledger))
 
@@ -81,10 +81,10 @@ class Ledgers:
         self.records.remove(f"{_PREFIX}{agent_id}")
 
 
-def format_ledger(ledger: Ledger) -> dict[str, Any]:
+def format_ledger(ledger: BundleLedger) -> dict[str, Any]:
     """Give a ledger as a JSON document."""
     fields: dict[str, Any] = {
-        name: getattr(ledger, name) for name in Ledger.__match_args__ if name != "artifacts"
+        name: getattr(ledger, name) for name in BundleLedger.__match_args__ if name != "artifacts"
     }
     artifacts = {
         key: {"path": artifact.path, "hash": artifact.hash}
@@ -94,7 +94,7 @@ def format_ledger(ledger: Ledger) -> dict[str, Any]:
     return fields | {"pending": sorted(ledger.pending), "artifacts": artifacts}
 
 
-def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
+def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> BundleLedger:
     """Read a ledger back, or raise `Unavailable` where it is damaged."""
     try:
         artifacts = {
@@ -102,8 +102,8 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
             for key, artifact in fields["artifacts"].items()
         }
         pending_keys = tuple(fields.get("pending", ()))
-        plain = {name: fields[name] for name in Ledger.__match_args__[:6]}
-        return Ledger(
+        plain = {name: fields[name] for name in BundleLedger.__match_args__[:6]}
+        return BundleLedger(
             **plain,
             artifacts=artifacts,
             pending=pending_keys,
@@ -116,7 +116,7 @@ def parse_ledger(agent_id: int, fields: Mapping[str, Any]) -> Ledger:
         raise Unavailable(name, f"it is damaged ({error!r})") from error
 
 
-def list_extras(ledger: Ledger) -> dict[str, Artifact]:
+def list_extras(ledger: BundleLedger) -> dict[str, Artifact]:
     """Give the files of a bundle that Looseleaf keeps and does not use, by key."""
     return {
         key: Artifact(key, artifact.path, artifact.payload)
@@ -125,7 +125,7 @@ def list_extras(ledger: Ledger) -> dict[str, Artifact]:
     }
 
 
-def list_waiting(ledger: Ledger, kind: str) -> dict[str, Any]:
+def list_waiting(ledger: BundleLedger, kind: str) -> dict[str, Any]:
     """Give the artifacts of a kind that wait for approval as the bundle has them, by name."""
     return {
         key.partition(":")[2]: ledger.artifacts[key].payload

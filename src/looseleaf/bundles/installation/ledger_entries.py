@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.installation.ledger import InstalledArtifact, Ledger
+from looseleaf.bundles.installation.ledger import BundleLedger, InstalledArtifact
 from looseleaf.bundles.layout.manifest import CAPABILITIES, OTHER_KINDS
 from looseleaf.values import replace, value
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def add_decisions(
-    ledger: Ledger, new_artifacts: Mapping[str, Artifact], decision: Decision
-) -> Ledger:
+    ledger: BundleLedger, new_artifacts: Mapping[str, Artifact], decision: Decision
+) -> BundleLedger:
     """Give a ledger with approved artifacts, in which the decided keys no longer wait."""
     keys, now = decision
     entries = dict(ledger.artifacts) | {
@@ -39,7 +39,9 @@ class LedgerUpdate:
     now: str
 
 
-def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) -> Ledger:
+def build_ledger(
+    bundle: Bundle, update: LedgerUpdate, previous: BundleLedger | None
+) -> BundleLedger:
     """Build the ledger; an artifact that was not applied keeps the entry that it had."""
     manifest = bundle.manifest
     entries = dict(previous.artifacts) if previous is not None else {}
@@ -50,7 +52,7 @@ def build_ledger(bundle: Bundle, update: LedgerUpdate, previous: Ledger | None) 
             entries[key] = InstalledArtifact(artifact.path, artifact.hash, payload)
     kept_pending = previous.pending if previous is not None else ()
     pending_keys = {key for key in kept_pending if key not in update.installed_keys}
-    return Ledger(
+    return BundleLedger(
         manifest.bundle_slug,
         manifest.bundle_version,
         manifest.source_ref,

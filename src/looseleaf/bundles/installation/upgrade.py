@@ -19,14 +19,14 @@ from looseleaf.bundles.comparison.merging import is_mergeable, merge_artifact
 from looseleaf.bundles.comparison.plan import (
     APPROVAL,
     AUTO,
-    Comparison,
+    BundleComparison,
     PlanEntry,
     build_plan,
     choose_approved,
     list_waiting_entries,
 )
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges
-from looseleaf.bundles.installation.install import Outcome, require_installable
+from looseleaf.bundles.installation.install import InstallOutcome, require_installable
 from looseleaf.bundles.installation.ledger import format_ledger
 from looseleaf.bundles.installation.ledger_entries import LedgerUpdate, build_ledger
 from looseleaf.bundles.installation.pending import UPGRADE as PENDING_UPGRADE
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.installation.destination import Destination
-    from looseleaf.bundles.installation.ledger import Ledger
+    from looseleaf.bundles.installation.ledger import BundleLedger
     from looseleaf.bundles.installation.pending import PendingUpgrade
     from looseleaf.bundles.layout.bundle import Bundle
 
@@ -86,19 +86,19 @@ def plan_upgrade(
 
 def compare_states(
     destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
-) -> Comparison:
+) -> BundleComparison:
     """Compare an agent as it is, as the bundle has it, and as the last bundle left it."""
     ledger = require_same_bundle(destination, bundle, record)
     target = destination.target_artifacts(bundle)
     missing_refs = find_unresolved(target, destination.sites)
     current = destination.current_artifacts(record)
     builtins = destination.builtin_prompts()
-    return Comparison(target, current, ledger, reconcile, missing_refs, builtins=builtins)
+    return BundleComparison(target, current, ledger, reconcile, missing_refs, builtins=builtins)
 
 
 def require_same_bundle(
     destination: Destination, bundle: Bundle, record: AgentRecord
-) -> Ledger | None:
+) -> BundleLedger | None:
     """Give the ledger of an agent, or raise `BundleMismatch` where another bundle made it."""
     ledger = destination.ledgers.read(record.id)
     if ledger is not None and ledger.bundle_slug != bundle.manifest.bundle_slug:
@@ -108,7 +108,7 @@ def require_same_bundle(
 
 def upgrade_agent(
     destination: Destination, bundle: Bundle, record: AgentRecord, order: UpgradeOrder
-) -> Outcome:
+) -> InstallOutcome:
     """Apply all parts that are approved or need no approval, or nothing."""
     require_installable(destination, bundle)
     manifest = bundle.manifest
@@ -137,7 +137,7 @@ def upgrade_agent(
         pending_upgrade = build_pending(header, waiting_entries, target, new_keys=payloads)
         ledger = build_ledger(bundle, update, comparison.ledger)
         apply_changes(destination, record, (payloads, current), (ledger, pending_upgrade))
-    return Outcome(
+    return InstallOutcome(
         record, entries, tuple(key for key in payloads if key not in waiting_keys), waiting_keys
     )
 
@@ -167,7 +167,7 @@ def require_rights(destination: Destination, keys: Collection[str]) -> None:
 
 
 def _choose_payloads(
-    comparison: Comparison,
+    comparison: BundleComparison,
     entries: Collection[PlanEntry],
     approved_keys: Collection[str],
     merge: Collection[str],
@@ -202,7 +202,7 @@ def apply_changes(
     destination: Destination,
     record: AgentRecord,
     states: tuple[Mapping[str, object], Mapping[str, Artifact]],
-    records: tuple[Ledger, PendingUpgrade | None],
+    records: tuple[BundleLedger, PendingUpgrade | None],
 ) -> None:
     """Write new payloads over the present artifacts, and the records; take all back on failure."""
     payloads, current = states

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.importers.contract import SourceContent
-    from looseleaf.bundles.importers.ledger import Ledger, Records
+    from looseleaf.bundles.importers.ledger import ImportLedger, Records
     from looseleaf.bundles.importers.report import WorkflowReport
     from looseleaf.catalog.bundles.import_targets import ImportTargets
     from looseleaf.catalog.context import Context
@@ -24,7 +24,7 @@ def import_workflows(
     context: Context,
     content: SourceContent,
     targets: ImportTargets,
-    ledgers: tuple[Records, Ledger],
+    ledgers: tuple[Records, ImportLedger],
     *,
     is_preview: bool,
 ) -> Iterator[WorkflowReport]:

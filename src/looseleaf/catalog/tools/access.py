@@ -18,7 +18,7 @@ from looseleaf.catalog.tools.operation_tools import (
     writes_journal,
 )
 from looseleaf.errors.operations import ToolDenied
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import decide_tool, parse_tool_policy
 from looseleaf.values import value
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.context import Context
     from looseleaf.catalog.operation import Operation
     from looseleaf.catalog.tools.operation_tools import OperationTool
-    from looseleaf.memory.policy import Decision
+    from looseleaf.memory.policy import PolicyDecision
     from looseleaf.prompt.request import Request, Tool
 
     Tools = tuple[ModelTool | OperationTool, ...]
@@ -191,8 +191,8 @@ def _choose_operation(agent: AgentRecord | None, tool: OperationTool) -> ToolCho
 
 def is_named(request: Request, tool: OperationTool) -> bool:
     """Say whether an allow list names the tool of an operation; without a list, none is offered."""
-    names = map(fold, request.tool_allow_only or ())
-    return fold(tool.name) in names or is_in_allow_list(request.agent, tool)
+    names = map(casefold_name, request.tool_allow_only or ())
+    return casefold_name(tool.name) in names or is_in_allow_list(request.agent, tool)
 
 
 def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
@@ -200,9 +200,9 @@ def is_in_allow_list(agent: AgentRecord, tool: OperationTool) -> bool:
     policy = agent.configuration.tool_policy
     if policy.mode != "allow":
         return False
-    categories = set(map(fold, policy.categories))
-    return fold(tool.name) in map(fold, policy.tools) or any(
-        fold(category) in categories for category in tool.categories
+    categories = set(map(casefold_name, policy.categories))
+    return casefold_name(tool.name) in map(casefold_name, policy.tools) or any(
+        casefold_name(category) in categories for category in tool.categories
     )
 
 
@@ -229,7 +229,9 @@ def _is_same(fixed_arguments: Mapping[str, str], operation: Operation, name: str
     return all(tool_arguments.get(key, text) == text for key, text in fixed_arguments.items())
 
 
-def decide_operation_tool(agent: AgentRecord | None, operation: Operation, name: str) -> Decision:
+def decide_operation_tool(
+    agent: AgentRecord | None, operation: Operation, name: str
+) -> PolicyDecision:
     """Decide about one tool of an operation by an agent's policy, the same on every surface.
 
     A policy that denies a tool denies its equivalents; one that allows a tool allows them.
@@ -247,14 +249,14 @@ def decide_agent_tool(
     name: str,
     categories: tuple[str, ...],
     request: Request | None = None,
-) -> Decision:
+) -> PolicyDecision:
     """Decide about one tool by an agent's policy, and by what a request denies or allows."""
     policy = agent.configuration.tool_policy if agent is not None else parse_tool_policy(None)
     deny, allow_only = (request.tool_deny, request.tool_allow_only) if request else ((), None)
     return decide_tool(name, categories, policy=policy, deny=deny, allow_only=allow_only)
 
 
-def decide_request_tools(request: Request) -> tuple[tuple[Tool, Decision], ...]:
+def decide_request_tools(request: Request) -> tuple[tuple[Tool, PolicyDecision], ...]:
     """Decide about the tools that a program brings with a request, for the prompt to list them."""
     return tuple(
         (tool, decide_agent_tool(request.agent, tool.name, tool.categories, request))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from looseleaf.catalog.tools.model_tools import run_tool
-from looseleaf.chat.session import Written
+from looseleaf.chat.session import WrittenPage
 from looseleaf.chat.turn import Result
 from looseleaf.errors.models import ModelMissing
 from looseleaf.memory.provenance import SESSION, Activity
@@ -45,13 +45,13 @@ def run_call(context: Context, request: Request, call: ToolCall) -> Result:
     if not envelope["success"] or "revision" not in data or not data.get("changed", True):
         return Result(text, failed=not envelope["success"])
     file = data.get("filename") or data.get("file") or ""
-    return Result(text, written=(Written(file, data["revision"], call.name, call.id),))
+    return Result(text, written=(WrittenPage(file, data["revision"], call.name, call.id),))
 
 
 def model_of(context: Context, agent: AgentRecord, mode: str, model_name: str = "") -> Model:
     """Open the model that answers for an agent in a mode, or raise `ModelMissing`."""
     if model_name:
-        context.during("settings").allow()
+        context.with_permission("settings").allow()
     name = model_name or context.parts.model_for(agent.id, mode)
     if not name:
         raise ModelMissing(agent.slug, mode)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from looseleaf.catalog.tools.memory_tools import MODEL_TOOLS
 from looseleaf.catalog.tools.operation_tools import format_tool_name, tools_of
 from looseleaf.errors.pages import InvalidPolicy
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ def find_unknown_tools(operations: OperationList, policy: ToolPolicy) -> Iterato
         ("tool", policy.tools, list_tool_names(operations)),
         ("category", policy.categories, list_tool_categories(operations)),
     ):
-        available_names = {fold(name): name for name in available}
+        available_names = {casefold_name(name): name for name in available}
         for name in names:
-            if fold(name) not in available_names:
+            if casefold_name(name) not in available_names:
                 yield _describe(kind, name, available_names)
 
 
@@ -49,7 +49,7 @@ def list_tool_names(operations: OperationList) -> list[str]:
 
 def expand_tool_names(operations: OperationList, policy: ToolPolicy) -> tuple[str, ...]:
     """List the names of the tools that a policy lists by name or by category."""
-    categories = {fold(category) for category in policy.categories}
+    categories = {casefold_name(category) for category in policy.categories}
     if not categories:
         return (*policy.tools, *policy.outside_tools)
     tools = {tool.name: tool.categories for tool in MODEL_TOOLS.values()}
@@ -58,7 +58,7 @@ def expand_tool_names(operations: OperationList, policy: ToolPolicy) -> tuple[st
     names = [
         name
         for name, tool_categories in tools.items()
-        if categories & set(map(fold, tool_categories))
+        if categories & set(map(casefold_name, tool_categories))
     ]
     return (*policy.tools, *policy.outside_tools, *names)
 
@@ -76,7 +76,7 @@ def _describe(kind: str, name: str, available_names: Mapping[str, str]) -> str:
     from difflib import get_close_matches
 
     # A policy lists tools; the name of an operation is near to that of its tool.
-    nearest = get_close_matches(fold(format_tool_name(name)), available_names, n=_NEAREST)
+    nearest = get_close_matches(casefold_name(format_tool_name(name)), available_names, n=_NEAREST)
     names = ", ".join(available_names[key] for key in nearest or available_names)
     start = f"there is no {kind} {name!r}; {'nearest' if nearest else 'available'}: {names}"
     if kind == "category":

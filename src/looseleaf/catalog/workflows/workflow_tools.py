@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.tools.names import expand_tool_names, find_unknown_tools
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.policy import ToolPolicy, parse_tool_policy
 
 TYPE_CHECKING = False
@@ -31,11 +31,11 @@ def narrow_tools(
     deny = (*settings.get("disabled_tools", ()), *(names if policy.mode == "deny" else ()))
     allow_only = settings.get("enabled_tools")
     if policy.mode == "allow":
-        allowed_names = set(map(fold, names))
+        allowed_names = set(map(casefold_name, names))
         allow_only = [
             name
             for name in (names if allow_only is None else allow_only)
-            if fold(name) in allowed_names
+            if casefold_name(name) in allowed_names
         ]
     return {
         "tool_deny": deny,

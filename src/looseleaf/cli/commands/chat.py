@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from looseleaf.catalog.schemas.json_values import to_json_value
-from looseleaf.chat.events import Began, Called, Compacted, Ended, Returned, Said, Waiting
+from looseleaf.chat.events import (
+    Compacted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    Waiting,
+)
 from looseleaf.chat.session import ChatInput
 from looseleaf.cli.arguments import SharedOptions, with_shared_options
 from looseleaf.cli.escapes import escape
@@ -228,12 +236,12 @@ def _print_answer(context: Context, events: Iterator[Event]) -> str:
 def _print_events(events: Iterator[Event]) -> str:
     session, has_text = "", False
     for event in events:
-        if isinstance(event, Began):
+        if isinstance(event, TurnStarted):
             session = event.session
-        elif isinstance(event, Said):
+        elif isinstance(event, TextDelta):
             print_text(escape(event.text))
             has_text = True
-        elif isinstance(event, Ended):
+        elif isinstance(event, TurnEnded):
             session = event.session
             _print_end(event, has_text=has_text)
         else:
@@ -244,7 +252,7 @@ def _print_events(events: Iterator[Event]) -> str:
     return session
 
 
-def _print_end(event: Ended, *, has_text: bool) -> None:
+def _print_end(event: TurnEnded, *, has_text: bool) -> None:
     if not has_text and event.text:
         print_text(escape(event.text))  # the request was repeated, so its answer comes whole
     if has_text or event.text:
@@ -256,9 +264,9 @@ def _print_end(event: Ended, *, has_text: bool) -> None:
 
 
 def _print_note(event: Event) -> None:
-    if isinstance(event, Called):
+    if isinstance(event, ToolCalled):
         note(f"[{event.tool} {event.arguments[:_ARGUMENT_CHARACTERS]}]")
-    elif isinstance(event, Returned):
+    elif isinstance(event, ToolReturned):
         for change in event.written:
             note(f"[wrote {change.file}, revision {change.revision}]")
         if event.failed:

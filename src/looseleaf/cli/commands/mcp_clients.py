@@ -11,8 +11,8 @@ from looseleaf.cli.groups import command
 from looseleaf.cli.output import complain, print_text, say, show
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.mcp_server.clients.config_edits import (
-    Edit,
-    Plan,
+    ClientSetup,
+    FileEdit,
     build_snippets,
     check_plan,
     plan_edits,
@@ -68,7 +68,7 @@ def install(
     hooks, gives a session its memory at the start; the server gives the session the tools.
     """
     require_local(options, NOT_REMOTE)
-    plan = Plan(CLIENTS[client], name, project)
+    plan = ClientSetup(CLIENTS[client], name, project)
     check_plan(plan)
     plan = _with_commands(plan, options, tools, all_agents=all_agents)
     if no_hook:
@@ -108,7 +108,7 @@ def uninstall(
     Removes the server and its hook. Shows the change first, and asks. All other entries stay.
     """
     require_local(options, NOT_REMOTE)
-    plan = Plan(CLIENTS[client], name, project)
+    plan = ClientSetup(CLIENTS[client], name, project)
     check_plan(plan)
     edits = plan_edits(plan)
     if not edits:
@@ -142,7 +142,7 @@ def _format_row(row: Status) -> tuple[str, ...]:
     return (*place, agent, row.hook or "-", state)
 
 
-def _write_edits(edits: list[Edit], action: str | None) -> bool:
+def _write_edits(edits: list[FileEdit], action: str | None) -> bool:
     for edit in edits:
         show(f"{edit.diff}\n".encode())
     if action == "dry-run":
@@ -154,7 +154,7 @@ def _write_edits(edits: list[Edit], action: str | None) -> bool:
     return True
 
 
-def _print_entries(plan: Plan) -> None:
+def _print_entries(plan: ClientSetup) -> None:
     entries = build_snippets(plan)
     for path, text in entries.items():
         if len(entries) > 1:
@@ -162,7 +162,7 @@ def _print_entries(plan: Plan) -> None:
         print_text(text)
 
 
-def _list_approvals(plan: Plan) -> list[str]:
+def _list_approvals(plan: ClientSetup) -> list[str]:
     client = plan.client
     texts = (client.project_approval if plan.project else "", client.approval)
     lines = [f"To approve: {text}" for text in texts if text]
@@ -174,7 +174,9 @@ def _list_approvals(plan: Plan) -> list[str]:
     return lines
 
 
-def _with_commands(plan: Plan, options: SharedOptions, tools: str, *, all_agents: bool) -> Plan:
+def _with_commands(
+    plan: ClientSetup, options: SharedOptions, tools: str, *, all_agents: bool
+) -> ClientSetup:
     """Add the commands that start the server and the hook, from any folder."""
     workspace = Workspace.open(options.root, surface="cli")
     program = resolve_stable_command()

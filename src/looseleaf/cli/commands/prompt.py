@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from looseleaf.prompt.reports import Candidate, Comparison, Explanation, Prefix, ToolCandidate
+    from looseleaf.prompt.reports import (
+        Candidate,
+        Explanation,
+        Prefix,
+        PromptComparison,
+        ToolCandidate,
+    )
 
     Function = Callable[..., object]
 
@@ -287,7 +293,7 @@ def diff(  # noqa: PLR0913 - one for each option
         _print_difference(comparison)
 
 
-def _print_difference(comparison: Comparison) -> None:
+def _print_difference(comparison: PromptComparison) -> None:
     rows = [
         (
             change.kind,

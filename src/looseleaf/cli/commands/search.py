@@ -17,7 +17,7 @@ from looseleaf.operations import search as operations
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from looseleaf.memory.search.results import Hit, Match, RankedPages, Results
+    from looseleaf.memory.search.results import Match, PageHit, RankedPages, SearchResults
 
 _MOST_NAMED = 5
 context_option = click.option(
@@ -95,7 +95,7 @@ def _print_hits(options: SharedOptions, query: str, ranked_pages: RankedPages) -
     _print_unseen(ranked_pages)
 
 
-def _print_unseen(results: Results | RankedPages) -> None:
+def _print_unseen(results: SearchResults | RankedPages) -> None:
     """Name the pages that were not searched, on standard error."""
     if results.unseen_total:
         names = ", ".join(results.unseen[:_MOST_NAMED])
@@ -104,11 +104,11 @@ def _print_unseen(results: Results | RankedPages) -> None:
         warn(f"Not searched, since versions of that time are no longer kept: {names}{ending}.")
 
 
-def _build_unseen_fields(results: Results | RankedPages) -> dict[str, object]:
+def _build_unseen_fields(results: SearchResults | RankedPages) -> dict[str, object]:
     return {"unseen": list(results.unseen), "unseen_total": results.unseen_total}
 
 
-def _print_pages(hits: Iterable[Hit]) -> None:
+def _print_pages(hits: Iterable[PageHit]) -> None:
     for hit in hits:
         heading = f"--- [{hit.filename}] score {hit.score:.3g} ---"
         print_text(paint(escape_line(heading), "bold") + "\n")
@@ -116,7 +116,7 @@ def _print_pages(hits: Iterable[Hit]) -> None:
 
 
 def print_results(
-    options: SharedOptions, query: str, results: Results, *, place_of: Callable[[Match], str]
+    options: SharedOptions, query: str, results: SearchResults, *, place_of: Callable[[Match], str]
 ) -> None:
     """Print matches with the lines around them, their number and their freshness."""
     if options.json:
@@ -145,11 +145,11 @@ def print_results(
     _print_unseen(results)
 
 
-def _build_hits(hits: Iterable[Hit]) -> list[dict[str, object]]:
+def _build_hits(hits: Iterable[PageHit]) -> list[dict[str, object]]:
     return [{"file": hit.filename, "score": hit.score, "snippet": hit.snippet} for hit in hits]
 
 
-def _build_document(query: str, results: Results) -> dict[str, object]:
+def _build_document(query: str, results: SearchResults) -> dict[str, object]:
     return {
         "query": query,
         "matches": [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from looseleaf.errors import Invalid, LooseleafError, Unavailable
 from looseleaf.files import atomic
 from looseleaf.mcp_server.clients import hooks, jsonc, policy, toml
-from looseleaf.mcp_server.clients.launch import Connection, read_connection
+from looseleaf.mcp_server.clients.launch import LaunchTarget, read_connection
 from looseleaf.values import value
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 @value
-class Edit:
+class FileEdit:
     """A file before and after the edit; None where there is no file."""
 
     path: str
@@ -43,7 +43,7 @@ class Edit:
 
 
 @value
-class Plan:
+class ClientSetup:
     """The server and the session-start hook that a program is to have under a name.
 
     Without `words` the server and its hook are removed.
@@ -71,7 +71,7 @@ class Plan:
         return self.client.policy_file(self.name, project=self.project)
 
 
-def build_snippets(plan: Plan) -> dict[str, str]:
+def build_snippets(plan: ClientSetup) -> dict[str, str]:
     """Return the entries of the program's files as text to paste, by file.
 
     Two entries of one file are one document.
@@ -87,14 +87,14 @@ def build_snippets(plan: Plan) -> dict[str, str]:
     return texts
 
 
-def _build_server_snippet(plan: Plan) -> str:
+def _build_server_snippet(plan: ClientSetup) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words])
     if any(file.endswith(".toml") for file in client.project_files):
         return toml.format_table(client.key, plan.name, entry)
     return _encode_json({client.key: {plan.name: entry}})
 
 
-def _build_hook_snippet(plan: Plan) -> str:
+def _build_hook_snippet(plan: ClientSetup) -> str:
     if not plan.hook or not plan.hook_file:
         return ""
     if plan.client.hooks == "plugin":
@@ -102,7 +102,7 @@ def _build_hook_snippet(plan: Plan) -> str:
     return _encode_json({"hooks": {"SessionStart": [hooks.build_json_hook([*plan.hook])]}})
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: ClientSetup) -> None:
     """Refuse a name that some programs do not accept, and a program without project files."""
     if not _NAME.fullmatch(plan.name):
         raise Invalid(f"Invalid name {plan.name!r}: use letters, digits, - and _, at most 64.")
@@ -110,7 +110,7 @@ def check_plan(plan: Plan) -> None:
         raise Invalid(f"{plan.client.title} has no configuration of its own for a project.")
 
 
-def plan_edits(plan: Plan) -> list[Edit]:
+def plan_edits(plan: ClientSetup) -> list[FileEdit]:
     """List the edits of the files that would change."""
     paths = (plan.server_file, plan.hook_file, plan.policy_file)
     old_texts = {path: read_file(path) for path in paths if path}
@@ -122,13 +122,13 @@ def plan_edits(plan: Plan) -> list[Edit]:
     if plan.policy_file:
         _draft(texts, plan.policy_file, lambda text: _with_policy(plan, text))
     return [
-        Edit(path, old_texts[path], new_text)
+        FileEdit(path, old_texts[path], new_text)
         for path, new_text in texts.items()
         if new_text != old_texts[path]
     ]
 
 
-def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, Connection]:
+def parse_connections(client: Client, path: str, content: bytes | None) -> dict[str, LaunchTarget]:
     """Return the Looseleaf servers of a program by name; none for a broken file."""
     try:
         text = (content or b"").decode()
@@ -158,12 +158,12 @@ def read_file(path: str) -> bytes | None:
     return content
 
 
-def write(edits: list[Edit]) -> None:
+def write(edits: list[FileEdit]) -> None:
     """Write the edits, each atomically, unless a file has changed meanwhile; file modes stay.
 
     Where an edit fails, the edits before it are undone.
     """
-    finished_edits: list[Edit] = []
+    finished_edits: list[FileEdit] = []
     try:
         for edit in edits:
             _write(edit)
@@ -171,7 +171,7 @@ def write(edits: list[Edit]) -> None:
     except LooseleafError:
         for edit in reversed(finished_edits):
             with contextlib.suppress(LooseleafError):  # only the first failure is reported
-                _write(Edit(edit.path, edit.after, edit.before))
+                _write(FileEdit(edit.path, edit.after, edit.before))
         raise
 
 
@@ -197,7 +197,7 @@ def _draft(texts: dict[str, bytes | None], path: str, change: Any) -> None:  # n
         texts[path] = None if new_text is None else new_text.encode()
 
 
-def _with_server(plan: Plan, text: str) -> str:
+def _with_server(plan: ClientSetup, text: str) -> str:
     client, entry = plan.client, plan.client.entry([*plan.words]) if plan.words else None
     if plan.server_file.endswith(".toml"):
         return toml.set_table(text, client.key, plan.name, entry)
@@ -207,7 +207,9 @@ def _with_server(plan: Plan, text: str) -> str:
     return jsonc.set_value(text, place, entry) if entry else jsonc.remove_value(text, place)
 
 
-def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) -> str | None:
+def _with_hook(
+    plan: ClientSetup, text: str, old_connections: dict[str, LaunchTarget]
+) -> str | None:
     if plan.client.hooks == "plugin":
         return _with_plugin(plan, text)
     own_connections = [old_connections[plan.name]] if plan.name in old_connections else []
@@ -216,7 +218,7 @@ def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) ->
         connection for name, connection in old_connections.items() if name != plan.name
     ]
 
-    def is_replaced(hook: Connection) -> bool:
+    def is_replaced(hook: LaunchTarget) -> bool:
         if any(_serves(server, hook) for server in other_connections):
             return False
         is_mine = not hook.root or any(_serves(server, hook) for server in own_connections)
@@ -225,23 +227,23 @@ def _with_hook(plan: Plan, text: str, old_connections: dict[str, Connection]) ->
     return hooks.set_json_hook(text, [*plan.hook] or None, is_replaced)
 
 
-def _with_plugin(plan: Plan, text: str) -> str | None:
+def _with_plugin(plan: ClientSetup, text: str) -> str | None:
     if text and not hooks.is_plugin(text):
         raise ValueError("Looseleaf did not write it")
     return hooks.build_plugin([*plan.hook]) if plan.hook else None
 
 
-def _with_policy(plan: Plan, text: str) -> str | None:
+def _with_policy(plan: ClientSetup, text: str) -> str | None:
     if text and not policy.is_policy(text):
         raise ValueError("Looseleaf did not write it")
     return policy.build_policy(plan.name) if plan.words else None
 
 
-def _serves(server: Connection, hook: Connection) -> bool:
+def _serves(server: LaunchTarget, hook: LaunchTarget) -> bool:
     return server.root == hook.root and server.agent in ("", hook.agent)
 
 
-def _write(edit: Edit) -> None:
+def _write(edit: FileEdit) -> None:
     path = os.path.realpath(edit.path)  # a link stays a link, and its target is replaced
     folder, name = os.path.split(path)
     try:
@@ -254,7 +256,7 @@ def _write(edit: Edit) -> None:
         raise Unavailable(edit.path, "another program has just changed it; try again")
 
 
-def _exchange(folder: int, name: str, edit: Edit, path: str) -> bool:
+def _exchange(folder: int, name: str, edit: FileEdit, path: str) -> bool:
     if edit.after is None:
         if read_file(path) != edit.before:
             return False

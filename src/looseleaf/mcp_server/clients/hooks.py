@@ -8,12 +8,12 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from looseleaf.mcp_server.clients import jsonc
-from looseleaf.mcp_server.clients.launch import Connection, read_connection, read_hook
+from looseleaf.mcp_server.clients.launch import LaunchTarget, read_connection, read_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    HookFilter = Callable[[Connection], bool]
+    HookFilter = Callable[[LaunchTarget], bool]
 
 EVENT = ("hooks", "SessionStart")
 _MARK = "// Written by `looseleaf mcp install`; `looseleaf mcp uninstall` removes it."
@@ -59,7 +59,7 @@ def is_plugin(text: str) -> bool:
     return text.startswith(_MARK)
 
 
-def read_plugin(text: str) -> Connection | None:
+def read_plugin(text: str) -> LaunchTarget | None:
     """Parse a module that Looseleaf wrote."""
     line = re.search(r"^const command = (\[.*\])$", text, re.MULTILINE)
     try:
@@ -73,7 +73,7 @@ def build_json_hook(command: list[str]) -> dict[str, Any]:
     return {"hooks": [{"type": "command", "command": shlex.join(command)}]}
 
 
-def read_json_hooks(data: object) -> list[Connection]:
+def read_json_hooks(data: object) -> list[LaunchTarget]:
     """List the Looseleaf hooks of a JSON file."""
     return [connection for _, connection in _list_json_hooks(data)]
 
@@ -95,7 +95,7 @@ def set_json_hook(text: str, command: list[str] | None, is_replaced: HookFilter)
     return text
 
 
-def _list_json_hooks(data: object) -> Iterator[tuple[jsonc.Path, Connection]]:
+def _list_json_hooks(data: object) -> Iterator[tuple[jsonc.Path, LaunchTarget]]:
     groups = _find_value(data, *EVENT)
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
         hooks = _find_value(group, "hooks")

@@ -20,7 +20,7 @@ _HOOK = ("--hook", "session-start")
 
 
 @value
-class Connection:
+class LaunchTarget:
     """The workspace and agent that a command line serves."""
 
     root: str  # "" for the workspace of the current folder
@@ -70,21 +70,21 @@ def build_hook_command(command: list[str], root: str, agent: str, *options: str)
     return [*command, "prompt", "show", "--root", root, "--agent", agent, *options, *_HOOK]
 
 
-def read_connection(words: Sequence[object]) -> Connection | None:
+def read_connection(words: Sequence[object]) -> LaunchTarget | None:
     """Parse a command line that Looseleaf wrote; None for any other."""
     texts = [word for word in words if isinstance(word, str)]
     is_server = "mcp" in texts and "--root" in texts
     is_hook = "prompt" in texts and _HOOK[0] in texts and any("looseleaf" in word for word in texts)
     if len(texts) < len(words) or not (is_server or is_hook):
         return None
-    return Connection(_find_option(texts, "--root"), _find_option(texts, "--agent"), texts[0])
+    return LaunchTarget(_find_option(texts, "--root"), _find_option(texts, "--agent"), texts[0])
 
 
 def _find_option(words: list[str], name: str) -> str:
     return words[words.index(name) + 1] if name in words[:-1] else ""
 
 
-def read_hook(command: object) -> Connection | None:
+def read_hook(command: object) -> LaunchTarget | None:
     """Parse the command of a hook, which is one shell line."""
     try:
         words = shlex.split(command) if isinstance(command, str) else []

@@ -10,7 +10,7 @@ from looseleaf import settings
 from looseleaf.errors import Unavailable
 from looseleaf.mcp_server.clients import hooks, jsonc
 from looseleaf.mcp_server.clients.config_edits import parse_connections, read_file
-from looseleaf.mcp_server.clients.launch import Connection
+from looseleaf.mcp_server.clients.launch import LaunchTarget
 from looseleaf.mcp_server.clients.programs import CLIENTS, Client
 from looseleaf.values import value
 
@@ -80,7 +80,7 @@ def _check(file: str, text: str) -> None:
         jsonc.parse(text)
 
 
-def _describe_hook(client: Client, name: str, connection: Connection, *, project: bool) -> str:
+def _describe_hook(client: Client, name: str, connection: LaunchTarget, *, project: bool) -> str:
     file = client.hook_file(name, project=project)
     if not file:
         return "unknown"
@@ -114,7 +114,7 @@ def _is_trusted(client: Client, hook_file: str) -> bool:
     return any(str(key).startswith(f"{hook_file}:session_start:") for key in keys)
 
 
-def _list_problems(connection: Connection) -> tuple[str, ...]:
+def _list_problems(connection: LaunchTarget) -> tuple[str, ...]:
     command = shutil.which(connection.command)
     is_workspace = os.path.isfile(os.path.join(connection.root, settings.FILE))
     return (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MARKER = b"datamachine-section-body"
 
 
-def fold(content: bytes) -> bytes:
+def fold_content(content: bytes) -> bytes:
     """Give a page's text as it is compared: case folded, marker lines of bodies emptied."""
     if _MARKER not in content and content.isascii():
         return content.lower()
@@ -50,4 +50,4 @@ def read_folded_pages(store: Store, shelf: Shelf) -> Iterator[tuple[str, bytes]]
     for entry in store.list_subtree(shelf, ""):
         content = read_content(store, shelf, entry.filename)
         if content is not None:
-            yield entry.filename, fold(content)
+            yield entry.filename, fold_content(content)

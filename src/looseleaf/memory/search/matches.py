@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from looseleaf.memory.search.folding import fold
+from looseleaf.memory.search.folding import fold_content
 from looseleaf.memory.search.results import Match
 from looseleaf.memory.sections import list_sections
 
@@ -40,7 +40,7 @@ class MatchCollector:
 
     def add(self, filename: str, content: bytes) -> int:
         """Add the matches of a page while there is room; return how many it has."""
-        numbers = _find_lines(fold(content), self._needle)
+        numbers = _find_lines(fold_content(content), self._needle)
         if not numbers:
             return 0
         text = content.decode("utf-8", "replace")

@@ -7,7 +7,7 @@ from looseleaf.memory.search.bounds import MOST_PAGES
 from looseleaf.memory.search.folding import read_content, read_folded_pages
 from looseleaf.memory.search.passages import STEM, build_passage
 from looseleaf.memory.search.ranking import ScannedWords, parse_question, rank
-from looseleaf.memory.search.results import Hit
+from looseleaf.memory.search.results import PageHit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def rank_pages(
     index: PageFinder | None = None,
     limit: int = 10,
     keep: Filter | None = None,
-) -> list[Hit]:
+) -> list[PageHit]:
     """Find the pages that are about some words, best first, each with the lines that show it."""
     terms = parse_question(words)
     if not terms:
@@ -83,7 +83,7 @@ def rank_pages(
         content = read_content(store, shelf, page.filename)
         text = _choose_passage(content, page, terms) if content is not None else None
         if text is not None:
-            hits.append(Hit(page.filename, float(f"{page.score:.6g}"), text))
+            hits.append(PageHit(page.filename, float(f"{page.score:.6g}"), text))
     return hits
 
 

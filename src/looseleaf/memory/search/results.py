@@ -17,7 +17,7 @@ class Match:
 
 
 @value
-class Hit:
+class PageHit:
     """A page that is about the words; a higher score is a better page."""
 
     filename: str
@@ -26,7 +26,7 @@ class Hit:
 
 
 @value
-class Results:
+class SearchResults:
     """The first matches, the numbers of all matching lines and pages, and their freshness.
 
     Where several words match nowhere, `ranked` has the pages that are about them, best first.
@@ -39,7 +39,7 @@ class Results:
     total: int
     files: int
     freshness: str
-    ranked: tuple[Hit, ...] = ()
+    ranked: tuple[PageHit, ...] = ()
     notice: str = ""
     unseen: tuple[str, ...] = ()
     unseen_total: int = 0
@@ -53,6 +53,6 @@ class RankedPages:
     their versions of the time in question are no longer kept.
     """
 
-    pages: tuple[Hit, ...]
+    pages: tuple[PageHit, ...]
     unseen: tuple[str, ...] = ()
     unseen_total: int = 0

@@ -7,10 +7,10 @@ from looseleaf.errors.pages import InvalidQuery, PageMissing
 from looseleaf.memory.day import day_of, parse_date
 from looseleaf.memory.scope import check_folder
 from looseleaf.memory.search.bounds import BOUNDS
-from looseleaf.memory.search.folding import count_lines, fold, read_content
+from looseleaf.memory.search.folding import count_lines, fold_content, read_content
 from looseleaf.memory.search.matches import MatchCollector
 from looseleaf.memory.search.ranked import rank_pages
-from looseleaf.memory.search.results import Results
+from looseleaf.memory.search.results import SearchResults
 from looseleaf.memory.search.words import is_question
 from looseleaf.times import format_time, now
 from looseleaf.values import value
@@ -58,7 +58,7 @@ def search(
     *,
     index: PageFinder | None = None,
     bounds: Bounds = BOUNDS,
-) -> Results:
+) -> SearchResults:
     """Find the lines that hold a text, whatever its case: daily pages newest first, others by name.
 
     An index says which pages match; every match in the result is still read from its page.
@@ -88,9 +88,9 @@ def search(
             store, shelf, query.text, index=index, limit=_RANKED_PAGES, keep=_build_filter(query)
         )
         notice = _RANKED_NOTICE if hits else _NOTHING_NOTICE
-        return Results((), 0, 0, freshness, tuple(hits), notice)
+        return SearchResults((), 0, 0, freshness, tuple(hits), notice)
     notice = collector.notice(total) if total else _NO_LINE_NOTICE
-    return Results(tuple(collector.matches), total, files, freshness, (), notice)
+    return SearchResults(tuple(collector.matches), total, files, freshness, (), notice)
 
 
 def _check_query(query: Query) -> str:
@@ -122,7 +122,7 @@ def _scan(store: Store, shelf: Shelf, query: Query, needle: bytes) -> tuple[Coun
     counts = []
     for filename in names:
         content = read_content(store, shelf, filename)
-        if content is not None and (count := count_lines(fold(content), needle)):
+        if content is not None and (count := count_lines(fold_content(content), needle)):
             counts.append((filename, count))
     return counts, describe_freshness(len(names), "read")
 

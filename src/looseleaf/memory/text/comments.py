@@ -48,7 +48,7 @@ def without_comments(text: str) -> str:
     if "<!--" not in text:
         return text
     parts, at = [], 0
-    for start, end in _Scanner(text).comments():
+    for start, end in _CommentScanner(text).comments():
         parts.append(text[at:start])
         at = end
     return "".join(parts) + text[at:] if at else text
@@ -59,7 +59,7 @@ def blank_comments(text: str) -> str:
     if "<!--" not in text:
         return text
     parts, at = [], 0
-    for start, end in _Scanner(text).comments():
+    for start, end in _CommentScanner(text).comments():
         parts += [text[at:start], "\n" * text.count("\n", start, end)]
         at = end
     return "".join(parts) + text[at:]
@@ -72,7 +72,7 @@ def is_unwritten(text: str) -> bool:
     return all(not line.strip() or _HEADING.match(line.lstrip(" ")) is not None for line in lines)
 
 
-class _Scanner:
+class _CommentScanner:
     """A scan of the lines of a page, which tracks the open list items and the open block."""
 
     def __init__(self, text: str) -> None:

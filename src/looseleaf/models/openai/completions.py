@@ -6,7 +6,7 @@ import json
 import uuid
 
 from looseleaf.models.model import Answer, Message, ToolCall, Usage, describe_cut
-from looseleaf.models.retries import Refusal, describe_failure, extract_message
+from looseleaf.models.retries import ProviderFailure, describe_failure, extract_message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ class AnswerBuilder:
         self._usage = Usage(1)
 
     def add_chunk(self, chunk: dict[str, Any]) -> str:
-        """Add a chunk, or a whole answer; return its text, or raise `Refusal`."""
+        """Add a chunk, or a whole answer; return its text, or raise `ProviderFailure`."""
         if chunk.get("error"):
             code = (chunk["error"] if isinstance(chunk["error"], dict) else chunk).get("code")
-            raise Refusal(
+            raise ProviderFailure(
                 describe_failure(None, extract_message(chunk)),
                 is_temporary=code in (429, 500, 502, 503),
             )

@@ -16,7 +16,13 @@ import httpx2
 from looseleaf.errors.models import InvalidModel
 from looseleaf.models.model import Delta
 from looseleaf.models.openai.completions import AnswerBuilder, encode_request
-from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, extract_message
+from looseleaf.models.retries import (
+    NO_ANSWER,
+    NO_KEY,
+    ProviderFailure,
+    describe_failure,
+    extract_message,
+)
 from looseleaf.times import now
 
 if TYPE_CHECKING:
@@ -103,11 +109,11 @@ class OpenAIConnection:
                     elif text := builder.add_chunk(json.loads(data)):
                         yield Delta(text)
         except httpx2.TransportError:
-            raise Refusal(NO_ANSWER, is_temporary=True) from None
+            raise ProviderFailure(NO_ANSWER, is_temporary=True) from None
         except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
-            raise Refusal(_STRANGE) from None
+            raise ProviderFailure(_STRANGE) from None
         if not builder.complete:
-            raise Refusal(_BROKEN, is_temporary=True)
+            raise ProviderFailure(_BROKEN, is_temporary=True)
         yield builder.answer()
 
     async def _read_data(self, response: httpx2.Response) -> AsyncIterator[bytes]:
@@ -123,7 +129,7 @@ class OpenAIConnection:
                 yield line[5:].strip()
             # Comments keep a connection alive, but do not count as an answer.
             elif time.monotonic() - last_data > self._silence:
-                raise Refusal(NO_ANSWER, is_temporary=True)
+                raise ProviderFailure(NO_ANSWER, is_temporary=True)
 
 
 async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
@@ -134,7 +140,7 @@ async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
         for line in lines:
             yield line
         if size > _MOST_BYTES or len(rest) > _MOST_BYTES_OF_A_LINE:
-            raise Refusal(_ENDLESS)
+            raise ProviderFailure(_ENDLESS)
     yield rest
 
 
@@ -148,12 +154,12 @@ async def _read_bounded(response: httpx2.Response, limit: int) -> bytes:
     return b"".join(parts)[:limit]
 
 
-async def _build_refusal(response: httpx2.Response) -> Refusal:
+async def _build_refusal(response: httpx2.Response) -> ProviderFailure:
     """Build the refusal for a response without an answer."""
     status = response.status_code
     body = await _read_bounded(response, _MOST_BYTES_OF_AN_ERROR)
     if status == 401:
-        return Refusal(NO_KEY)
+        return ProviderFailure(NO_KEY)
     try:
         message = extract_message(json.loads(body))
     except (ValueError, RecursionError):
@@ -161,7 +167,7 @@ async def _build_refusal(response: httpx2.Response) -> Refusal:
     if status < 400:
         message = "the server redirects us, or does not answer as a model should; check base_url"
     busy = status in _BUSY or status >= 500
-    return Refusal(
+    return ProviderFailure(
         describe_failure(status, message),
         is_temporary=busy,
         seconds=_parse_retry_after(response.headers),

@@ -15,7 +15,13 @@ from pydantic_ai.tools import ToolDefinition
 
 from looseleaf.models.model import Delta
 from looseleaf.models.pydantic_ai.messages import answer_of, messages_of
-from looseleaf.models.retries import NO_ANSWER, NO_KEY, Refusal, describe_failure, extract_message
+from looseleaf.models.retries import (
+    NO_ANSWER,
+    NO_KEY,
+    ProviderFailure,
+    describe_failure,
+    extract_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -72,7 +78,7 @@ class ProviderConnection:
                 response = stream.get()
                 _require_end(response)
                 yield answer_of(response, stream.usage, self._name)
-        except Refusal:
+        except ProviderFailure:
             raise
         except Exception as error:  # noqa: BLE001 - libraries raise any error for an unexpected answer
             # Without the cause, which may contain the request and with it the key.
@@ -103,16 +109,20 @@ def _extract_text(event: ModelResponseStreamEvent) -> str:
     return ""
 
 
-def _build_refusal(error: Exception) -> Refusal:
+def _build_refusal(error: Exception) -> ProviderFailure:
     """Turn an error of the library into a refusal."""
     if isinstance(error, _PASSING):
-        return Refusal(_describe_error(error), is_temporary=True, seconds=_find_delay(error))
+        return ProviderFailure(
+            _describe_error(error), is_temporary=True, seconds=_find_delay(error)
+        )
     if isinstance(error, exceptions.UnexpectedModelBehavior):
         # The answer was empty.
-        return Refusal(_describe_error(error), is_temporary=True)
+        return ProviderFailure(_describe_error(error), is_temporary=True)
     if isinstance(error, (exceptions.AgentRunError, exceptions.UserError)):
-        return Refusal(_describe_error(error))
-    return Refusal(f"the provider's answer makes no sense to its library: {type(error).__name__}")
+        return ProviderFailure(_describe_error(error))
+    return ProviderFailure(
+        f"the provider's answer makes no sense to its library: {type(error).__name__}"
+    )
 
 
 def _require_end(response: ModelResponse) -> None:
@@ -122,9 +132,9 @@ def _require_end(response: ModelResponse) -> None:
         reason = describe_failure(
             None, f"the provider gave up its answer: {ending}".replace("_", " ").lower()
         )
-        raise Refusal(reason, is_temporary=True)
+        raise ProviderFailure(reason, is_temporary=True)
     if response.provider_url and not response.finish_reason and not ending:
-        raise Refusal("the provider's answer broke off", is_temporary=True)
+        raise ProviderFailure("the provider's answer broke off", is_temporary=True)
 
 
 def _find_delay(error: exceptions.ModelAPIError) -> float | None:

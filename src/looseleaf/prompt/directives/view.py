@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.errors import LooseleafError
     from looseleaf.memory.history import Revision
-    from looseleaf.memory.policy import Decision
+    from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.registry import FileRegistry, RegisteredFile
     from looseleaf.memory.scope import Layer
     from looseleaf.memory.store import Found
@@ -62,7 +62,7 @@ class PromptParts:
     scoped_file_filters: Filters
     site: dict[str, str] | None  # None: the prompt does not mention it
     site_filters: Filters
-    decide_tools: Callable[[Request], Iterable[tuple[Tool, Decision]]]
+    decide_tools: Callable[[Request], Iterable[tuple[Tool, PolicyDecision]]]
     keep_comments: bool = False
 
 
@@ -136,7 +136,7 @@ class DirectiveView:
             else:
                 yield self._read_page(name, layer)
 
-    def tools(self) -> Iterable[tuple[Tool, Decision]]:
+    def tools(self) -> Iterable[tuple[Tool, PolicyDecision]]:
         """Give the tools that the request brings, each with the decision about it."""
         return self.parts.decide_tools(self.request) if self.request.tools else ()
 

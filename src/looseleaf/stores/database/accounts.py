@@ -12,7 +12,7 @@ from looseleaf.access.accounts import LOGIN_LINK, SESSION, Credential, Grant, Us
 from looseleaf.access.audit import Event
 from looseleaf.access.principals import EVERYTHING
 from looseleaf.errors.access import UserExists
-from looseleaf.files.folders import fold
+from looseleaf.files.folders import casefold_name
 from looseleaf.memory.provenance import FROM_SYSTEM, TASK
 from looseleaf.stores.database import tables
 from looseleaf.stores.database.audit import SqlAudit
@@ -130,13 +130,17 @@ class SqlUsers:
     def add(self, user: User, event: Event) -> User:
         """Add a user (id 0: the next one); `UserExists` where the login or the id is taken."""
         with self._accounts.changing(event) as connection:
-            is_taken = (tables.users.c.folded == fold(user.login)) | (tables.users.c.id == user.id)
+            is_taken = (tables.users.c.folded == casefold_name(user.login)) | (
+                tables.users.c.id == user.id
+            )
             if connection.execute(sa.select(tables.users.c.id).where(is_taken)).first():
                 raise UserExists(user.login)
             last = connection.execute(sa.select(sa.func.max(tables.users.c.id))).scalar() or 0
             new_user = replace(user, id=user.id or last + 1)
             connection.execute(
-                tables.users.insert().values(**_build_row(new_user), folded=fold(user.login))
+                tables.users.insert().values(
+                    **_build_row(new_user), folded=casefold_name(user.login)
+                )
             )
             seal_rows(connection, tables.users, tables.users.c.id == new_user.id)
             count_rows(connection, tables.users, 1)
@@ -145,7 +149,7 @@ class SqlUsers:
     def change(self, user: User, event: Event) -> None:
         """Replace the record of a user; a new password ends sessions and login links."""
         with self._accounts.changing(event) as connection:
-            folded_login = fold(user.login)
+            folded_login = casefold_name(user.login)
             is_taken = (tables.users.c.folded == folded_login) & (tables.users.c.id != user.id)
             if connection.execute(sa.select(tables.users.c.id).where(is_taken)).first():
                 raise UserExists(user.login)
@@ -165,7 +169,11 @@ class SqlUsers:
         by_id = isinstance(user, int)
         if not by_id and not _is_storable(str(user)):
             return None
-        is_user = tables.users.c.id == user if by_id else tables.users.c.folded == fold(str(user))
+        is_user = (
+            tables.users.c.id == user
+            if by_id
+            else tables.users.c.folded == casefold_name(str(user))
+        )
         with self._accounts.database.reading() as connection:
             row = connection.execute(sa.select(tables.users).where(is_user)).first()
         return _build_value(User, row) if row else None

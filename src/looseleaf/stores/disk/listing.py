@@ -8,23 +8,23 @@ import os
 from looseleaf.errors import LooseleafError
 from looseleaf.files.folders import open_folder
 from looseleaf.memory.scope import MAX_DEPTH, check_filename
-from looseleaf.memory.store import Entry
+from looseleaf.memory.store import PageEntry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def list_pages(folder: int, prefix: str, *, deep: bool) -> list[Entry]:
+def list_pages(folder: int, prefix: str, *, deep: bool) -> list[PageEntry]:
     """List the pages in an open directory by name, and close it; `deep` looks into its folders."""
     return sorted(_walk_pages(folder, prefix, deep=deep), key=_filename_of)
 
 
-def _filename_of(entry: Entry) -> str:
+def _filename_of(entry: PageEntry) -> str:
     return entry.filename
 
 
-def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
+def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[PageEntry]:
     """Give the files of an open directory that can be pages, but no links, and close it."""
     try:
         with os.scandir(folder) as entries:
@@ -40,12 +40,12 @@ def _walk_pages(folder: int, prefix: str, *, deep: bool) -> Iterator[Entry]:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # deleted while we were listing
-                    yield Entry(name, status.st_size, status.st_mtime)
+                    yield PageEntry(name, status.st_size, status.st_mtime)
     finally:
         os.close(folder)
 
 
-def _walk_subfolder(folder: int, name: str, prefix: str) -> Iterator[Entry]:
+def _walk_subfolder(folder: int, name: str, prefix: str) -> Iterator[PageEntry]:
     try:
         inner = open_folder(folder, (name,))
     except OSError as error:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PRUNE_EVERY = 64
 
 
-class Retry(Exception):
+class PageChangedMeanwhile(Exception):
     """The page was changed from outside while it was being replaced."""
 
 
@@ -67,7 +67,7 @@ def _prune(store: StoreFolder, page: LockedPage, present: bytes, newest: int) ->
 
 
 def replace(page: LockedPage, current: Found | None, content: bytes, change: Change) -> Written:
-    """Replace the bytes that were read by new ones; `Retry` where the page has changed."""
+    """Replace the bytes that were read by new ones, or raise `PageChangedMeanwhile`."""
     page.open_folder(create=True)
     if current is None:
         refuse_twin(page.folder, page.name)
@@ -103,7 +103,7 @@ def replace(page: LockedPage, current: Found | None, content: bytes, change: Cha
 
 
 def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
-    """Delete the page; `Retry` where it has changed since it was read."""
+    """Delete the page; `PageChangedMeanwhile` where it has changed since it was read."""
     number = page.note(current)
     size = page.log.size()
     try:
@@ -114,7 +114,7 @@ def delete(page: LockedPage, current: Found, change: Change) -> Deleted:
         try:
             atomic.move(page.folder, page.name, page.staging, page.staged_name)
         except FileNotFoundError:
-            raise Retry from None
+            raise PageChangedMeanwhile from None
         _commit(page, current, number, page.entry(number + 1, change, None))
     except BaseException:
         page.log.cut(size)
@@ -130,11 +130,11 @@ def _keep(page: LockedPage, number: int) -> None:
     try:
         page.log.keep(page.folder, page.name, number)
     except FileNotFoundError:
-        raise Retry from None
+        raise PageChangedMeanwhile from None
 
 
 def _install(page: LockedPage, current: Found | None) -> None:
-    """Give the new file the page's name; `Retry` where someone took or removed that name."""
+    """Rename the new file to the page; `PageChangedMeanwhile` if that name was taken or removed."""
     try:
         if current is None:
             atomic.link_file(page.staging, page.unfinished_name, page.folder, page.name)
@@ -146,7 +146,7 @@ def _install(page: LockedPage, current: Found | None) -> None:
         if not atomic.exchange(page.staging, page.staged_name, page.folder, page.name):
             atomic.move(page.staging, page.staged_name, page.folder, page.name)
     except (FileExistsError, FileNotFoundError):
-        raise Retry from None
+        raise PageChangedMeanwhile from None
 
 
 def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -> None:
@@ -161,16 +161,16 @@ def _commit(page: LockedPage, current: Found | None, number: int, entry: Line) -
             out = page.read(page.staging, page.staged_name)
             out = out or page.read(page.log.folder, str(number))
         except Unsafe:
-            raise Retry from None
+            raise PageChangedMeanwhile from None
         _compare(page, current, out)
     page.log.add(entry)
 
 
 def _compare(page: LockedPage, current: Found, now: Found | None) -> None:
-    """Raise `Retry` where a file no longer has the bytes that were read; keep its new state."""
+    """Raise `PageChangedMeanwhile` if a file has other bytes than were read; keep its new state."""
     if now is None or now.content != current.content:
         page.states += [now] if now else []
-        raise Retry
+        raise PageChangedMeanwhile
 
 
 def _clear(page: LockedPage, name: str) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from looseleaf.memory.scope import Scope, Shelf
-    from looseleaf.memory.store import Change, Deleted, Entry, Written
+    from looseleaf.memory.store import Change, Deleted, PageEntry, Written
     from looseleaf.stores.disk.history.revisions import PageLog
     from looseleaf.stores.disk.locked_page import LockedPage
 
@@ -264,7 +264,7 @@ class DiskStore:
         `on_absent` gives the answer where there is no page; then no file is created.
         """
         from looseleaf.stores.disk.locked_page import LockedPage
-        from looseleaf.stores.disk.page_changes import Retry, tidy
+        from looseleaf.stores.disk.page_changes import PageChangedMeanwhile, tidy
 
         self.root_folder.require()  # before a file is created in a folder that is not the workspace
         path = f"{self._folder_of(scope)}/{scope.filename}"
@@ -277,19 +277,19 @@ class DiskStore:
             for _ in range(_ATTEMPTS):
                 try:
                     return attempt(page, page.current())
-                except Retry:
+                except PageChangedMeanwhile:
                     continue
         raise Unavailable(scope.filename, "another program keeps changing it; try again")
 
-    def list_layer(self, shelf: Shelf) -> list[Entry]:
+    def list_layer(self, shelf: Shelf) -> list[PageEntry]:
         """List the pages that stand directly on a shelf, by name."""
         return self._list_pages(shelf, "", deep=False)
 
-    def list_subtree(self, shelf: Shelf, prefix: str) -> list[Entry]:
+    def list_subtree(self, shelf: Shelf, prefix: str) -> list[PageEntry]:
         """List the pages below a folder of a shelf (all of them for ""), by full name."""
         return self._list_pages(shelf, prefix, deep=True)
 
-    def _list_pages(self, shelf: Shelf, prefix: str, *, deep: bool) -> list[Entry]:
+    def _list_pages(self, shelf: Shelf, prefix: str, *, deep: bool) -> list[PageEntry]:
         self.release()
         relative = self._folder_of(shelf)
         if prefix:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from looseleaf.memory.search.calendar_words import MARK
 from looseleaf.memory.search.ranking import count_words
 from looseleaf.memory.search.words import stem_lines
-from looseleaf.stores.index.seal import SUFFIX, is_sealed, seal
+from looseleaf.stores.index.index_checksum import SUFFIX, is_sealed, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

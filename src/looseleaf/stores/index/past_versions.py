@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 
 from looseleaf.errors import LooseleafError
-from looseleaf.memory.search.folding import fold
+from looseleaf.memory.search.folding import fold_content
 from looseleaf.memory.search.words import stem_lines
 from looseleaf.memory.store import Found
 
@@ -79,7 +79,7 @@ class PriorVersion:
     def folded_text(self) -> bytes:
         """The text as a search compares it."""
         if self._folded_text is None:
-            self._folded_text = fold(self.content)
+            self._folded_text = fold_content(self.content)
         return self._folded_text
 
     @property

@@ -15,7 +15,7 @@ from looseleaf.stores.index.file_states import Tree, holds_at_least
 from looseleaf.stores.index.file_watch import is_local
 from looseleaf.stores.index.index_file import IN_MEMORY, IndexFile, remove, supports_full_text
 from looseleaf.stores.index.past_search import PastSearch
-from looseleaf.stores.index.shelf_index import MemoryBudget, ShelfIndex, Unsure
+from looseleaf.stores.index.shelf_index import IndexUnreliable, MemoryBudget, ShelfIndex
 from looseleaf.stores.index.verification import verify_index
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ class SearchIndex:
                     remove(self._path_of(shelf))
                 except OSError:
                     return None
-            except (OSError, LooseleafError, Unsure):
+            except (OSError, LooseleafError, IndexUnreliable):
                 return None  # the scan reports the fault, if there is one
         return None
 

@@ -8,7 +8,7 @@ import time
 
 from looseleaf.errors import Unsafe
 from looseleaf.files.folders import is_settled
-from looseleaf.memory.search.folding import count_lines, fold
+from looseleaf.memory.search.folding import count_lines, fold_content
 from looseleaf.memory.search.ranking import rank
 from looseleaf.memory.store import Found
 from looseleaf.stores.index.indexed_words import IndexedWords
@@ -46,7 +46,7 @@ _BATCH = 500
 _ATTEMPTS = 5
 
 
-class Unsure(Exception):
+class IndexUnreliable(Exception):
     """Other processes keep changing the index; the pages must be read."""
 
 
@@ -157,7 +157,7 @@ class ShelfIndex:
                 return
             self.file.end()
             self._index_words()
-        raise Unsure
+        raise IndexUnreliable
 
     def refresh(self) -> None:
         """Update the index, and stay in a transaction that sees exactly that state."""
@@ -182,7 +182,7 @@ class ShelfIndex:
             self._load()
             self.file.end()
             changed_names = None
-        raise Unsure
+        raise IndexUnreliable
 
     def _list_stale(self, changed_names: set[str] | None) -> list[str]:
         """Name the pages whose indexed text may be outdated; None stands for all pages."""
@@ -238,7 +238,7 @@ class ShelfIndex:
         content = self._read_content(name) if signature is not None else None
         if signature is None or content is None:
             return self._delete(name)
-        text = fold(content)
+        text = fold_content(content)
         number = self._numbers.get(name)
         is_changed = number is None or self._read_text(name) != text
         if number is None or is_changed:

@@ -6,11 +6,11 @@ import sqlite3
 from itertools import zip_longest
 
 from looseleaf.errors import LooseleafError
-from looseleaf.memory.search.folding import fold
+from looseleaf.memory.search.folding import fold_content
 from looseleaf.memory.store import Found
 from looseleaf.stores.index.file_states import Tree
+from looseleaf.stores.index.index_checksum import is_abandoned
 from looseleaf.stores.index.index_file import IN_MEMORY, IndexFile
-from looseleaf.stores.index.seal import is_abandoned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _verify_texts(
                 page = store.read(shelf.page(name))
             except LooseleafError:
                 continue  # an unreadable page is a finding of its own
-            if isinstance(page, Found) and fold(page.content) != text:
+            if isinstance(page, Found) and fold_content(page.content) != text:
                 yield f"the text of {name} differs from that of the page"
 
 

@@ -15,7 +15,7 @@ from looseleaf.memory.provenance import FROM_SYSTEM, JOB, TASK, Activity, Proven
 from looseleaf.memory.scope import Scope
 from looseleaf.memory.sections import end_line
 from looseleaf.memory.store import Change, Conflict, Missing, hash_content
-from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.upkeep.record_files import UpkeepRecords
 from looseleaf.values import as_dict, replace, value
 
 TYPE_CHECKING = False
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
 
     State = Literal["open", "closed", "undo", "undone", "abandoned"]
 
@@ -97,7 +97,7 @@ class Compactions:
     """The compactions of one agent: done under a lock, recorded, recovered and taken back."""
 
     def __init__(self, root: str, pages: MemoryPages, history: History, agent_id: int) -> None:
-        self.records = RecordFolder(root, "compactions", f"agent-{agent_id}")
+        self.records = UpkeepRecords(root, "compactions", f"agent-{agent_id}")
         self.pages, self.history, self.agent_id = pages, history, agent_id
         self.page = Scope("agent", 0, agent_id, MEMORY)
 
@@ -269,7 +269,7 @@ class Compactions:
 
 
 def build_compaction(
-    run: str, agent_id: int, plan: Plan, *, before: str, day_file: str, title: str
+    run: str, agent_id: int, plan: CompactionPlan, *, before: str, day_file: str, title: str
 ) -> Compaction:
     """Build the record of a plan."""
     ledger = tuple(

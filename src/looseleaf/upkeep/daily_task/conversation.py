@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Answer, Delta, Message, Question, Usage
-from looseleaf.upkeep.daily_task.gates import Refusal, Sizes
+from looseleaf.upkeep.daily_task.gates import GateRefusal, Sizes
 from looseleaf.upkeep.daily_task.lines import size_of
 from looseleaf.upkeep.daily_task.outcome import LONGEST_ANSWER, RefusedAnswer
 from looseleaf.upkeep.daily_task.review import Review, format_feedback, review_answer
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from looseleaf.models.model import Model
     from looseleaf.upkeep.daily_task.archive import PageParts
     from looseleaf.upkeep.daily_task.gates import Thresholds
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
 
 _SLACK = 16_384  # bytes that an answer may have beyond twice the page
 
 
 @value
-class Conversation:
+class PlanConversation:
     """The result of a conversation: a plan that passed every gate, or the refused answers."""
 
-    plan: Plan | None
+    plan: CompactionPlan | None
     turns: int
     refusals: tuple[RefusedAnswer, ...]
     rejected_answer: str
@@ -41,7 +41,7 @@ def ask_for_plan(
     *,
     limits: Thresholds,
     is_cancelled: Callable[[], bool],
-) -> Conversation:
+) -> PlanConversation:
     """Ask a model until an answer passes every gate, at most as often as the limits say."""
     messages = [Message("user", prompt)]
     refusals: list[RefusedAnswer] = []
@@ -52,15 +52,15 @@ def ask_for_plan(
         usage = usage.plus(answer.usage)
         review = review_answer(page, text, limits)
         if reason:
-            review = Review(review.sizes, refusal=Refusal("length", reason))
+            review = Review(review.sizes, refusal=GateRefusal("length", reason))
         if review.refusal is None:
-            return Conversation(review.plan, turn, tuple(refusals), "", usage)
+            return PlanConversation(review.plan, turn, tuple(refusals), "", usage)
         refusals.append(_build_refused_answer(turn, review.refusal, review.sizes))
         messages += [
             Message("assistant", text[:LONGEST_ANSWER] or "(nothing)"),
             Message("user", format_feedback(review, limits)),
         ]
-    return Conversation(None, limits.turns, tuple(refusals), text[:LONGEST_ANSWER], usage)
+    return PlanConversation(None, limits.turns, tuple(refusals), text[:LONGEST_ANSWER], usage)
 
 
 def _ask(
@@ -90,5 +90,5 @@ def _describe_excess(limit: int) -> str:
     return f"the answer has more than {limit} characters"
 
 
-def _build_refused_answer(turn: int, refusal: Refusal, sizes: Sizes) -> RefusedAnswer:
+def _build_refused_answer(turn: int, refusal: GateRefusal, sizes: Sizes) -> RefusedAnswer:
     return RefusedAnswer(turn, refusal.gate, refusal.reason, sizes.persistent, sizes.archive)

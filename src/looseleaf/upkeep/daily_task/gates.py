@@ -13,7 +13,7 @@ from looseleaf.values import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
 
 BUDGET = 8192
 _SHOWN_LINES = 5
@@ -72,7 +72,7 @@ class Sizes:
 
 
 @value
-class Refusal:
+class GateRefusal:
     """Why an answer is not accepted: a stable word, and a sentence with the measured figures."""
 
     gate: str
@@ -93,21 +93,21 @@ def compute_minimum_size(original: int, limits: Thresholds) -> int:
     return original // 10
 
 
-def refuse_bytes(sizes: Sizes, limits: Thresholds) -> Refusal | None:
+def refuse_bytes(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
     """Check that an answer has about as many bytes as the page: neither fewer nor more."""
     total = sizes.persistent + sizes.archive
     if not limits.conservation:
         return None
     least = math.ceil(sizes.original * limits.conservation)
     if total < least:
-        return Refusal(
+        return GateRefusal(
             "conservation",
             f"both parts together have {total} bytes, and the page has {sizes.original}: at "
             f"least {least} bytes are needed, so something was left out",
         )
     limit = math.ceil(sizes.original * limits.expansion)
     if limits.expansion and total > limit:
-        return Refusal(
+        return GateRefusal(
             "expansion",
             f"both parts together have {total} bytes, and the page has {sizes.original}: at "
             f"most {limit} bytes are allowed, so something stands in both parts or was added",
@@ -115,36 +115,36 @@ def refuse_bytes(sizes: Sizes, limits: Thresholds) -> Refusal | None:
     return None
 
 
-def refuse_size(sizes: Sizes, limits: Thresholds) -> Refusal | None:
+def refuse_size(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
     """Check the size of the part that stays: within the budget, or clearly closer to it."""
     limit = compute_maximum_size(sizes.original, limits)
     if sizes.persistent > limit:
-        return Refusal(
+        return GateRefusal(
             "budget",
             f"the persistent part has {sizes.persistent} bytes, and at most {limit} are allowed",
         )
     return None
 
 
-def refuse_minimum(sizes: Sizes, limits: Thresholds) -> Refusal | None:
+def refuse_minimum(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
     """Check that the part that stays is not suspiciously small."""
     least = compute_minimum_size(sizes.original, limits)
     if sizes.persistent < least:
-        return Refusal(
+        return GateRefusal(
             "minimum",
             f"the persistent part has {sizes.persistent} bytes, and at least {least} are expected",
         )
     return None
 
 
-def refuse_answer(sizes: Sizes, limits: Thresholds) -> Refusal | None:
+def refuse_answer(sizes: Sizes, limits: Thresholds) -> GateRefusal | None:
     """Check the sizes of an answer in the order of Data Machine; None where all gates hold."""
     if not sizes.persistent:
-        return Refusal("empty", "the persistent part is empty")
+        return GateRefusal("empty", "the persistent part is empty")
     return refuse_bytes(sizes, limits) or refuse_size(sizes, limits)
 
 
-def refuse_foreign(plan: Plan) -> Refusal | None:
+def refuse_foreign(plan: CompactionPlan) -> GateRefusal | None:
     """Check that the persistent part has lines of the page alone: none reworded, none new."""
     if not plan.foreign_lines:
         return None
@@ -153,13 +153,13 @@ def refuse_foreign(plan: Plan) -> Refusal | None:
         line.strip()[:_SHOWN_CHARACTERS] for line in plan.foreign_lines[:_SHOWN_LINES]
     )
     noun = "line is" if count == 1 else "lines are"
-    return Refusal(
+    return GateRefusal(
         "verbatim",
         f"{count} {noun} not in the page, letter for letter: {sample}",
     )
 
 
-def refuse_plan(original: str, plan: Plan, limits: Thresholds) -> Refusal | None:
+def refuse_plan(original: str, plan: CompactionPlan, limits: Thresholds) -> GateRefusal | None:
     """Check the page and the archive of a plan, whether a model or the program made the plan.
 
     Every line of the page is in one of the two exactly as often as before (G1, G4), no identifier
@@ -168,7 +168,7 @@ def refuse_plan(original: str, plan: Plan, limits: Thresholds) -> Refusal | None
     return refuse_loss(original, plan) or _refuse_result_size(original, plan, limits)
 
 
-def refuse_loss(original: str, plan: Plan) -> Refusal | None:
+def refuse_loss(original: str, plan: CompactionPlan) -> GateRefusal | None:
     """Check that a plan loses, duplicates and invents nothing."""
     lines = count_lines(original)
     after = count_lines(plan.text)
@@ -184,12 +184,12 @@ def refuse_loss(original: str, plan: Plan) -> Refusal | None:
     for gate, verdict, problem in checks:
         if problem:
             sample = repr(min(problem)[:_SHOWN_CHARACTERS])
-            return Refusal(gate, f"{problem.total()} lines {verdict}, such as {sample}")
+            return GateRefusal(gate, f"{problem.total()} lines {verdict}, such as {sample}")
     identifiers = find_identifiers(plan.text) | find_identifiers(plan.archive)
     missing = find_identifiers(original) - find_identifiers(plan.pointer_lines) - identifiers
     if missing:
         sample = repr(min(missing)[:_SHOWN_CHARACTERS])
-        return Refusal("identifiers", f"{len(missing)} would be lost, such as {sample}")
+        return GateRefusal("identifiers", f"{len(missing)} would be lost, such as {sample}")
     return None
 
 
@@ -205,8 +205,10 @@ def _count_foreign_lines(archive: Counter[str], removals: Counter[str]) -> Count
     )
 
 
-def _refuse_result_size(original: str, plan: Plan, limits: Thresholds) -> Refusal | None:
+def _refuse_result_size(
+    original: str, plan: CompactionPlan, limits: Thresholds
+) -> GateRefusal | None:
     if not plan.text.strip():
-        return Refusal("empty", "nothing would stay in the page")
+        return GateRefusal("empty", "nothing would stay in the page")
     sizes = Sizes(size_of(original), size_of(plan.text), size_of(plan.archive))
     return refuse_size(sizes, limits) or refuse_minimum(sizes, limits)

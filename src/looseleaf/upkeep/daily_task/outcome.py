@@ -26,7 +26,7 @@ class RefusedAnswer:
 
 
 @value
-class Outcome:
+class CompactionOutcome:
     """The end of one run for one agent; sizes are bytes.
 
     Fields:

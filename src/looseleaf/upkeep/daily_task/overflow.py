@@ -11,12 +11,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
 
 LEAST_TARGET = 1024
 
 
-def plan_overflow(text: str, target: int, date: str) -> Plan | None:
+def plan_overflow(text: str, target: int, date: str) -> CompactionPlan | None:
     """Plan the split of a page to a target size; None where the page is within it.
 
     The text above the first heading and the first section stay, then every section that still

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Plan:
+class CompactionPlan:
     """The result of a compaction: the new page, and the archive.
 
     Fields:
@@ -58,7 +58,7 @@ def plan_selection(
     *,
     pointer: Pointer | None = None,
     foreign_lines: Iterable[str] = (),
-) -> Plan:
+) -> CompactionPlan:
     """Put a plan together from the units that stay; with a pointer, old pointers are replaced."""
     stays = set(selection)
     for number in selection:
@@ -73,7 +73,7 @@ def plan_selection(
     archive_count = _count(removal.text for removal in removals)
     pointer_count = _count([pointer_lines]) if pointer is not None else 0
     rest_count = _count([page.text]) - archive_count - pointer_count
-    return Plan(
+    return CompactionPlan(
         text,
         archive,
         removals,
@@ -108,7 +108,7 @@ def _build_page_text(page: PageParts, stays: Set[int], pointer: Pointer | None) 
     return f"{above}{newline}{newline}{pointer.text(newline)}" if above else pointer.text(newline)
 
 
-def plan_answer(page: PageParts, persistent: str) -> Plan:
+def plan_answer(page: PageParts, persistent: str) -> CompactionPlan:
     """Plan the choice of a model: the units with a line in the persistent part of the answer."""
     answer_lines = persistent.split("\n")
     sections = _list_headings(answer_lines)

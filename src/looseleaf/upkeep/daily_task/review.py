@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.upkeep.daily_task.answer import count_markers, parse_answer, unescape_newlines
 from looseleaf.upkeep.daily_task.gates import (
-    Refusal,
+    GateRefusal,
     Sizes,
     compute_maximum_size,
     refuse_answer,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from looseleaf.upkeep.daily_task.answer import AnswerParts
     from looseleaf.upkeep.daily_task.archive import PageParts
     from looseleaf.upkeep.daily_task.gates import Thresholds
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
 
 
 @value
@@ -28,8 +28,8 @@ class Review:
     """The result of the gates for one answer; `refusal` is None where the plan is accepted."""
 
     sizes: Sizes
-    plan: Plan | None = None
-    refusal: Refusal | None = None
+    plan: CompactionPlan | None = None
+    refusal: GateRefusal | None = None
 
 
 def review_answer(page: PageParts, text: str, limits: Thresholds) -> Review:
@@ -37,7 +37,7 @@ def review_answer(page: PageParts, text: str, limits: Thresholds) -> Review:
     answer = unescape_newlines(text)
     original = size_of(page.text)
     if not answer.strip():
-        return Review(Sizes(original, 0, 0), refusal=Refusal("empty", "the answer is empty"))
+        return Review(Sizes(original, 0, 0), refusal=GateRefusal("empty", "the answer is empty"))
     parts = parse_answer(answer, page.text)
     if parts is None:
         return Review(Sizes(original, 0, 0), refusal=_refuse_markers(answer, page.text))
@@ -48,7 +48,7 @@ def _review_parts(page: PageParts, parts: AnswerParts, limits: Thresholds) -> Re
     archive = size_of(parts.archive or "")
     if parts.persistent is None:
         sizes = Sizes(size_of(page.text), 0, archive)
-        no_marker = Refusal("markers", "the line ===PERSISTENT=== is missing")
+        no_marker = GateRefusal("markers", "the line ===PERSISTENT=== is missing")
         return Review(sizes, refusal=no_marker)
     sizes = Sizes(size_of(page.text), size_of(parts.persistent), archive)
     refusal = refuse_answer(sizes, limits)
@@ -59,10 +59,10 @@ def _review_parts(page: PageParts, parts: AnswerParts, limits: Thresholds) -> Re
     return Review(sizes, plan, refusal)
 
 
-def _refuse_markers(answer: str, page: str) -> Refusal:
+def _refuse_markers(answer: str, page: str) -> GateRefusal:
     persistent, archive = count_markers(answer)
     page_persistent, page_archive = count_markers(page)
-    return Refusal(
+    return GateRefusal(
         "markers",
         f"===PERSISTENT=== stands in {persistent - page_persistent} lines and ===ARCHIVED=== in "
         f"{archive - page_archive}, apart from those of the page; each is needed once",

@@ -14,7 +14,7 @@ from looseleaf.upkeep.daily_task.compaction import MEMORY, Compactions, build_co
 from looseleaf.upkeep.daily_task.conversation import ask_for_plan
 from looseleaf.upkeep.daily_task.gates import refuse_loss, thresholds_of
 from looseleaf.upkeep.daily_task.lines import size_of
-from looseleaf.upkeep.daily_task.outcome import Outcome
+from looseleaf.upkeep.daily_task.outcome import CompactionOutcome
 from looseleaf.upkeep.daily_task.overflow import plan_overflow
 from looseleaf.upkeep.daily_task.prompt_text import KEY, PROMPT, fill_prompt
 from looseleaf.upkeep.system_tasks.activity import (
@@ -31,9 +31,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.upkeep.daily_task.compaction import Compaction
-    from looseleaf.upkeep.daily_task.conversation import Conversation
+    from looseleaf.upkeep.daily_task.conversation import PlanConversation
     from looseleaf.upkeep.daily_task.gates import Thresholds
-    from looseleaf.upkeep.daily_task.plan import Plan
+    from looseleaf.upkeep.daily_task.plan import CompactionPlan
     from looseleaf.upkeep.system_tasks.task import TaskRun
 
 TASK_TYPE = DAILY_MEMORY_TYPE
@@ -48,8 +48,8 @@ _MOST_STARTS = 3
 class Proposal:
     """The proposal of a run: its outcome so far, and the plan where lines would move."""
 
-    outcome: Outcome
-    plan: Plan | None = None
+    outcome: CompactionOutcome
+    plan: CompactionPlan | None = None
     before: str = ""
     title: str = TITLE
 
@@ -65,9 +65,9 @@ def run_daily_memory(run: TaskRun) -> TaskResult:
     )
 
 
-def _run(run: TaskRun) -> Outcome:
+def _run(run: TaskRun) -> CompactionOutcome:
     if not run.settings.daily_memory_enabled:
-        return Outcome("skipped", "daily_memory_enabled is off")
+        return CompactionOutcome("skipped", "daily_memory_enabled is off")
     agent = _require_agent(run)
     date = date_of(run)
     compactions = compactions_of(run, agent)
@@ -89,14 +89,14 @@ def _run(run: TaskRun) -> Outcome:
             if compactions.commit(record):
                 return replace(proposal.outcome, archive_file=day_file)
         reason = f"{MEMORY} was edited during each of {_MOST_STARTS} attempts; the edits stay"
-        return Outcome("failed", reason, date, is_retryable=True)
+        return CompactionOutcome("failed", reason, date, is_retryable=True)
     except LooseleafError as error:
-        return Outcome("failed", str(error), date, is_retryable=is_transient(error))
+        return CompactionOutcome("failed", str(error), date, is_retryable=is_transient(error))
 
 
-def _resume(record: Compaction, date: str) -> Outcome:
+def _resume(record: Compaction, date: str) -> CompactionOutcome:
     """Give the outcome of a run that had moved its lines before a crash, and is started again."""
-    return Outcome(
+    return CompactionOutcome(
         "compacted",
         "completed after an interruption",
         date,
@@ -115,7 +115,7 @@ def propose(run: TaskRun) -> Proposal:
     page = run.parts.pages.read(agent.shelf.page(MEMORY))
     text = "" if isinstance(page, Missing) else decode_text(MEMORY, page.content)
     size = size_of(text)
-    base = Outcome("skipped", "", date, size, size)
+    base = CompactionOutcome("skipped", "", date, size, size)
     overflow = _propose_overflow(text, base, limits)
     if overflow is not None:
         return overflow
@@ -133,7 +133,7 @@ def propose(run: TaskRun) -> Proposal:
     return _propose_compaction(run, agent, replace(base, model=model), text, activity)
 
 
-def _propose_overflow(text: str, base: Outcome, limits: Thresholds) -> Proposal | None:
+def _propose_overflow(text: str, base: CompactionOutcome, limits: Thresholds) -> Proposal | None:
     if not limits.overflow or base.original_size <= limits.overflow:
         return None
     plan = plan_overflow(text, limits.overflow_target, base.date)
@@ -148,7 +148,7 @@ def _propose_overflow(text: str, base: Outcome, limits: Thresholds) -> Proposal 
 
 
 def _propose_compaction(
-    run: TaskRun, agent: AgentRecord, base: Outcome, text: str, activity: str
+    run: TaskRun, agent: AgentRecord, base: CompactionOutcome, text: str, activity: str
 ) -> Proposal:
     limits = thresholds_of(run.settings)
     variables = {
@@ -175,7 +175,7 @@ def _propose_compaction(
     return _judge(base, text, conversation)
 
 
-def _judge(base: Outcome, text: str, conversation: Conversation) -> Proposal:
+def _judge(base: CompactionOutcome, text: str, conversation: PlanConversation) -> Proposal:
     outcome = replace(
         base,
         turns=conversation.turns,
@@ -198,7 +198,7 @@ def _judge(base: Outcome, text: str, conversation: Conversation) -> Proposal:
     )
 
 
-def _with_plan(outcome: Outcome, plan: Plan) -> Outcome:
+def _with_plan(outcome: CompactionOutcome, plan: CompactionPlan) -> CompactionOutcome:
     return replace(
         outcome,
         new_size=size_of(plan.text),

@@ -41,10 +41,10 @@ class Unit:
 
 def find_units(lines: Sequence[str]) -> list[Unit]:
     """Find the units of a page; the lines above the first of them are blank."""
-    return _Scanner(lines).scan()
+    return _UnitScanner(lines).scan()
 
 
-class _Scanner:
+class _UnitScanner:
     """One walk over the lines of a page."""
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import re
 
 from looseleaf.memory.day import parse_date
 from looseleaf.times import DAY_SECONDS, format_date
-from looseleaf.upkeep.lint.problem import Edit, LineChange, LintProblem, Move, archive_lines
+from looseleaf.upkeep.lint.problem import LineChange, LintProblem, Move, PageEdit, archive_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,5 +94,5 @@ def find_misplaced_tasks(page: LintPage) -> Iterator[LintProblem]:
             section.line,
             f"the section {section.name!r} is about work, and {page.file} is about identity",
             f"Move the section to {MEMORY}.",
-            Edit((LineChange(start, end),), (Move(MEMORY, text),)),
+            PageEdit((LineChange(start, end),), (Move(MEMORY, text),)),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.upkeep.lint.problem import Edit, LineChange, LintProblem
+from looseleaf.upkeep.lint.problem import LineChange, LintProblem, PageEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,5 +44,5 @@ def find_model_tokens(page: LintPage) -> Iterator[LintProblem]:
             number + 1,
             f"has {token[0][:40]!r}, which a model left behind",
             "Take it out.",
-            Edit((LineChange(number, number + 1, lines),)),
+            PageEdit((LineChange(number, number + 1, lines),)),
         )

@@ -43,7 +43,7 @@ class Move:
 
 
 @value
-class Edit:
+class PageEdit:
     """A change of one page, and the text that it moves elsewhere."""
 
     changes: tuple[LineChange, ...]
@@ -70,10 +70,10 @@ class LintProblem:
     line: int
     message: str
     advice: str
-    edit: Edit | None = None
+    edit: PageEdit | None = None
 
 
-def archive_lines(lines: Sequence[str], start: int, end: int) -> Edit:
+def archive_lines(lines: Sequence[str], start: int, end: int) -> PageEdit:
     """Make an edit that moves lines of a page to the journal."""
     text = "".join(lines[start:end])
-    return Edit((LineChange(start, end),), (Move(JOURNAL, text),))
+    return PageEdit((LineChange(start, end),), (Move(JOURNAL, text),))

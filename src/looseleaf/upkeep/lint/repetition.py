@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from looseleaf.upkeep.lint.problem import Edit, LineChange, LintProblem, archive_lines
+from looseleaf.upkeep.lint.problem import LineChange, LintProblem, PageEdit, archive_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _build_duplicate(page: LintPage, number: int, first: int) -> LintProblem:
         number + 1,
         f"says the same as line {first + 1}",
         "Remove the second of the two.",
-        Edit((LineChange(number, number + 1),)),
+        PageEdit((LineChange(number, number + 1),)),
     )
 
 
@@ -105,5 +105,5 @@ def find_sections_alike(page: LintPage) -> Iterator[LintProblem]:
             section.line,
             f"the sections {name!r} and {section.name!r} differ only in case",
             f"Merge both under {name!r}.",
-            Edit(changes),
+            PageEdit(changes),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from looseleaf.times import DAY_SECONDS
-from looseleaf.upkeep.lint.problem import Edit, LineChange, LintProblem, Move
+from looseleaf.upkeep.lint.problem import LineChange, LintProblem, Move, PageEdit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def find_large_sections(page: LintPage) -> Iterator[LintProblem]:
             continue
         name = f"{_NOT_SLUG.sub('-', section.name.lower()).strip('-') or 'section'}.md"
         pointer = ("\n", f"- See [{name}]({name}).\n", "\n")
-        edit = Edit(
+        edit = PageEdit(
             (LineChange(start + 1, end, pointer),), (Move(name, "".join(page.lines[start:end])),)
         )
         yield LintProblem(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.errors.upkeep import InvalidPrompt, TaskPromptMissing
 from looseleaf.memory.store import hash_content
-from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.upkeep.record_files import UpkeepRecords
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ class TaskPrompts:
     """The prompts of all tasks, with the texts that replace them."""
 
     def __init__(self, root: str) -> None:
-        self._records = RecordFolder(root)
+        self._records = UpkeepRecords(root)
 
     def text(self, task: SystemTask, key: str) -> str:
         """Return the text of a prompt that is in force."""

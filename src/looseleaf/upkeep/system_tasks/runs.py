@@ -8,7 +8,7 @@ from looseleaf.errors import LooseleafError
 from looseleaf.errors.upkeep import InvalidTaskParameters, TaskNotRunnable, TaskRunMissing
 from looseleaf.memory.day import parse_date
 from looseleaf.times import format_microseconds
-from looseleaf.upkeep.record_files import RecordFolder
+from looseleaf.upkeep.record_files import UpkeepRecords
 from looseleaf.upkeep.system_tasks.task import MANUAL, TaskResult, TaskRun
 from looseleaf.values import FrozenDict, as_dict, value
 from looseleaf.workflows.execution.retries import is_transient
@@ -102,8 +102,8 @@ class RunLog:
         """
         limit = create_run_id(before)
         count = 0
-        for segment in RecordFolder(self.root, _RUNS).folders():
-            folder = RecordFolder(self.root, _RUNS, segment)
+        for segment in UpkeepRecords(self.root, _RUNS).folders():
+            folder = UpkeepRecords(self.root, _RUNS, segment)
             task_types: set[str] = set()
             for name in reversed(folder.names()):
                 record = folder.read(name) if name < limit else None
@@ -116,8 +116,8 @@ class RunLog:
                 task_types.add(record["task_type"])
         return count
 
-    def _folder_of(self, agent_id: int) -> RecordFolder:
-        return RecordFolder(self.root, _RUNS, f"agent-{agent_id}" if agent_id else WORKSPACE)
+    def _folder_of(self, agent_id: int) -> UpkeepRecords:
+        return UpkeepRecords(self.root, _RUNS, f"agent-{agent_id}" if agent_id else WORKSPACE)
 
 
 @value

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from looseleaf.web.http.authentication import FORM_PROOF, session_cookie_of
 from looseleaf.web.http.bodies import FORM, media_type_of
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.rest.calls import authenticator_of, body_of
 from looseleaf.web.uploads import FORM as FILE_FORM
 from looseleaf.web.uploads import read_form as read_file_form
@@ -24,7 +24,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """Read a form of a signed-in person; its CSRF token counts like the header."""
     authenticator_of(request).authentication.session(session_cookie_of(request))
     if media_type_of(request) != FORM:
-        raise Problem(415, "unsupported_media_type", "Send the form as a browser does.")
+        raise RequestError(415, "unsupported_media_type", "Send the form as a browser does.")
     form = parse_form(await body_of(request))
     request.scope[FORM_PROOF] = form.pop("csrf", "")
     return form
@@ -51,5 +51,5 @@ def parse_form(body: bytes) -> dict[str, str]:
         )
     except ValueError:
         message = "The form is not UTF-8, or has too many fields."
-        raise Problem(400, "invalid_form", message) from None
+        raise RequestError(400, "invalid_form", message) from None
     return dict(pairs)

@@ -32,7 +32,7 @@ from looseleaf.web.admin.templating import open_templates, template_name_of
 from looseleaf.web.admin.views.memory import changes, preview
 from looseleaf.web.http.authentication import csrf_token_of, session_cookie_of
 from looseleaf.web.http.guard import OWN_POLICY
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.responses import status_of
 from looseleaf.web.metrics import ROUTE
 from looseleaf.web.rest.calls import authenticator_of, workers_of
@@ -93,7 +93,7 @@ class AdminSite:
             return await self._show(page, request)
         except Unauthenticated:
             return _to_login(request)
-        except (LooseleafError, Problem, HTTPException) as error:
+        except (LooseleafError, RequestError, HTTPException) as error:
             return await self._explain(request, error)
 
     async def _show(self, page: AdminPage, request: Request) -> Response:
@@ -182,7 +182,7 @@ class AdminSite:
                 self._render_document, None, document, _build_visit(request, context, {}), request
             )
             response = await workers_of(request).read(context.principal.credential, work)
-        except (LooseleafError, Problem):
+        except (LooseleafError, RequestError):
             raise error from None
         response.headers["content-security-policy"] = POLICY
         return response
@@ -213,7 +213,7 @@ def describe_error(error: Exception) -> tuple[int, str]:
                 "A part of this workspace is not available now. Its operator can see why.",
             )
         return status, str(error)
-    if isinstance(error, Problem):
+    if isinstance(error, RequestError):
         return error.status, error.message
     status = getattr(error, "status_code", 500)
     return status, "There is no such page." if status == 404 else "This address takes no form."

@@ -15,7 +15,7 @@ from looseleaf.catalog.stated_origin import with_origin
 from looseleaf.errors.access import Unauthenticated
 from looseleaf.values import replace
 from looseleaf.web.http.preconditions import precondition_of
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.request_id import activity_of
 from looseleaf.web.http.sign_in_attempts import Attempts
 
@@ -73,7 +73,7 @@ class Authenticator:
 
     def principal(self, connection: HTTPConnection) -> Principal:
         """Return the principal of a request; too many failures are refused."""
-        self.workspace.root_folder.glance()
+        self.workspace.root_folder.check_available_cached()
         try:
             return self._authenticate(connection)
         except Unauthenticated:
@@ -129,7 +129,7 @@ class Authenticator:
                 self._read_contexts.clear()
             context = self._read_contexts[principal.credential] = self._get_context(
                 principal
-            ).during("read")
+            ).with_permission("read")
         return context
 
     def _build_context(self, principal: Principal, surface: str, reason: str = "") -> Context:
@@ -200,7 +200,7 @@ def check_csrf(connection: HTTPConnection, cookie: str) -> None:
         token.encode("utf-8", "surrogatepass"), csrf_token_of(cookie).encode()
     ):
         message = "A change by session needs the header X-CSRF-Token; GET /session gives it."
-        raise Problem(403, "csrf", message)
+        raise RequestError(403, "csrf", message)
 
 
 def _decode_basic(encoded_pair: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from looseleaf.values import value
 from looseleaf.web.http.body_budget import SMALL, build_too_busy
-from looseleaf.web.http.request_errors import Problem, build_too_large
+from looseleaf.web.http.request_errors import RequestError, build_too_large
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,7 +27,7 @@ _UTF_8 = ("", "utf-8", "utf8", "us-ascii", "ascii")
 
 
 @value
-class Limits:
+class BodyLimits:
     """The largest size and time of a body, and its sender."""
 
     size: int
@@ -35,7 +35,7 @@ class Limits:
     sender: str = ""
 
 
-async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> bytes:
+async def read_body(request: Request, limits: BodyLimits, budget: BodyBudget) -> bytes:
     """Read the body; refuse it as soon as it is too large or too slow."""
     length = request.headers.get("content-length", "")
     declared_size = int(length[:20]) if length.isascii() and length.isdigit() else None
@@ -55,9 +55,9 @@ async def read_body(request: Request, limits: Limits, budget: BodyBudget) -> byt
             raise build_too_busy(limits.seconds) from None
         seconds = limits.seconds
         message = f"The request did not arrive within {seconds:g} seconds."
-        raise Problem(408, "too_slow", message, headers={"connection": "close"}) from None
+        raise RequestError(408, "too_slow", message, headers={"connection": "close"}) from None
     except ClientDisconnect:
-        raise Problem(400, "disconnected", "The request ended too early.") from None
+        raise RequestError(400, "disconnected", "The request ended too early.") from None
 
 
 async def _read_stream(request: Request, limit: int) -> bytes:
@@ -79,16 +79,16 @@ def media_type_of(request: Request) -> str:
     for parameter in parameters.split(";"):
         name, _, charset = parameter.partition("=")
         if name.strip() == "charset" and charset.strip().strip('"') not in _UTF_8:
-            raise Problem(415, "unsupported_media_type", "Pages are UTF-8; send UTF-8.")
+            raise RequestError(415, "unsupported_media_type", "Pages are UTF-8; send UTF-8.")
     return kind
 
 
-def _build_form_error() -> Problem:
+def _build_form_error() -> RequestError:
     message = (
         "Forms are not accepted. Send the text itself (Content-Type: text/markdown or text/plain) "
         "or JSON (Content-Type: application/json)."
     )
-    return Problem(415, "unsupported_media_type", message)
+    return RequestError(415, "unsupported_media_type", message)
 
 
 def is_json(kind: str) -> bool:
@@ -108,7 +108,7 @@ def parse_json(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
         )
     except (ValueError, RecursionError) as error:
         reason = "too deep" if isinstance(error, RecursionError) else str(error)
-        raise Problem(400, "invalid_json", f"The body is not JSON: {reason}.") from None
+        raise RequestError(400, "invalid_json", f"The body is not JSON: {reason}.") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -142,7 +142,7 @@ async def parse_object(raw: bytes, kind: str) -> dict[str, Any]:
     """
     try:
         return as_object(raw) if len(raw) <= SMALL else await run_sync(as_object, raw)
-    except Problem:
+    except RequestError:
         if kind == FORM:
             raise _build_form_error() from None
         raise
@@ -161,7 +161,7 @@ def as_object(raw: bytes) -> dict[str, Any]:
         return {}
     document = parse_json(raw)
     if not isinstance(document, dict):
-        raise Problem(400, "invalid_json", "The body must be a JSON object.")
+        raise RequestError(400, "invalid_json", "The body must be a JSON object.")
     return document
 
 
@@ -174,16 +174,16 @@ def parse_content(raw: bytes, kind: str) -> tuple[str, dict[str, Any]]:
         content = fields.pop("content", None)
         if not isinstance(content, str):
             message = 'The body needs "content", a string: {"content": "…"}.'
-            raise Problem(400, "missing_content", message)
+            raise RequestError(400, "missing_content", message)
         return content, fields
     if not raw:
         message = (
             "There is no content. Send the text of the page as the body. To empty a page, send "
             '{"content": ""} as application/json.'
         )
-        raise Problem(400, "missing_content", message)
+        raise RequestError(400, "missing_content", message)
     try:
         return raw.decode(), {}
     except UnicodeDecodeError as error:
         message = f"The body is not UTF-8 text (byte {error.start})."
-        raise Problem(400, "not_text", message) from None
+        raise RequestError(400, "not_text", message) from None

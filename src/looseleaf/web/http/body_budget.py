@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,10 +52,10 @@ class BodyBudget:
             self._bytes_by_sender.pop(sender, None)
 
 
-def build_too_busy(seconds: float) -> Problem:
+def build_too_busy(seconds: float) -> RequestError:
     """Build the error for a body that found no space in time."""
     message = (
         f"Too many large requests arrive at once; no space was free within {seconds:g} seconds."
     )
     headers = {"retry-after": "5", "connection": "close"}
-    return Problem(503, "too_busy", message, headers=headers)
+    return RequestError(503, "too_busy", message, headers=headers)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from looseleaf.web.http.bodies import Limits, read_body
+from looseleaf.web.http.bodies import BodyLimits, read_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,7 +34,7 @@ class BufferedBody:
         self.authenticator.principal(request)  # refuse an unauthenticated body
         settings = self.authenticator.workspace.settings
         size = min(settings.max_request_bytes, MOST_BYTES)
-        limits = Limits(size, settings.request_seconds, self.authenticator.sender(request))
+        limits = BodyLimits(size, settings.request_seconds, self.authenticator.sender(request))
         body = await read_body(request, limits, self.budget)
         is_delivered = False
 

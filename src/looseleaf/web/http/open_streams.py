@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,7 +24,7 @@ class OpenStreams:
         count = self._count.get(credential, 0)
         if count >= MOST_OF_ONE or sum(self._count.values()) >= MOST_STREAMS:
             message = "Too many event streams are open. Close some of them."
-            raise Problem(429, "too_many_streams", message, headers={"retry-after": "60"})
+            raise RequestError(429, "too_many_streams", message, headers={"retry-after": "60"})
         self._count[credential] = count + 1
 
     def leave(self, credential: str) -> None:

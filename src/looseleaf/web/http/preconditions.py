@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from looseleaf.errors.pages import PreconditionUnsupported
 from looseleaf.memory.store import ANY_VERSION, Precondition
-from looseleaf.web.http.request_errors import Problem, build_precondition_failed
+from looseleaf.web.http.request_errors import RequestError, build_precondition_failed
 
 if TYPE_CHECKING:
     from starlette.datastructures import Headers
@@ -33,7 +33,7 @@ def parse_tags(header: str) -> list[str]:
         tag = _TAGS.match(header, position)
         if tag is None:
             message = 'If-Match and If-None-Match hold versions in quotes, "…", or *.'
-            raise Problem(400, "invalid_etag", message)
+            raise RequestError(400, "invalid_etag", message)
         versions.append(tag[1])
         position = tag.end()
     return versions

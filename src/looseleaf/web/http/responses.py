@@ -30,7 +30,7 @@ from looseleaf.errors.models import ModelFailed
 from looseleaf.errors.pages import NameTaken, TooLarge, VersionRequired
 from looseleaf.errors.workflows import SlugTaken
 from looseleaf.web.http.preconditions import is_conditional
-from looseleaf.web.http.request_errors import Problem, build_precondition_failed
+from looseleaf.web.http.request_errors import RequestError, build_precondition_failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ def answer(
     body = encode_json({"success": True, "data": data, **extra_fields})
     if len(body) > MOST_BYTES:
         message = f"The answer has {len(body)} bytes, more than {MOST_BYTES}. Ask for less."
-        raise Problem(413, "answer_too_large", message, limit=MOST_BYTES)
+        raise RequestError(413, "answer_too_large", message, limit=MOST_BYTES)
     return Response(body, status, headers, JSON)
 
 
@@ -106,7 +106,7 @@ def refuse_request(
 
 def answer_problem(_request: Request, error: Exception) -> Response:
     """Answer an invalid request."""
-    problem = error if isinstance(error, Problem) else Problem(500, "internal_error", "")
+    problem = error if isinstance(error, RequestError) else RequestError(500, "internal_error", "")
     return refuse_request(
         problem.status, problem.code, problem.message, problem.data, problem.headers
     )

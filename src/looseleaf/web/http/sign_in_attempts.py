@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 
 MOST = 20  # of one login from one address
 MOST_OF_ADDRESS = MOST_OF_LOGIN = 100
@@ -70,7 +70,9 @@ class Attempts:
         if wait > 0:
             seconds = int(wait) + 1
             message = f"Too many failed logins. Try again in {seconds} seconds."
-            raise Problem(429, "too_many_failures", message, headers={"retry-after": str(seconds)})
+            raise RequestError(
+                429, "too_many_failures", message, headers={"retry-after": str(seconds)}
+            )
 
     def _drop_old(self) -> None:
         """Remove entries older than a minute, or else the oldest half."""

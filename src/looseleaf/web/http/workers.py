@@ -37,7 +37,7 @@ _PAGE_ARGUMENTS = (
 )
 
 
-class Workers:
+class ServerThreads:
     """The threads of one server."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from looseleaf.catalog.resolution import find_operation
 from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.catalog.tools.access import offers_operation, require_operation
 from looseleaf.web.http.bodies import as_object, media_type_of, parse_object
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.responses import JSON, answer, encode_json
 from looseleaf.web.rest.answer_schemas import build_run_schema
 from looseleaf.web.rest.arguments import build_accepted_schema, combine, from_query
@@ -77,7 +77,7 @@ def _list_offered(request: Request) -> tuple[list[dict[str, Any]], Window]:
     context = authenticator_of(request).context(request)
     query, window = split_paging(request)
     if query:
-        raise Problem(400, "invalid_argument", f"There is no argument {query[0][0]}.")
+        raise RequestError(400, "invalid_argument", f"There is no argument {query[0][0]}.")
     operations = [
         operation for operation in operations_of(context) if offers_operation(context, operation)
     ]
@@ -93,7 +93,7 @@ async def _read_arguments(operation: Operation, request: Request) -> dict[str, A
     if request.method in ("GET", "HEAD"):
         if not operation.read_only:
             message = f"{operation.name} changes something: use POST."
-            raise Problem(405, "method_not_allowed", message, headers={"allow": "POST"})
+            raise RequestError(405, "method_not_allowed", message, headers={"allow": "POST"})
         return _parse_query(operation, request)
     kind = media_type_of(request)
     fields = _unwrap_input(await parse_object(await body_of(request, operation), kind))
@@ -122,7 +122,7 @@ def _unwrap_input(body: dict[str, Any]) -> dict[str, Any]:
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise Problem(400, "invalid_json", "input must be a JSON object.")
+        raise RequestError(400, "invalid_json", "input must be a JSON object.")
     return arguments
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from looseleaf.catalog.schemas.arguments import SYNONYMS, build_input_schema, resolve_synonym
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def from_query(operation: Operation, query: Sequence[tuple[str, str]]) -> dict[s
         if "array" in types:
             arguments.setdefault(name, []).extend(part for part in text.split(",") if part)
         elif name in arguments:
-            raise Problem(400, "invalid_argument", f"The argument {name} is given twice.")
+            raise RequestError(400, "invalid_argument", f"The argument {name} is given twice.")
         else:
             arguments[name] = _convert(name, text, types)
     return arguments
@@ -106,6 +106,6 @@ def combine(*sources: Mapping[str, Any]) -> dict[str, Any]:
         for name, argument in source.items():
             if name in arguments and arguments[name] != argument:
                 message = f"The argument {name} is given twice, with different values."
-                raise Problem(400, "invalid_argument", message)
+                raise RequestError(400, "invalid_argument", message)
             arguments[name] = argument
     return arguments

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation
-from looseleaf.web.http.bodies import Limits, media_type_of, parse_object, read_body
+from looseleaf.web.http.bodies import BodyLimits, media_type_of, parse_object, read_body
 from looseleaf.web.http.preconditions import format_etag
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.arguments import combine, from_query, kinds_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from looseleaf.catalog.operation import Operation
     from looseleaf.web.http.authentication import Authenticator
     from looseleaf.web.http.body_budget import BodyBudget
-    from looseleaf.web.http.workers import Workers
+    from looseleaf.web.http.workers import ServerThreads
     from looseleaf.web.rest.endpoints import Endpoint
 
 # Arguments that may be as long as a page; requests of operations without one are short.
@@ -40,9 +40,9 @@ def authenticator_of(request: Request) -> Authenticator:
     return authenticator
 
 
-def workers_of(request: Request) -> Workers:
+def workers_of(request: Request) -> ServerThreads:
     """Return the worker threads of the server."""
-    workers: Workers = request.app.state.workers
+    workers: ServerThreads = request.app.state.workers
     return workers
 
 
@@ -56,7 +56,7 @@ async def body_of(
         is_long = operation is None or not _LONG.isdisjoint(kinds_of(operation))
         size = settings.max_request_bytes if is_long else SHORT_BYTES
     budget: BodyBudget = request.app.state.body_budget
-    limits = Limits(
+    limits = BodyLimits(
         min(size, settings.max_request_bytes),
         settings.request_seconds,
         authenticator.sender(request),

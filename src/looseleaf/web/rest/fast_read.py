@@ -9,11 +9,11 @@ from looseleaf.catalog import dispatch
 from looseleaf.catalog.resolution import find_operation, scope_of
 from looseleaf.errors import LooseleafError
 from looseleaf.files.folders import MOMENT_SECONDS
-from looseleaf.memory.scope import HERE, PAGE_SUFFIXES
+from looseleaf.memory.scope import DEFAULT_WHERE, PAGE_SUFFIXES
 from looseleaf.memory.store import Found
 from looseleaf.web.http.guard import HEADERS_BY_NAME
 from looseleaf.web.http.preconditions import has_version
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.metrics import ROUTE
 from looseleaf.web.rest.endpoints import NAMESPACE
 from looseleaf.web.rest.representation import encode_page
@@ -91,7 +91,7 @@ class FastPageReads:
                 if has_version(none_match.decode("latin-1"), page.hash):
                     return kind or _JSON, page.hash, None
             body = page.content if kind is not None else encode_page(page_scope, page)
-        except (LooseleafError, Problem):
+        except (LooseleafError, RequestError):
             return None  # the application reports the error
         return kind or _JSON, page.hash, body
 
@@ -108,6 +108,6 @@ class FastPageReads:
         dispatch.run_parsed(context, find_operation(context, READ), {"file": file})
         if len(self._decisions) >= _MAX_DECISIONS:
             self._decisions.clear()
-        page_scope = scope_of(context, file, HERE)
+        page_scope = scope_of(context, file, DEFAULT_WHERE)
         self._decisions[authorization, path] = (now + DECISION_SECONDS, page_scope)
         return page_scope

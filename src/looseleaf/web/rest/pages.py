@@ -14,7 +14,7 @@ from looseleaf.errors.pages import NotText, PageMissing
 from looseleaf.memory.store import hash_content
 from looseleaf.web.http.bodies import media_type_of, parse_page
 from looseleaf.web.http.preconditions import format_etag
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.responses import JSON, encode_json
 from looseleaf.web.rest.arguments import combine, from_query
 from looseleaf.web.rest.calls import authenticator_of, body_of, invoke, workers_of
@@ -78,7 +78,7 @@ def _build_document(page: PageText) -> dict[str, Any]:
         return with_old_names(to_json_value(page))
     except NotText as error:
         message = f"{error} JSON cannot hold it; ask for it with Accept: text/plain."
-        raise Problem(406, error.code, message) from None
+        raise RequestError(406, error.code, message) from None
 
 
 async def write_page(request: Request) -> Response:

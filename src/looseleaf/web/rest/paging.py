@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from looseleaf.values import value
-from looseleaf.web.http.request_errors import Problem
+from looseleaf.web.http.request_errors import RequestError
 from looseleaf.web.http.responses import JSON, answer, encode_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def split_paging(request: Request) -> tuple[list[tuple[str, str]], Window]:
 
 def _parse_number(name: str, text: str, maximum: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 12 and 1 <= int(text) <= maximum):
-        raise Problem(
+        raise RequestError(
             400, "invalid_argument", f"{name} must be a whole number from 1 to {maximum}."
         )
     return int(text)

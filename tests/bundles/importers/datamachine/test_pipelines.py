@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from looseleaf.bundles.importers.datamachine.fields import read_id
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.registry import FileRegistry
@@ -22,9 +22,9 @@ JSON = st.recursive(
 )
 
 
-def reader() -> tuple[PipelineReader, list[LeftOut]]:
+def reader() -> tuple[PipelineReader, list[NotImported]]:
     """Give a reader and the list that it notes to."""
-    left_out: list[LeftOut] = []
+    left_out: list[NotImported] = []
     return PipelineReader(SourceSite("paper", FileRegistry()), left_out), left_out
 
 

@@ -15,7 +15,7 @@ from looseleaf.catalog.resolution import scope_of
 from looseleaf.memory.composed import ComposeContext, ComposedSections
 from looseleaf.memory.pages import Changed
 from looseleaf.memory.registry import RegisteredFile
-from looseleaf.memory.scope import HERE, Where
+from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.templates import PageStarters, TemplateContext
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.prompt.assembly import Assembly
@@ -25,7 +25,7 @@ from looseleaf.prompt.directives.view import DirectiveView, PageFacts
 from looseleaf.prompt.filters import Filters
 from looseleaf.prompt.request import Request
 from looseleaf.stores.disk.store import DiskStore
-from looseleaf.upkeep.schedules import Schedules
+from looseleaf.upkeep.schedules import TaskSchedules
 from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskResult, TaskRun
 from looseleaf.workflows.packet import create_packet
 from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
@@ -118,7 +118,7 @@ def register_operations(operations: Operations) -> None:
     operations.register("example/count-words", count_words, permission="read", read_only=True)
 
 
-def count_words(context: Context, file: str, *, where: Where = HERE) -> int:
+def count_words(context: Context, file: str, *, where: Where = DEFAULT_WHERE) -> int:
     """Count the words of a page.
 
     Arguments:
@@ -151,7 +151,7 @@ def count_packet_words(run: StepRun) -> StepOutcome:
 
 
 @hookimpl
-def register_schedules(schedules: Schedules) -> None:
+def register_schedules(schedules: TaskSchedules) -> None:
     """Count the style guide every night."""
     schedules.register("count-style", "example/count-words", "30 3 * * *", params={"file": PAGE})
 

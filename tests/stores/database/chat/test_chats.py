@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from looseleaf.chat.session import Opening, Outcome
+from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.stores.database.chat.chats import SqlChats
 from looseleaf.stores.database.database import Database
@@ -20,14 +20,16 @@ def test_session_messages_and_turns_are_of_one_moment(tmp_path: Path, database_u
     chats = SqlChats(database)
     first = chats.turns.begin(Opening("", 1, 1, "chat", Message("user", "Hello")))
     assert first.lease is not None
-    chats.turns.end(first.lease, (), Outcome("completed", Usage()))
+    chats.turns.end(first.lease, (), TurnOutcome("completed", Usage()))
     session, is_over = first.session.id, threading.Event()
 
     def talk() -> None:
         for _ in range(ROUNDS):
             turn = chats.turns.begin(Opening(session, 1, 1, "chat", Message("user", "And?")))
             assert turn.lease is not None
-            chats.turns.end(turn.lease, [Message("assistant", "So.")], Outcome("failed", Usage()))
+            chats.turns.end(
+                turn.lease, [Message("assistant", "So.")], TurnOutcome("failed", Usage())
+            )
         is_over.set()
 
     thread = threading.Thread(target=talk)

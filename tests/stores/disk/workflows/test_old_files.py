@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.files.root_folder import RootFolder
-from looseleaf.stores.disk.workflows.old_files import OldFiles
+from looseleaf.stores.disk.workflows.old_files import OldWorkflowFiles
 from looseleaf.workflows.artifacts.job_data import OldFileCount, OldFileTimes
 
 NOW = 2_000_000_000.0
@@ -17,9 +17,9 @@ ALL_KINDS = OldFileTimes(BEFORE, BEFORE, BEFORE)
 
 
 @pytest.fixture
-def old_files(root: Path) -> OldFiles:
+def old_files(root: Path) -> OldWorkflowFiles:
     """Give the old files of a fresh root."""
-    return OldFiles(RootFolder(str(root)))
+    return OldWorkflowFiles(RootFolder(str(root)))
 
 
 def put(file: Path, age: float) -> Path:
@@ -30,7 +30,7 @@ def put(file: Path, age: float) -> Path:
     return file
 
 
-def test_the_example_of_the_reference(old_files: OldFiles, root: Path) -> None:
+def test_the_example_of_the_reference(old_files: OldWorkflowFiles, root: Path) -> None:
     """An old file of a flow and an old folder of a job: two are counted, one file is removed."""
     flow = root / "pipeline-3/flow-5"
     put(flow / "flow-5-files/old.txt", 8)
@@ -45,7 +45,9 @@ def test_the_example_of_the_reference(old_files: OldFiles, root: Path) -> None:
     assert not (flow / "jobs/job-7").exists()
 
 
-def test_equal_age_survives_and_empty_folders_of_jobs_stay(old_files: OldFiles, root: Path) -> None:
+def test_equal_age_survives_and_empty_folders_of_jobs_stay(
+    old_files: OldWorkflowFiles, root: Path
+) -> None:
     """The bound is strict; a job that has written nothing may still begin."""
     flow = root / "pipeline-direct/flow-direct"
     kept = put(flow / "flow-direct-files/a.txt", 7)
@@ -55,7 +57,7 @@ def test_equal_age_survives_and_empty_folders_of_jobs_stay(old_files: OldFiles, 
     assert (flow / "jobs/job-1").is_dir()
 
 
-def test_uploads_stay_where_only_jobs_are_meant(old_files: OldFiles, root: Path) -> None:
+def test_uploads_stay_where_only_jobs_are_meant(old_files: OldWorkflowFiles, root: Path) -> None:
     """An upload is a person's, and goes only when asked."""
     upload = put(root / "pipeline-3/flow-5/flow-5-files/old.txt", 30)
     put(root / "pipeline-3/flow-5/jobs/job-7/data.json", 30)
@@ -66,7 +68,7 @@ def test_uploads_stay_where_only_jobs_are_meant(old_files: OldFiles, root: Path)
     assert not (root / "pipeline-3/flow-5/jobs").exists()
 
 
-def test_nothing_else_is_touched(old_files: OldFiles, root: Path, tmp_path: Path) -> None:
+def test_nothing_else_is_touched(old_files: OldWorkflowFiles, root: Path, tmp_path: Path) -> None:
     """Context files, pages, folders of other names, and what a link leads to."""
     kept = [
         put(root / "pipeline-3/context/brief.md", 99),
@@ -80,7 +82,7 @@ def test_nothing_else_is_touched(old_files: OldFiles, root: Path, tmp_path: Path
     assert all(file.exists() for file in kept)
 
 
-def test_each_kind_has_its_own_time(old_files: OldFiles, root: Path) -> None:
+def test_each_kind_has_its_own_time(old_files: OldWorkflowFiles, root: Path) -> None:
     """Artifacts stay longer than packets, as the settings of retention have it."""
     put(root / "pipeline-3/flow-5/jobs/job-7/data.json", 8)
     artifact = put(root / ".looseleaf/artifacts/job-7/transcript.json", 8)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from looseleaf.bundles.importers.left_out import LeftOut
+    from looseleaf.bundles.importers.left_out import NotImported
     from looseleaf.memory.registry import FileRegistry
 
 NOT_TAKEN = "not-taken/workflows.json"
@@ -51,7 +51,7 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
         if not _is_foreign(document, own_flows):
             continue
         own_rows = [_describe_flow(place, flow) for place, flow in enumerate(own_flows.values(), 1)]
-        left_out: list[LeftOut] = []
+        left_out: list[NotImported] = []
         reader = PipelineReader(SourceSite(_SITE, registry), left_out)
         source = reader.read_pipeline(_describe_pipeline(number, document), own_rows, "", ())
         if source is None:
@@ -111,7 +111,7 @@ def _describe_flow(flow_id: int, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_places(
-    left_out: list[LeftOut], pipeline: tuple[int, str], flow_paths: list[str]
+    left_out: list[NotImported], pipeline: tuple[int, str], flow_paths: list[str]
 ) -> list[str]:
     """Write a sentence for each part left out, which names the file instead of an id."""
     number, path = pipeline

@@ -19,7 +19,7 @@ from looseleaf.bundles.importers.datamachine.steps import (
     map_pipeline_step,
     map_step_type,
 )
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.bundles.layout.workflow_files import SCHEMA_VERSION
 from looseleaf.errors import Invalid
 from looseleaf.values import value
@@ -49,7 +49,7 @@ class SourceSite:
 class PipelineReader:
     """Reads one pipeline with its flows; settings without an equivalent are noted in `left_out`."""
 
-    def __init__(self, site: SourceSite, left_out: list[LeftOut]) -> None:
+    def __init__(self, site: SourceSite, left_out: list[NotImported]) -> None:
         self._site, self._left_out = site, left_out
         self._place = ""
 
@@ -59,7 +59,7 @@ class PipelineReader:
         """Read a pipeline; None where it has no id. `slugs` are taken by other pipelines."""
         pipeline_id, name = read_id(pipeline.get("pipeline_id")), read_name(pipeline, "pipeline")
         if not pipeline_id:
-            self._left_out.append(LeftOut(f"pipeline {name}", "the site gives no id for it"))
+            self._left_out.append(NotImported(f"pipeline {name}", "the site gives no id for it"))
             return None
         self._place = f"pipeline {pipeline_id}"
         slug = read_slug(pipeline, name, "pipeline", slugs)
@@ -232,7 +232,7 @@ class PipelineReader:
         return {"interval": fields.interval, "cron": fields.cron, "at": fields.at, "enabled": False}
 
     def _note(self, subject: str, reason: str) -> None:
-        self._left_out.append(LeftOut(f"{self._place}: {subject}", reason))
+        self._left_out.append(NotImported(f"{self._place}: {subject}", reason))
 
 
 def _name_step(position: int, step: Mapping[str, Any]) -> str:

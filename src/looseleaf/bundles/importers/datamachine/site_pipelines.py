@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from looseleaf.bundles.importers.contract import SourceFlow, SourcePipeline
 from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.errors import Invalid
 from looseleaf.errors.workflows import RequestRefused
@@ -39,13 +39,13 @@ def read_pipelines(
     connection: SiteConnection,
     registry: FileRegistry,
     agents: Mapping[int, str],
-    left_out: list[LeftOut],
+    left_out: list[NotImported],
 ) -> list[SourcePipeline]:
     """Read the pipelines that the user of a site may see; `agents` are the slugs of its agents."""
     try:
         entries = list(_list_pipelines(connection))
     except RequestRefused as error:
-        left_out.append(LeftOut("pipelines and flows", f"the site does not list them: {error}"))
+        left_out.append(NotImported("pipelines and flows", f"the site does not list them: {error}"))
         return []
     reader = PipelineReader(SourceSite(connection.site.name, registry), left_out)
     pipelines: list[SourcePipeline] = []
@@ -58,7 +58,7 @@ def read_pipelines(
             document = connection.ask(f"{_PIPELINES}/{read_id(entry.get('pipeline_id'))}")
         except (RequestRefused, Invalid) as error:
             source = f"pipeline {entry.get('pipeline_id')}"
-            left_out.append(LeftOut(source, str(error)))
+            left_out.append(NotImported(source, str(error)))
             continue
         data = as_object(document.get("data"))
         slugs = [source.document["slug"] for source in pipelines if source.agent == agent]
@@ -67,7 +67,7 @@ def read_pipelines(
         )
         pipelines += [pipeline] if pipeline is not None else []
     if len(entries) >= MOST_PIPELINES:
-        left_out.append(LeftOut("pipelines", f"there may be more than {MOST_PIPELINES:,}"))
+        left_out.append(NotImported("pipelines", f"there may be more than {MOST_PIPELINES:,}"))
     return pipelines
 
 

@@ -15,7 +15,7 @@ from looseleaf.bundles.importers.contract import SourceContent, SourcePage
 from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
 from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
 from looseleaf.bundles.importers.datamachine.site_pipelines import read_pipelines
-from looseleaf.bundles.importers.left_out import LeftOut
+from looseleaf.bundles.importers.left_out import NotImported
 from looseleaf.errors.workflows import RequestRefused
 from looseleaf.memory.day import FOLDER, parse_date
 from looseleaf.memory.scope import LAYERS
@@ -63,7 +63,7 @@ class _SourceAgent:
 def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> SourceContent:
     """Read the pages, journals and pipelines of all agents that the user of a site may see."""
     connection = SiteConnection(send, site)
-    left_out: list[LeftOut] = []
+    left_out: list[NotImported] = []
     agents = _list_agents(connection, left_out)
     pages: dict[tuple[str, str, str], SourcePage] = {}
     for agent in agents:
@@ -71,11 +71,11 @@ def read_site(send: Send, site: WordPressSite, registry: FileRegistry) -> Source
             pages.setdefault((page.layer, page.agent, page.filename), page)
     slugs = {agent.id: agent.slug for agent in agents}
     pipelines = read_pipelines(connection, registry, slugs, left_out)
-    left_out.append(LeftOut("chats", "conversations are no memory, and stay on the site"))
+    left_out.append(NotImported("chats", "conversations are no memory, and stay on the site"))
     return SourceContent(tuple(pages.values()), tuple(left_out), tuple(pipelines))
 
 
-def _list_agents(connection: SiteConnection, left_out: list[LeftOut]) -> list[_SourceAgent]:
+def _list_agents(connection: SiteConnection, left_out: list[NotImported]) -> list[_SourceAgent]:
     """List the agents that the user may see; a site without a list has the user's own agent."""
     for query in ("?scope=all", ""):
         try:
@@ -90,17 +90,17 @@ def _list_agents(connection: SiteConnection, left_out: list[LeftOut]) -> list[_S
             if number and isinstance(slug, str) and not find_slug_problem(slug):
                 agents.append(_SourceAgent(number, slug))
             else:
-                left_out.append(LeftOut(f"agent {slug}", "no agent can have this name here"))
+                left_out.append(NotImported(f"agent {slug}", "no agent can have this name here"))
         if len(document["data"]) > MOST_AGENTS:
-            left_out.append(LeftOut("agents", f"there are more than {MOST_AGENTS}"))
+            left_out.append(NotImported("agents", f"there are more than {MOST_AGENTS}"))
         return agents
     reason = "the site does not list them; only the agent of its user is read"
-    left_out.append(LeftOut("other agents", reason))
+    left_out.append(NotImported("other agents", reason))
     return [_SourceAgent(0, "")]
 
 
 def _read_agent(
-    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[NotImported]
 ) -> list[SourcePage]:
     """Read the pages and the journal of one agent; an agent that is only listed is left out."""
     try:
@@ -111,12 +111,12 @@ def _read_agent(
     except RequestRefused as error:
         if not agent.id:
             raise
-        left_out.append(LeftOut(f"agent {agent.slug}", f"the site refuses to show it: {error}"))
+        left_out.append(NotImported(f"agent {agent.slug}", f"the site refuses to show it: {error}"))
         return []
 
 
 def _read_pages(
-    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[NotImported]
 ) -> Iterator[SourcePage]:
     entries = connection.ask(_FILES + agent.query).get("data")
     if not isinstance(entries, list):
@@ -127,11 +127,11 @@ def _read_pages(
             continue  # the days are read one by one
         source = _name_source(agent, str(filename))
         if not isinstance(filename, str) or layer not in LAYERS:
-            left_out.append(LeftOut(source, f"its layer is {layer!r}, which is not known"))
+            left_out.append(NotImported(source, f"its layer is {layer!r}, which is not known"))
             continue
         text, note = _read_text(connection, agent, filename)
         if text is None:
-            left_out.append(LeftOut(source, "the site gives no text for it"))
+            left_out.append(NotImported(source, "the site gives no text for it"))
         else:
             owner = agent.slug if layer == "agent" else ""
             yield SourcePage(filename, text, (source,), layer, owner, note=note)
@@ -164,14 +164,14 @@ def _read_text(
 
 
 def _read_days(
-    connection: SiteConnection, agent: _SourceAgent, left_out: list[LeftOut]
+    connection: SiteConnection, agent: _SourceAgent, left_out: list[NotImported]
 ) -> Iterator[SourcePage]:
     for month, number in _list_days(connection, agent):
         day = parse_date(f"{month}/{number}".replace("/", "-"))
         path = f"{FOLDER}/{month}/{number}"
         source = _name_source(agent, path)
         if day is None:
-            left_out.append(LeftOut(source, "there is no such day"))
+            left_out.append(NotImported(source, "there is no such day"))
             continue
         try:
             document = connection.ask(f"{_FILES}/{path}{agent.query}")
@@ -181,7 +181,7 @@ def _read_days(
         if isinstance(text, str):
             yield SourcePage(day.filename, text, (source,), agent=agent.slug)
         else:
-            left_out.append(LeftOut(source, "the site gives no text for it"))
+            left_out.append(NotImported(source, "the site gives no text for it"))
 
 
 def _list_days(connection: SiteConnection, agent: _SourceAgent) -> list[tuple[str, Any]]:

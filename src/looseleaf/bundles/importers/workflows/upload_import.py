@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.importers.contract import SourceUpload
-    from looseleaf.bundles.importers.ledger import Ledger, Records
+    from looseleaf.bundles.importers.ledger import ImportLedger, Records
     from looseleaf.bundles.installation.destination import Destination
 
 FILE = "file"
@@ -53,7 +53,7 @@ class UploadImport:
         self,
         destination: Destination,
         records: Records,
-        ledger: Ledger,
+        ledger: ImportLedger,
         find_agent: Callable[[str], AgentRecord | None],
         *,
         is_preview: bool,

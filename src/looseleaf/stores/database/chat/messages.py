@@ -6,7 +6,7 @@ import json
 
 import sqlalchemy as sa
 
-from looseleaf.chat.session import Entry
+from looseleaf.chat.session import SessionEntry
 from looseleaf.models.model import Attachment, Message, ToolCall
 from looseleaf.stores.database.row_digests import digest_of
 from looseleaf.stores.database.tables import chat_messages
@@ -42,11 +42,11 @@ def build_message_row(message: Message) -> dict[str, Any]:
     }
 
 
-def entry_of(row: Any) -> Entry:  # noqa: ANN401 - a row of the table
+def entry_of(row: Any) -> SessionEntry:  # noqa: ANN401 - a row of the table
     """Build an entry from a row: number, turn, time, role, text, more, native."""
     number, turn, time, role, text, details_json, native = row
     if not details_json:
-        return Entry(number, time / MICRO, turn, Message(role, text, native=native))
+        return SessionEntry(number, time / MICRO, turn, Message(role, text, native=native))
     details = json.loads(details_json)
     message = Message(
         role,
@@ -58,7 +58,7 @@ def entry_of(row: Any) -> Entry:  # noqa: ANN401 - a row of the table
         tuple(Attachment(**attachment) for attachment in details.get("attachments", ())),
         native,
     )
-    return Entry(number, time / MICRO, turn, message)
+    return SessionEntry(number, time / MICRO, turn, message)
 
 
 def clean_text(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 
 import sqlalchemy as sa
 
-from looseleaf.chat.session import Hit, Session
+from looseleaf.chat.session import MessageHit, Session
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.stores.database.chat.lease_holder import is_gone
 from looseleaf.stores.database.chat.messages import MICRO, clean_text, entry_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from looseleaf.chat.session import Entry
+    from looseleaf.chat.session import SessionEntry
     from looseleaf.stores.database.database import Database
 
 _ENTRY_COLUMNS = ("number", "turn", "time", "role", "text", "more", "native")
@@ -82,7 +82,7 @@ class SqlSessions:
 
     def search(
         self, query: str, *, owner: int = 0, agents: Sequence[int] | None = None, limit: int = 50
-    ) -> Sequence[Hit]:
+    ) -> Sequence[MessageHit]:
         """Find messages that hold a text, newest first; a title is found by its first message."""
         pattern = clean_text(query).casefold()
         for sign in (_ESCAPE, "%", "_"):
@@ -112,9 +112,11 @@ class SqlSessions:
         with self._database.reading() as connection:
             rows = connection.execute(matches).all()
         now = self._now()
-        return [Hit(session_of(row, now), entry_of(row[: len(_ENTRY_COLUMNS)])) for row in rows]
+        return [
+            MessageHit(session_of(row, now), entry_of(row[: len(_ENTRY_COLUMNS)])) for row in rows
+        ]
 
-    def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[Entry]:
+    def messages(self, session: str, *, last: int = 0, after: int = 0) -> Sequence[SessionEntry]:
         """Return messages in order: the last few, those after a number, or all."""
         with self._database.reading() as connection:
             return read_entries(connection, session, last=last, after=after)
@@ -190,7 +192,7 @@ def find_session(connection: sa.Connection, session: str, now: int) -> Session |
 
 def read_entries(
     connection: sa.Connection, session: str, *, last: int = 0, after: int = 0
-) -> list[Entry]:
+) -> list[SessionEntry]:
     """Read messages in a transaction, in order."""
     parameters = {"session": session, "after": after}
     query = _SELECT_ALL

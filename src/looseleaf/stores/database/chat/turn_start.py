@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import sqlalchemy as sa
 
-from looseleaf.chat.session import BY_FIRST_WORDS, BegunTurn, Lease, Turn, Written
+from looseleaf.chat.session import BY_FIRST_WORDS, BegunTurn, Lease, Turn, WrittenPage
 from looseleaf.errors.chat import SessionBusy, SessionMissing
 from looseleaf.models.model import Usage
 from looseleaf.stores.database.chat.lease_holder import create_lease, is_gone
@@ -194,5 +194,5 @@ def turn_of(row: Any) -> Turn:  # noqa: ANN401 - a row of the table
         row.first,
         Usage(**json.loads(row.usage)),
         row.error,
-        tuple(Written(**change) for change in json.loads(row.written)),
+        tuple(WrittenPage(**change) for change in json.loads(row.written)),
     )

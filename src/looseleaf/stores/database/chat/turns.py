@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from looseleaf.chat.session import BegunTurn, Lease, Opening, Outcome, Turn
+    from looseleaf.chat.session import BegunTurn, Lease, Opening, Turn, TurnOutcome
     from looseleaf.models.model import Message
     from looseleaf.stores.database.database import Database
 
@@ -71,7 +71,7 @@ class SqlTurns:
         with self._database.writing() as connection:
             return _save_messages(connection, lease, messages, self._now(), lease.token)
 
-    def end(self, lease: Lease, messages: Sequence[Message], outcome: Outcome) -> int:
+    def end(self, lease: Lease, messages: Sequence[Message], outcome: TurnOutcome) -> int:
         """Save the end of a turn, and release the lease."""
         now = self._now()
         with self._database.writing() as connection:

@@ -15,7 +15,7 @@ from looseleaf.agents.record import format_record
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.agents import AgentExists, InvalidAgent
 from looseleaf.files import atomic
-from looseleaf.files.folders import fold, open_folder, refuse_twin
+from looseleaf.files.folders import casefold_name, open_folder, refuse_twin
 from looseleaf.stores.disk.agents.record_files import NEW, RECORD
 from looseleaf.stores.disk.agents.register import RegisterEntry
 
@@ -64,7 +64,7 @@ def rename(locked_agents: LockedAgents, record: AgentRecord, new_record: AgentRe
         return
     if new_record.slug in os.listdir(locked_agents.agents_fd):
         raise AgentExists(new_record.slug)
-    if fold(new_record.slug) != fold(record.slug):
+    if casefold_name(new_record.slug) != casefold_name(record.slug):
         refuse_twin(locked_agents.agents_fd, new_record.slug)
     locked_agents.write_record(record.slug, format_record(record, new_record=new_record))
     try:

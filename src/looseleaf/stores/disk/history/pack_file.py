@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from looseleaf.stores.disk.history.pack_group import Group, GroupHead
+    from looseleaf.stores.disk.history.pack_group import GroupHead, PackGroup
 
 _CHUNK = 1 << 20
 
@@ -45,7 +45,9 @@ class PackFile:
         self.inode, self.size = status.st_ino, status.st_size
         self.damaged_places: list[int] = []  # where a group should begin and does not
         self.heads = list(self._scan())
-        self._group: tuple[int, Group] | None = None  # the last one that was read, and its offset
+        self._group: tuple[int, PackGroup] | None = (
+            None  # the last one that was read, and its offset
+        )
 
     def __del__(self) -> None:
         os.close(self._fd)
@@ -121,7 +123,7 @@ class PackFile:
                     return group.read(number)
         return None
 
-    def open_group(self, head: GroupHead) -> Group:
+    def open_group(self, head: GroupHead) -> PackGroup:
         """Read a group, or raise `PackDamage`; the last one that was read is kept."""
         if self._group is None or self._group[0] != head.offset:
             self._group = None  # two are never held at once

@@ -129,7 +129,7 @@ def encode_groups(versions: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
         yield builder.encode()
 
 
-def open_group(content: bytes) -> Group:
+def open_group(content: bytes) -> PackGroup:
     """Read a whole group, or raise `PackDamage`."""
     head = parse_head(content, 0)
     if head is None or len(content) != head.size:
@@ -139,10 +139,10 @@ def open_group(content: bytes) -> Group:
     if _compute_checksum(blank_head, content[HEAD.size :]) != head.checksum:
         raise PackDamage("a group is not what was written")
     body = content[HEAD.size + head.count * _ENTRY.size :]
-    return Group(parse_table(head, content), _decompress(head, body))
+    return PackGroup(parse_table(head, content), _decompress(head, body))
 
 
-class Group:
+class PackGroup:
     """A group, decompressed; versions are read forward from the last one that was asked for."""
 
     def __init__(self, hashes: dict[int, str], raw: bytes) -> None:

@@ -26,7 +26,7 @@ _JOB = re.compile(r"job-[0-9]{1,18}")
 _ARTIFACTS = (".looseleaf", "artifacts")
 
 
-class OldFiles:
+class OldWorkflowFiles:
     """The old files of workflows below one root."""
 
     def __init__(self, root_folder: RootFolder) -> None:

@@ -19,7 +19,7 @@ MOST_SESSIONS = 20
 
 
 @value
-class Results:
+class PlaceResults:
     """The matches in one place: an agent's pages, its journal, or a layer."""
 
     place: str
@@ -40,7 +40,7 @@ def search(visit: Visit) -> Document | Redirect:
     slug = visit.query.get("agent", "")
     selection = [agent for agent in agents if agent.slug == slug]
     places = selection or agents[:MOST_AGENTS]
-    groups: list[Results] = []
+    groups: list[PlaceResults] = []
     for agent in places:
         groups += _search_place(visit, query, agent.slug, "agent")
     first = places[0].slug if places else ""
@@ -55,7 +55,7 @@ def search(visit: Visit) -> Document | Redirect:
     return Document("search.html", f"Search: {query}", data)
 
 
-def _search_place(visit: Visit, query: str, agent: str, layer: str) -> list[Results]:
+def _search_place(visit: Visit, query: str, agent: str, layer: str) -> list[PlaceResults]:
     """Search one agent or layer; its journal is shown apart from its pages."""
     if not agent:
         return []
@@ -67,15 +67,15 @@ def _search_place(visit: Visit, query: str, agent: str, layer: str) -> list[Resu
     except Forbidden:
         return []  # a layer that may not be read has no matches
     except LooseleafError as error:
-        return [Results(agent, agent, layer, (), 0, str(error))]
+        return [PlaceResults(agent, agent, layer, (), 0, str(error))]
     journal = tuple(match for match in results.matches if is_in_journal(match.filename))
     pages = tuple(match for match in results.matches if match not in journal)
     name = agent if layer == "agent" else {"user": "About you", "shared": "Shared"}[layer]
     groups = []
     if pages:
-        groups.append(Results(name, agent, layer, pages, results.total, results.notice))
+        groups.append(PlaceResults(name, agent, layer, pages, results.total, results.notice))
     if journal:
-        groups.append(Results(f"{name}, journal", agent, layer, journal, results.total, ""))
+        groups.append(PlaceResults(f"{name}, journal", agent, layer, journal, results.total, ""))
     return groups
 
 

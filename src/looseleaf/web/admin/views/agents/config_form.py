@@ -21,7 +21,7 @@ PAGE, TOOL, CATEGORY, MODEL = "page:", "tool:", "category:", "model:"
 
 
 @value
-class Choice:
+class Checkbox:
     """One checkbox of a list."""
 
     name: str
@@ -36,12 +36,12 @@ class ConfigFields:
     has_daily: bool
     recent_days: int
     memory_mode: str
-    pages: tuple[Choice, ...]
+    pages: tuple[Checkbox, ...]
     other_pages: tuple[str, ...]
     binds_access: bool
     tool_mode: str
-    tools: tuple[Choice, ...]
-    categories: tuple[Choice, ...]
+    tools: tuple[Checkbox, ...]
+    categories: tuple[Checkbox, ...]
     other_tools: tuple[str, ...]
     outside_tools: tuple[str, ...]
 
@@ -57,13 +57,13 @@ def describe_config(context: Context, config: AgentConfig, pages: Iterable[str])
         daily.enabled,
         daily.recent_days,
         memory.mode,
-        tuple(Choice(name, name in policy_pages) for name in page_names),
+        tuple(Checkbox(name, name in policy_pages) for name in page_names),
         tuple(name for name in policy_pages if name not in page_names),
         memory.binds == "access",
         tools.mode if config.has_tool_policy else ALL,
-        tuple(Choice(name, name in tools.tools) for name in MODEL_TOOLS),
+        tuple(Checkbox(name, name in tools.tools) for name in MODEL_TOOLS),
         tuple(
-            Choice(name, name in tools.categories)
+            Checkbox(name, name in tools.categories)
             for name in list_tool_categories(context.parts.operations())
         ),
         tuple(name for name in tools.tools if name not in MODEL_TOOLS),
@@ -80,12 +80,12 @@ def describe_form(context: Context, form: Mapping[str, str], pages: Iterable[str
         "daily" in form,
         int(days) if (days := form.get("recent-days", "")).isdecimal() and len(days) < 5 else 3,
         form.get("memory-mode", ALL),
-        tuple(Choice(name, PAGE + name in form) for name in dict.fromkeys(pages)),
+        tuple(Checkbox(name, PAGE + name in form) for name in dict.fromkeys(pages)),
         tuple(_split_lines(form, "other-pages")),
         "binds" in form,
         form.get("tool-mode", ALL),
-        tuple(Choice(name, TOOL + name in form) for name in MODEL_TOOLS),
-        tuple(Choice(name, CATEGORY + name in form) for name in categories),
+        tuple(Checkbox(name, TOOL + name in form) for name in MODEL_TOOLS),
+        tuple(Checkbox(name, CATEGORY + name in form) for name in categories),
         tuple(_split_lines(form, "other-tools")),
         tuple(_split_lines(form, "outside-tools")),
     )

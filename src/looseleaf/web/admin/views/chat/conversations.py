@@ -23,7 +23,7 @@ WARNINGS = {"cancelled": "Stopped.", "limit": "It took as many steps as one answ
 
 
 @value
-class Entry:
+class ConversationRow:
     """A conversation as a list shows it."""
 
     title: str
@@ -58,9 +58,9 @@ def _list_sessions(visit: Visit, agent: AgentRecord, offset: int = 0) -> Session
     return sessions
 
 
-def _build_entries(sessions: SessionList, agent: str, current: str = "") -> list[Entry]:
+def _build_entries(sessions: SessionList, agent: str, current: str = "") -> list[ConversationRow]:
     return [
-        Entry(
+        ConversationRow(
             session.title or "Without a title",
             build_conversation_link(agent, session.session_id),
             parse_time(session.updated_at),

@@ -13,7 +13,7 @@ from looseleaf.web.admin.views.memory.pages import render_page
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from looseleaf.chat.session import Turn, Written
+    from looseleaf.chat.session import Turn, WrittenPage
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.models.model import ToolCall
     from looseleaf.operations.transcripts import MessageInfo, SessionText
@@ -95,7 +95,7 @@ def _link_writes(
     return writes
 
 
-def _build_page_write(write: Written, agent: str, registry: FileRegistry) -> PageWrite:
+def _build_page_write(write: WrittenPage, agent: str, registry: FileRegistry) -> PageWrite:
     entry = registry.get(write.file)
     layer = entry.layer if entry else "agent"
     link = f"{build_page_link(agent, layer, write.file, 'history')}?revision={write.revision}"

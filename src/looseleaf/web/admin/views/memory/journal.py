@@ -16,7 +16,7 @@ from looseleaf.web.admin.views.memory.page_header import build_page_link
 from looseleaf.web.admin.views.memory.pages import render_page
 
 if TYPE_CHECKING:
-    from looseleaf.memory.search.results import Results
+    from looseleaf.memory.search.results import SearchResults
     from looseleaf.operations.daily import DayText
     from looseleaf.plugins.admin_pages import Visit
 
@@ -25,7 +25,7 @@ CONTEXT_LINES = 2  # before and after a match
 
 
 @value
-class Match:
+class JournalMatch:
     """A match in the journal, with the lines around it."""
 
     date: str
@@ -79,7 +79,7 @@ def _find_newest_day(sizes: dict[str, int], year: str | None) -> str:
 
 def _may_switch(visit: Visit) -> bool:
     try:
-        visit.context.during("settings").allow()
+        visit.context.with_permission("settings").allow()
     except Forbidden:
         return False
     return True
@@ -109,7 +109,7 @@ def _search(visit: Visit, agent: str) -> dict[str, object]:
     if not query:
         return data
     try:
-        results: Results = visit.run(
+        results: SearchResults = visit.run(
             "datamachine/search-daily-memory",
             query=query,
             since=since or None,
@@ -120,7 +120,7 @@ def _search(visit: Visit, agent: str) -> dict[str, object]:
     except LooseleafError as error:
         return data | {"refusal": str(error)}
     matches = [
-        Match(
+        JournalMatch(
             str(day), name_day(str(day)), match.line, match.section, match.context or match.content
         )
         for match in results.matches

@@ -115,7 +115,7 @@ def _explain_refusal(visit: Visit, entry: RegisteredFile | None, place: dict[str
         )
     try:
         location = Where(place["agent"], None, place["layer"])
-        scope_of(visit.context.during("write"), place["file"], location)
+        scope_of(visit.context.with_permission("write"), place["file"], location)
     except Forbidden as error:
         return f"You may read this page, not change it. {error}"
     except LooseleafError as error:

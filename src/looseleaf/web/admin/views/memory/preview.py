@@ -36,7 +36,7 @@ async def show_preview(request: Request) -> Response:
 
 
 def _describe(context: Context, place: dict[str, str], text: str) -> dict[str, Any]:
-    agent = agent_of(context.during("read"), place["agent"])
+    agent = agent_of(context.with_permission("read"), place["agent"])
     size = measure(context, place["file"], text)
     return {
         "html": render_page(text, agent.slug, place["layer"]),

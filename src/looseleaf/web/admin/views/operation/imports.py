@@ -28,7 +28,7 @@ TAGS = {
 
 
 @value
-class Source:
+class ChosenSource:
     """A source that the visitor chose: a path of the server, or an upload with its bytes."""
 
     path: str = ""
@@ -37,7 +37,7 @@ class Source:
 
 def show_import(visit: Visit) -> Document | Redirect:
     """Show the forms; with the path of a folder of the server, the preview of its import."""
-    source = Source((visit.form.get("path") or visit.query.get("path", "")).strip())
+    source = ChosenSource((visit.form.get("path") or visit.query.get("path", "")).strip())
     report: ImportReport | None = None
     problem = str(visit.problem) if visit.problem else ""
     if source.path and not problem:
@@ -53,13 +53,13 @@ def submit_import(visit: Visit) -> Document | Redirect:
     if visit.form.get("action") == "preview":
         if visit.file is None or not visit.file.name:
             raise Invalid("No file was chosen. Choose a zip archive or a file, then press Preview.")
-        source = Source(visit.file.name, encode_upload(visit, visit.file))
+        source = ChosenSource(visit.file.name, encode_upload(visit, visit.file))
         return _build_document(visit, source, _run(visit, PREVIEW, source), "")
-    source = Source(visit.form.get("path", "").strip(), visit.form.get("data", ""))
+    source = ChosenSource(visit.form.get("path", "").strip(), visit.form.get("data", ""))
     return _build_document(visit, source, _run(visit, RUN, source), "")
 
 
-def _run(visit: Visit, operation: str, source: Source) -> ImportReport:
+def _run(visit: Visit, operation: str, source: ChosenSource) -> ImportReport:
     fields = {**visit.query, **visit.form}
     report: ImportReport = visit.run(
         operation,
@@ -72,7 +72,7 @@ def _run(visit: Visit, operation: str, source: Source) -> ImportReport:
 
 
 def _build_document(
-    visit: Visit, source: Source, report: ImportReport | None, problem: str
+    visit: Visit, source: ChosenSource, report: ImportReport | None, problem: str
 ) -> Document:
     sources: ImportSources = visit.run("looseleaf/list-import-sources")
     agents: list[AgentRecord] = visit.run("looseleaf/list-agents")

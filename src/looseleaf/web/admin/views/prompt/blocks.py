@@ -53,7 +53,7 @@ class Block:
 
 
 @value
-class LeftOut:
+class LeftOutRow:
     """A candidate that the model is not given, and why."""
 
     name: str
@@ -209,12 +209,12 @@ def _link_candidate(candidate: Candidate, agent: str) -> str:
     )
 
 
-def _build_left_out(candidate: Candidate, agent: str) -> LeftOut:
+def _build_left_out(candidate: Candidate, agent: str) -> LeftOutRow:
     reason, detail = describe_rule(candidate.rule), candidate.detail
     if candidate.rule == "off" and detail:
         reason, detail = detail, ""  # it says the same, and how to switch it on
     link = "" if candidate.rule == "missing" else _link_candidate(candidate, agent)
-    return LeftOut(name_candidate(candidate), reason, detail, link, candidate.size)
+    return LeftOutRow(name_candidate(candidate), reason, detail, link, candidate.size)
 
 
 def _list_tools(explanation: Explanation) -> list[tuple[str, str, str]]:

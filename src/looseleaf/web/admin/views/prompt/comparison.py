@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.text.word_diff import WordDiff
     from looseleaf.plugins.admin_pages import Visit
     from looseleaf.prompt.documents import PromptDocument
-    from looseleaf.prompt.reports import CandidateDifference, Comparison
+    from looseleaf.prompt.reports import CandidateDifference, PromptComparison
 
 MOST_AGENTS = 100  # that the field offers; any other can be typed
 MOST_LINES = 60  # of one block that are compared word by word on the page
@@ -31,7 +31,7 @@ KINDS = {"same": "the same", "changed": "changed", "added": "only right", "remov
 
 
 @value
-class Side:
+class ComparisonForm:
     """One side as the form has it."""
 
     agent: str
@@ -58,7 +58,7 @@ class Side:
 
 
 @value
-class Row:
+class ComparisonRow:
     """One candidate on both sides, with the words that differ."""
 
     name: str
@@ -94,7 +94,7 @@ def compare_prompts(visit: Visit) -> Document | Redirect:
     return Document("prompt/comparison.html", "Compare prompts", data)
 
 
-def _read_sides(visit: Visit, agent: str) -> tuple[Side, Side]:
+def _read_sides(visit: Visit, agent: str) -> tuple[ComparisonForm, ComparisonForm]:
     query = visit.query
     mode = choose_mode(query.get("mode", ""))
     yesterday = format_date(visit.context.clock() - DAY_SECONDS)
@@ -102,14 +102,14 @@ def _read_sides(visit: Visit, agent: str) -> tuple[Side, Side]:
     is_fresh = not {"as_of", *other_fields} & set(query)
     workflow = query.get("workflow", "").strip()
     other_workflow = workflow if is_fresh else query.get("other_workflow", "").strip()
-    first = Side(
+    first = ComparisonForm(
         query.get("agent", "").strip() or agent,
         PIPELINE if workflow else mode,
         yesterday if is_fresh else query.get("as_of", "").strip(),
         workflow,
     )
     other_mode = query.get("other_mode", "").strip() or mode
-    second = Side(
+    second = ComparisonForm(
         query.get("other_agent", "").strip() or first.agent,
         PIPELINE if other_workflow else other_mode,
         query.get("other_as_of", "").strip(),
@@ -118,7 +118,7 @@ def _read_sides(visit: Visit, agent: str) -> tuple[Side, Side]:
     return first, second
 
 
-def _list_workflows(visit: Visit, first: Side, second: Side) -> dict[str, str]:
+def _list_workflows(visit: Visit, first: ComparisonForm, second: ComparisonForm) -> dict[str, str]:
     """List the workflows of the agents on both sides, by their value in the form."""
     choices: dict[str, str] = {}
     for slug in dict.fromkeys((first.agent, second.agent)):
@@ -129,8 +129,8 @@ def _list_workflows(visit: Visit, first: Side, second: Side) -> dict[str, str]:
     return choices
 
 
-def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
-    comparison: Comparison = visit.run(
+def _compare(visit: Visit, first: ComparisonForm, second: ComparisonForm) -> dict[str, object]:
+    comparison: PromptComparison = visit.run(
         "looseleaf/diff-prompts", **first.place(), other=second.other_place()
     )
     texts = tuple(_read_texts(visit, side) for side in (first, second))
@@ -146,7 +146,7 @@ def _compare(visit: Visit, first: Side, second: Side) -> dict[str, object]:
     }
 
 
-def _read_texts(visit: Visit, side: Side) -> dict[tuple[str, str], str]:
+def _read_texts(visit: Visit, side: ComparisonForm) -> dict[tuple[str, str], str]:
     document: PromptDocument = visit.run("looseleaf/compose-prompt", **side.place())
     return {
         (message["directive"], message["name"]): message["content"]
@@ -162,21 +162,21 @@ def _is_worth_a_row(difference: CandidateDifference) -> bool:
 
 def _build_row(
     difference: CandidateDifference, texts: tuple[dict[tuple[str, str], str], ...]
-) -> Row:
+) -> ComparisonRow:
     key = (difference.directive, difference.name)
     diff = None
     if difference.kind == "changed" and key in texts[0] and key in texts[1]:
         diff = diff_words(texts[0][key], texts[1][key], context=1)
     name = difference.name if difference.layer else NAMES.get(difference.directive, difference.name)
     before, after = (_describe_reason(rule) for rule in difference.rule)
-    return Row(name, KINDS[difference.kind], difference.bytes, (before, after), diff)
+    return ComparisonRow(name, KINDS[difference.kind], difference.bytes, (before, after), diff)
 
 
 def _describe_reason(rule: str) -> str:
     return "" if rule in ("", INJECTED) else describe_rule(rule)
 
 
-def _find_directive(comparison: Comparison) -> str:
+def _find_directive(comparison: PromptComparison) -> str:
     return next(
         (
             difference.directive
