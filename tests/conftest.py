@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from looseleaf import Workspace
-from looseleaf.plugins.core_operations import MODULES
+from looseleaf.catalog.registry import Operations
+from looseleaf.plugins.core_operations import register_core_operations
+from looseleaf.plugins.features import call_features
 from looseleaf.stores.database.accounts import SqlAccounts
 from looseleaf.stores.database.database import Database
 from looseleaf.stores.disk.history.page_history import DiskHistory
@@ -23,8 +25,10 @@ from looseleaf.stores.disk.store import DiskStore
 # Asserts in the suites that test files share explain themselves as those in test files do.
 pytest.register_assert_rewrite("tests.stores")
 
-# Importing them fills the catalog, from which tests are generated while they are collected.
-OPERATION_MODULES = MODULES
+# The catalog is filled before tests are generated from it while they are collected.
+OPERATIONS = Operations()
+register_core_operations(OPERATIONS)
+call_features("register_operations", operations=OPERATIONS)
 
 FULL = os.environ.get("LOOSELEAF_FULL") == "1"
 AGENTS = {1: "ada", 2: "bob"}

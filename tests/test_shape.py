@@ -251,10 +251,10 @@ def test_a_cycle_is_found(text: str) -> None:
 
 
 def test_large_packages_and_empty_names_are_found() -> None:
-    """Sixteen modules are too many, except in a list of nouns; so is a module called utils."""
-    many = [module("x = 1\ny = 2\n", f"memory/part{number}.py") for number in range(16)]
-    assert shape.find_large_packages(many) == ["memory: 16 modules"]
-    nouns = [module("x = 1", f"operations/part{number}.py") for number in range(16)]
+    """Twenty-six modules are too many, except in a list of nouns; so is a module called utils."""
+    many = [module("x = 1\ny = 2\n", f"memory/part{number}.py") for number in range(26)]
+    assert shape.find_large_packages(many) == ["memory: 26 modules"]
+    nouns = [module("x = 1", f"operations/part{number}.py") for number in range(26)]
     assert not shape.find_large_packages(nouns)
     assert shape.find_empty_names([*many, module("", "web/door.py")]) == ["web/door.py"]
     long = module("x = 1\n" * 801)

@@ -24,7 +24,6 @@ from looseleaf.errors import Forbidden, LooseleafError
 from looseleaf.errors.access import CredentialMissing
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, ScheduleMissing
-from looseleaf.plugins.core_operations import MODULES
 
 OWNER, OTHER, SOMEONE = 2, 3, 4  # users; the agent ada is the owner's, bobs is the other's
 ADA, BOBS = 1, 2
@@ -471,7 +470,6 @@ def state(world: World) -> dict[str, str]:
 
 def test_every_operation_stands_in_the_matrix() -> None:
     """A new one is not forgotten, and one that is gone leaves no row."""
-    assert MODULES
     ours = {name for name, one in CATALOG.items() if one.run.__module__.startswith("looseleaf.")}
     assert ours == ABOUT.keys(), "say in ABOUT what the new operation is about"
     for name in ours:

@@ -21,7 +21,6 @@ from looseleaf.memory.scope import Where
 from looseleaf.memory.search import visible_pages
 from looseleaf.memory.store import Retention
 from looseleaf.operations import agents, composed, daily, files, history, memory, search, users
-from looseleaf.plugins.core_operations import MODULES
 from looseleaf.times import format_time
 from looseleaf.values import replace
 from tests.conftest import Clock
@@ -59,7 +58,6 @@ def context(workspace: Workspace) -> Context:
 
 def test_the_abilities_of_the_seeds_are_in_the_catalog() -> None:
     """By the names agents already know; each room has entered its own."""
-    assert MODULES
     assert not SEEDS - CATALOG.keys()
 
 

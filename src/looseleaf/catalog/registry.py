@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.access.principals import PERMISSIONS
 from looseleaf.catalog.declaration import wrap_operation
-from looseleaf.catalog.operation import Operation
+from looseleaf.catalog.operation import CATALOG, Operation
 from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.catalog.schemas.json_schema import build_result_schema
 from looseleaf.errors.operations import InvalidOperation, OperationMissing
@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from inspect import Signature
+    from types import ModuleType
     from typing import Any
 
 
@@ -68,6 +69,13 @@ class Operations(NamedRegistry):
             raise InvalidOperation(name, f"{self._entries[name].owner} has one of that name")
         self._entries[name] = operation
         return operation
+
+    def add_declared(self, *modules: ModuleType) -> None:
+        """Add the operations that modules declare with `@operation`."""
+        names = {module.__name__ for module in modules}
+        for operation in list(CATALOG.values()):
+            if operation.run.__module__ in names:
+                self.add(operation)
 
     def find(self, name: str) -> Operation:
         """Find an operation by its name, or raise `OperationMissing`."""

@@ -1,4 +1,4 @@
-"""System tasks: a verified backup every night, the removal of old ones, and commits to git."""
+"""The system task of every night: a verified backup, and the removal of old ones."""
 
 from __future__ import annotations
 
@@ -8,15 +8,11 @@ from looseleaf.bundles.backup.archive_reader import open_archive
 from looseleaf.bundles.backup.backup_list import remove_old_backups
 from looseleaf.files.root_folder import read_identity
 from looseleaf.operations.backups import check_outside, find_backup_folder, write_backup
-from looseleaf.operations.page_commits import commit_layers
 from looseleaf.upkeep.system_tasks.task import SystemTask, TaskResult
-from looseleaf.values import as_dict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.upkeep.system_tasks.task import TaskRun
-
-BACKUP_TYPE, COMMIT_TYPE = "backup", "git_commit"
 
 
 def run_backup(run: TaskRun) -> TaskResult:
@@ -44,35 +40,13 @@ def run_backup(run: TaskRun) -> TaskResult:
     return TaskResult("backed_up", reason, details=details)
 
 
-def run_commit(run: TaskRun) -> TaskResult:
-    """Commit the pages that changed since the last commit."""
-    if not run.settings.git_commits:
-        return TaskResult("skipped", "git_commits is off")
-    root = os.path.realpath(run.settings.root)
-    commit = commit_layers(root, run.parts.agents, run.parts.history)
-    if not commit.commit:
-        return TaskResult("unchanged", "no page has changed since the last commit")
-    return TaskResult("committed", commit.subject, details=as_dict(commit))
-
-
 BACKUP = SystemTask(
-    BACKUP_TYPE,
+    "backup",
     "Backup",
     "Write a backup of the whole workspace, verify it, and remove the oldest ones.",
     run_backup,
     setting="backup_folder",
     trigger="Every night at 02:30",
-    supports_run=True,
-    per_agent=False,
-)
-
-GIT_COMMIT = SystemTask(
-    COMMIT_TYPE,
-    "Commit to git",
-    "Commit the pages that changed to the git repository of the workspace.",
-    run_commit,
-    setting="git_commits",
-    trigger="Every hour",
     supports_run=True,
     per_agent=False,
 )

@@ -10,14 +10,13 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
+    from looseleaf.memory.named_registry import NamedRegistry
     from looseleaf.memory.registry import FileRegistry
     from looseleaf.memory.store import Store
     from looseleaf.memory.templates import PageStarters
+    from looseleaf.plugins.admin_pages import AdminPages
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import TaskSchedules
-    from looseleaf.upkeep.system_tasks.task import SystemTasks
-    from looseleaf.workflows.step import StepTypes
 
 
 class Defaults:
@@ -54,67 +53,40 @@ class Defaults:
 
     @hookimpl(tryfirst=True)
     def register_operations(self, operations: Operations) -> None:
-        """Register the operations of the catalog."""
+        """Register the operations of the core and of the features."""
         from looseleaf.plugins.core_operations import register_core_operations
+        from looseleaf.plugins.features import call_features
 
         register_core_operations(operations)
+        call_features("register_operations", operations=operations)
 
     @hookimpl(tryfirst=True)
-    def register_steps(self, steps: StepTypes) -> None:
-        """Register the core types of packets and of steps."""
-        from looseleaf.workflows.packet import register_core_packets
-        from looseleaf.workflows.steps.defaults import register_core_steps
+    def register_steps(self, steps: NamedRegistry) -> None:
+        """Register the types of packets and of steps that features have."""
+        from looseleaf.plugins.features import call_features
 
-        register_core_packets(steps.packets)
-        register_core_steps(steps)
+        call_features("register_steps", steps=steps)
 
     @hookimpl(tryfirst=True)
-    def register_system_tasks(self, tasks: SystemTasks) -> None:
-        """Register the tasks that keep memory lean, and those that back it up."""
-        from looseleaf.job_runtime.backup_task import BACKUP, GIT_COMMIT
-        from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
-        from looseleaf.upkeep.history_packing import HISTORY_PACKING
-        from looseleaf.upkeep.retention.tasks import build_tasks
+    def register_system_tasks(self, tasks: NamedRegistry) -> None:
+        """Register the system tasks of features."""
+        from looseleaf.plugins.features import call_features
 
-        tasks.register(DAILY_MEMORY)
-        tasks.register(HISTORY_PACKING)
-        tasks.register(BACKUP)
-        tasks.register(GIT_COMMIT)
-        for task in build_tasks():
-            tasks.register(task)
+        call_features("register_system_tasks", tasks=tasks)
 
     @hookimpl(tryfirst=True)
-    def register_schedules(self, schedules: TaskSchedules) -> None:
+    def register_schedules(self, schedules: NamedRegistry) -> None:
         """Register the times of the system tasks."""
-        from looseleaf.upkeep.retention.tasks import RUN, WHEN
+        from looseleaf.plugins.features import call_features
 
-        # The journal's days are UTC; the run belongs to the day that has just closed.
-        schedules.register(
-            "daily_memory_generation",
-            "daily_memory_generation",
-            "0 0 * * *",
-            zone="UTC",
-            per_agent=True,
-            setting="daily_memory_enabled",
-            label="Daily memory",
-        )
-        schedules.register(
-            "history_packing",
-            "history_packing",
-            "40 3 * * *",
-            zone="UTC",
-            setting="history_packing_enabled",
-            label="History packing",
-        )
-        # One job runs all tasks of retention, so that seven do not fill the list of every night.
-        schedules.register("retention", RUN, WHEN, zone="UTC", label="Retention")
+        call_features("register_schedules", schedules=schedules)
 
-        schedules.register(
-            "backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup"
-        )
-        schedules.register(
-            "git_commit", "git_commit", "hourly", setting="git_commits", label="Commit to git"
-        )
+    @hookimpl(tryfirst=True)
+    def register_admin_pages(self, pages: AdminPages) -> None:
+        """Register the admin pages of features."""
+        from looseleaf.plugins.features import call_features
+
+        call_features("register_admin_pages", pages=pages)
 
     @hookimpl
     def pick_store(self) -> Store:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.plugins.admin_pages import AdminPages
+from looseleaf.plugins.features import call_features
 from looseleaf.web.admin.content_policy import POLICY
 from looseleaf.web.admin.registration import register_pages
 from looseleaf.web.http.recent_requests import RecentRequests
@@ -73,6 +74,7 @@ def forms() -> list[str]:
     """Give the address of every page of ours that takes a form."""
     pages = AdminPages()
     register_pages(pages, RecentRequests())
+    call_features("register_admin_pages", pages=pages)
     parts = {"{agent}": "ada", "{layer}": "agent", "{file:path}": "MEMORY.md"}
     parts |= {"{user}": "eve", "{session}": "none", "{pipeline}": "1", "{flow}": "1", "{job}": "1"}
     paths = [one.path for one in pages.all() if one.submit is not None]

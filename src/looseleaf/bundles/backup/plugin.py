@@ -1,0 +1,45 @@
+"""What backups register in a workspace: operations, the nightly task and an admin page."""
+
+from __future__ import annotations
+
+from looseleaf.plugins.hooks import hookimpl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.registry import Operations
+    from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.upkeep.schedules import TaskSchedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+
+
+@hookimpl
+def register_operations(operations: Operations) -> None:
+    """Register the operations of backups."""
+    from looseleaf.operations import backups
+
+    operations.add_declared(backups)
+
+
+@hookimpl
+def register_system_tasks(tasks: SystemTasks) -> None:
+    """Register the task that writes a backup."""
+    from looseleaf.job_runtime.backup_task import BACKUP
+
+    tasks.register(BACKUP)
+
+
+@hookimpl
+def register_schedules(schedules: TaskSchedules) -> None:
+    """Register the time of the backup."""
+    schedules.register("backup", "backup", "30 2 * * *", setting="backup_folder", label="Backup")
+
+
+@hookimpl
+def register_admin_pages(pages: AdminPages) -> None:
+    """Register the page of backups."""
+    from looseleaf.web.admin.views.operation import backups
+
+    pages.register(
+        "backups", "backups", backups.show_backups, submit=backups.create_backup, label="Backups",
+        priority=73,
+    )  # fmt: skip

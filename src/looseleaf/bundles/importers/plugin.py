@@ -1,0 +1,47 @@
+"""What imports and exports of pages register in a workspace: operations, commits, a page."""
+
+from __future__ import annotations
+
+from looseleaf.plugins.hooks import hookimpl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.registry import Operations
+    from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.upkeep.schedules import TaskSchedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+
+
+@hookimpl
+def register_operations(operations: Operations) -> None:
+    """Register the operations that import pages, export them and commit them to git."""
+    from looseleaf.operations import imports, page_commits, page_export
+
+    operations.add_declared(imports, page_commits, page_export)
+
+
+@hookimpl
+def register_system_tasks(tasks: SystemTasks) -> None:
+    """Register the task that commits pages to git."""
+    from looseleaf.job_runtime.commit_task import GIT_COMMIT
+
+    tasks.register(GIT_COMMIT)
+
+
+@hookimpl
+def register_schedules(schedules: TaskSchedules) -> None:
+    """Register the time of the commits."""
+    schedules.register(
+        "git_commit", "git_commit", "hourly", setting="git_commits", label="Commit to git"
+    )
+
+
+@hookimpl
+def register_admin_pages(pages: AdminPages) -> None:
+    """Register the page that imports memory."""
+    from looseleaf.web.admin.views.operation import imports
+
+    pages.register(
+        "import", "import", imports.show_import, submit=imports.submit_import, label="Import",
+        priority=72, takes_file=True,
+    )  # fmt: skip

@@ -1,0 +1,51 @@
+"""What bundles register in a workspace: operations and admin pages."""
+
+from __future__ import annotations
+
+from looseleaf.plugins.hooks import hookimpl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.registry import Operations
+    from looseleaf.plugins.admin_pages import AdminPages
+
+
+@hookimpl
+def register_operations(operations: Operations) -> None:
+    """Register the operations of bundles."""
+    from looseleaf.operations import (
+        bundle_comparisons,
+        bundle_installs,
+        bundles,
+        installed_bundles,
+        pending_upgrades,
+    )
+
+    operations.add_declared(
+        bundle_comparisons, bundle_installs, bundles, installed_bundles, pending_upgrades
+    )
+
+
+@hookimpl
+def register_admin_pages(pages: AdminPages) -> None:
+    """Register the pages that export, install and upgrade bundles."""
+    from looseleaf.plugins.admin_pages import AGENT
+    from looseleaf.web.admin.views.agents import bundle
+    from looseleaf.web.admin.views.operation import bundle_approval, bundles
+
+    pages.register(
+        "bundle", "agents/{agent}/bundle", bundle.preview_export, label="Export", section=AGENT,
+        priority=75,
+    )  # fmt: skip
+    pages.register(
+        "bundle-download", "agents/{agent}/bundle/download", bundle.download_bundle, section=AGENT,
+        parent="bundle",
+    )  # fmt: skip
+    pages.register(
+        "bundles", "bundles", bundles.list_bundles, submit=bundles.change_bundles, label="Bundles",
+        priority=72, takes_file=True,
+    )  # fmt: skip
+    pages.register(
+        "bundle-approval", "bundles/{agent}", bundle_approval.show_approval,
+        submit=bundle_approval.decide_approval, parent="bundles",
+    )  # fmt: skip

@@ -1,0 +1,86 @@
+"""What upkeep registers in a workspace: operations, system tasks, their times and admin pages."""
+
+from __future__ import annotations
+
+from looseleaf.plugins.hooks import hookimpl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.registry import Operations
+    from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.upkeep.schedules import TaskSchedules
+    from looseleaf.upkeep.system_tasks.task import SystemTasks
+
+
+@hookimpl
+def register_operations(operations: Operations) -> None:
+    """Register the operations of system tasks, lint and retention."""
+    from looseleaf.operations import lint, retention, system_tasks, task_prompts, upkeep
+
+    operations.add_declared(lint, retention, system_tasks, task_prompts, upkeep)
+
+
+@hookimpl
+def register_system_tasks(tasks: SystemTasks) -> None:
+    """Register the tasks that keep memory lean."""
+    from looseleaf.upkeep.daily_task.task import DAILY_MEMORY
+    from looseleaf.upkeep.history_packing import HISTORY_PACKING
+    from looseleaf.upkeep.retention.tasks import build_tasks
+
+    for task in (DAILY_MEMORY, HISTORY_PACKING, *build_tasks()):
+        tasks.register(task)
+
+
+@hookimpl
+def register_schedules(schedules: TaskSchedules) -> None:
+    """Register the times of these tasks."""
+    from looseleaf.upkeep.retention.tasks import RUN, WHEN
+
+    # The journal's days are UTC; the run belongs to the day that has just closed.
+    schedules.register(
+        "daily_memory_generation",
+        "daily_memory_generation",
+        "0 0 * * *",
+        zone="UTC",
+        per_agent=True,
+        setting="daily_memory_enabled",
+        label="Daily memory",
+    )
+    schedules.register(
+        "history_packing",
+        "history_packing",
+        "40 3 * * *",
+        zone="UTC",
+        setting="history_packing_enabled",
+        label="History packing",
+    )
+    # One job runs all tasks of retention, so that seven do not fill the list of every night.
+    schedules.register("retention", RUN, WHEN, zone="UTC", label="Retention")
+
+
+@hookimpl
+def register_admin_pages(pages: AdminPages) -> None:
+    """Register the pages of upkeep, retention and lint."""
+    from looseleaf.plugins.admin_pages import AGENT
+    from looseleaf.web.admin.views.upkeep import lint, prompts, retention, runs
+
+    pages.register(
+        "upkeep", "upkeep", runs.show_overview, submit=runs.change_upkeep, label="Upkeep",
+        priority=68,
+    )  # fmt: skip
+    pages.register(
+        "upkeep-prompts", "upkeep/prompts", prompts.show_prompts, submit=prompts.change_prompt,
+        parent="upkeep",
+    )  # fmt: skip
+    pages.register(
+        "retention", "retention", retention.show_retention, submit=retention.remove_data,
+        parent="upkeep",
+    )  # fmt: skip
+    pages.register(
+        "agent-upkeep", "agents/{agent}/upkeep", runs.show_runs, submit=runs.change_runs,
+        label="Upkeep", section=AGENT, priority=50,
+    )  # fmt: skip
+    pages.register(
+        "lint", "agents/{agent}/lint", lint.show_findings, submit=lint.apply_fix, label="Lint",
+        section=AGENT, priority=55,
+    )  # fmt: skip
