@@ -1,4 +1,4 @@
-"""The modules of the package, and the scripts beside it, as the measures of shape read them."""
+"""The modules of the package, as the measures of shape read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Module(NamedTuple):
-    """A module: its path below `src/looseleaf` or the repository, its text, its syntax tree."""
+    """A module: its path below `src/looseleaf`, its text, its syntax tree."""
 
     path: str
     text: str
@@ -19,18 +19,18 @@ class Module(NamedTuple):
 
     @property
     def dotted(self) -> str:
-        """Give the name as an import spells it."""
+        """Return the name as an import spells it."""
         parts = ["looseleaf", *self.path.removesuffix(".py").split("/")]
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     @property
     def is_package(self) -> bool:
-        """Tell whether the module is the `__init__` of a package."""
+        """Return whether the module is the `__init__` of a package."""
         return self.path.rpartition("/")[2] == "__init__.py"
 
     @property
     def has_code(self) -> bool:
-        """Tell whether there is more than a docstring."""
+        """Return whether there is more than a docstring."""
         return len(self.tree.body) > 1
 
 
@@ -38,13 +38,6 @@ def read_modules(source: Path = SOURCE) -> list[Module]:
     """Read every module of the package."""
     package = source / "looseleaf"
     return [_read_module(path, package) for path in sorted(package.rglob("*.py"))]
-
-
-def read_scripts(source: Path = SOURCE) -> list[Module]:
-    """Read dev.py and the benchmarks, which stand beside the source."""
-    root = source.parent
-    paths = [root / "dev.py", *sorted((root / "benchmarks").glob("*.py"))]
-    return [_read_module(path, root) for path in paths if path.is_file()]
 
 
 def _read_module(path: Path, folder: Path) -> Module:

@@ -1,82 +1,123 @@
-"""The shape of the code in figures: sizes, cycles, names, sentences and tests beside modules.
+"""Figures of the code's shape: sizes, headers, importers, names, cycles and docstrings.
 
 `python3 dev.py shape` prints the figures, `--list` also every finding. A path as argument measures
-another checkout (its `src` folder, with `docs` and `tests` beside it). `tests/test_shape.py` holds
-the limits. Standard library only, so that the script runs on any checkout.
+another checkout by its `src` folder. The figures are advice; `tests/test_shape.py` holds only that
+no modules import each other. Standard library only, so that the script runs on any checkout.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import re
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.clause_subjects import (
-    find_clause_subjects,
-    list_docstring_sentences,
-    read_docs_sentences,
-)
-from tests.function_names import find_functions_without_verb
-from tests.modules import SOURCE, Module, read_modules, read_scripts
-from tests.tested_in import TESTED_IN
-from tests.unclear_names import find_unclear_names, split_words
+from tests.modules import FUNCTIONS, SOURCE, Module, read_modules
 
-MOST_LINES = 800
-MOST_MODULES = 25
+LONG_MODULE = 800  # lines
+LARGE_PACKAGE = 25  # entries
 
-# Packages that are plain lists of nouns: they may hold any number of modules.
-LISTS_OF_NOUNS = {"operations", "cli/commands"}
+# Our habits that other projects do not have, counted in 1,000 sentences of docstrings.
+HABITS = {
+    'docstrings that open with "Give"': re.compile(r"Give\b"),
+    'docstrings that open with "Say whether"': re.compile(r"Say whether\b"),
+    'sentences of docstrings with "where"': re.compile(r".* where "),
+}
 
-# Module names that tell a stranger nothing, or show a picture instead of the thing.
-EMPTY_MODULE_NAMES = split_words(
-    """
-    base common core helpers misc utils util shared stuff things various other general basics
-    manager handler service lib answers beginnings bridge characters compatible desk differences
-    door elsewhere failures find freshness furniture held home hot moment named native offer
-    opening patient projection provided reception recent rooms swap talk talking watching
-    whole_body wire
-    """
-)
+
+def count_lines(module: Module) -> int:
+    """Return the number of lines of a module."""
+    return module.text.count("\n")
+
+
+def count_header_lines(module: Module) -> int:
+    """Return the number of lines above the first statement that is no docstring and no import."""
+    for position, node in enumerate(module.tree.body):
+        if position == 0 and ast.get_docstring(module.tree) is not None:
+            continue
+        if not ast.unparse(node).startswith(("import ", "from ", "if TYPE_CH", "TYPE_CHECKING = ")):
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            return (decorators[0] if decorators else node).lineno - 1
+    return count_lines(module)
 
 
 def find_long_modules(modules: Iterable[Module]) -> list[str]:
-    """Name the modules over the limit."""
-    lengths = {module.path: module.text.count("\n") for module in modules}
-    return [f"{path}: {length} lines" for path, length in lengths.items() if length > MOST_LINES]
-
-
-def measure_median(modules: Iterable[Module]) -> int:
-    """Give the median number of lines of the modules that hold code."""
-    return round(statistics.median(m.text.count("\n") for m in modules if m.has_code))
+    """Name the modules of more than LONG_MODULE lines."""
+    lengths = {module.path: count_lines(module) for module in modules}
+    return [f"{path}: {length} lines" for path, length in lengths.items() if length > LONG_MODULE]
 
 
 def find_large_packages(modules: Iterable[Module]) -> list[str]:
-    """Name the packages that hold too many modules directly."""
-    counts: dict[str, int] = {}
+    """Name the packages that list more than LARGE_PACKAGE modules and packages."""
+    entries: dict[str, set[str]] = defaultdict(set)
     for module in modules:
-        if not module.is_package:
-            folder = module.path.rpartition("/")[0]
-            counts[folder] = counts.get(folder, 0) + 1
+        parts = module.path.split("/")
+        for depth, entry in enumerate(parts):
+            if entry != "__init__.py":
+                entries["/".join(parts[:depth]) or "."].add(entry)
     return [
-        f"{folder or '.'}: {count} modules"
-        for folder, count in counts.items()
-        if count > MOST_MODULES and folder not in LISTS_OF_NOUNS
+        f"{folder}: {len(names)} entries"
+        for folder, names in sorted(entries.items())
+        if len(names) > LARGE_PACKAGE
     ]
 
 
-def find_empty_names(modules: Iterable[Module]) -> list[str]:
-    """Name the modules and packages whose names tell nothing."""
-    return [
-        module.path
+def find_repeated_classes(modules: Iterable[Module]) -> list[str]:
+    """Name the classes of one name that stand in several modules."""
+    return _find_repeated(
+        (node.name, module.path)
         for module in modules
-        if any(
-            part.lstrip("_") in EMPTY_MODULE_NAMES
-            for part in module.path.removesuffix(".py").split("/")
-        )
-    ]
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef)
+    )
+
+
+def find_repeated_modules(modules: Iterable[Module]) -> list[str]:
+    """Name the modules of one name that stand in several packages."""
+    return _find_repeated(
+        (module.path.rpartition("/")[2], module.path) for module in modules if not module.is_package
+    )
+
+
+def _find_repeated(places: Iterable[tuple[str, str]]) -> list[str]:
+    paths: dict[str, list[str]] = defaultdict(list)
+    for name, path in places:
+        paths[name].append(path)
+    return [f"{name}: {', '.join(group)}" for name, group in sorted(paths.items()) if group[1:]]
+
+
+def find_habits(modules: Iterable[Module]) -> dict[str, list[str]]:
+    """List, by title, the sentences of docstrings with a habit of ours that others do not have."""
+    sentences = [item for module in modules for item in list_sentences(module)]
+    return {
+        title: [f"{place}: {text}" for place, text in sentences if pattern.match(text)]
+        for title, pattern in HABITS.items()
+    }
+
+
+def list_sentences(module: Module) -> Iterator[tuple[str, str]]:
+    """Yield place and text of every sentence of the module's docstrings."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Module)):
+            place = f"{module.path}:{getattr(node, 'lineno', 1)}"
+            for paragraph in (ast.get_docstring(node) or "").split("\n\n"):
+                text = " ".join(paragraph.split())
+                for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`\"])", text):
+                    if " " in sentence:
+                        yield place, sentence
+
+
+def find_sole_importers(modules: Iterable[Module]) -> list[str]:
+    """Name the modules that one module alone imports, and that module."""
+    importers: dict[str, list[str]] = defaultdict(list)
+    for name, targets in build_import_graph(modules).items():
+        for target in targets:
+            importers[target].append(name)
+    return [f"{name} ← {group[0]}" for name, group in sorted(importers.items()) if not group[1:]]
 
 
 def find_cycles(modules: Iterable[Module]) -> list[str]:
@@ -92,7 +133,7 @@ def find_cycles(modules: Iterable[Module]) -> list[str]:
 
 
 def build_import_graph(modules: Iterable[Module]) -> dict[str, set[str]]:
-    """Give for each module the modules that it imports."""
+    """Return for each module the modules that it imports."""
     by_name = {module.dotted: module for module in modules}
     graph: dict[str, set[str]] = {}
     for name, module in by_name.items():
@@ -113,7 +154,7 @@ def _list_imports(module: Module) -> Iterator[str]:
 
 
 def _find_module(target: str, by_name: dict[str, Module]) -> str | None:
-    """Give the module that an import reaches: the target, or the module that defines the name."""
+    """Return the module that an import reaches: the target, or the one that defines the name."""
     if target in by_name:
         return target
     parent = target.rpartition(".")[0]
@@ -131,28 +172,6 @@ def _find_reachable(graph: dict[str, set[str]], start: str) -> set[str]:
     return names_reached
 
 
-def find_untested(
-    modules: Iterable[Module], source: Path, places: Mapping[str, object]
-) -> list[str]:
-    """Name the modules that have neither a test of their name nor a stated place."""
-    tests = source.parent / "tests"
-    return [
-        module.path
-        for module in modules
-        if module.has_code
-        and module.path not in places
-        and not (tests / test_path_of(module.path)).is_file()
-    ]
-
-
-def test_path_of(path: str) -> str:
-    """Give the test file of a module: `tests/memory/test_daily.py` for `memory/daily.py`."""
-    parts = path.removesuffix(".py").split("/")
-    if parts[-1] == "__init__":
-        parts = [*parts[:-1], parts[-2]] if len(parts) > 1 else ["public_names"]
-    return "/".join([*parts[:-1], f"test_{parts[-1].strip('_')}.py"])
-
-
 def main(arguments: list[str]) -> int:
     """Print the figures of a checkout."""
     parser = argparse.ArgumentParser(prog="python3 dev.py shape", description=main.__doc__)
@@ -163,34 +182,30 @@ def main(arguments: list[str]) -> int:
     if not (source / "looseleaf").is_dir():
         parser.error(f"{source} holds no package looseleaf")
     modules = read_modules(source)
-    unclear, names = find_unclear_names(modules)
-    verbless, functions = find_functions_without_verb(modules)
-    scripts = read_scripts(source)
-    unclear_in_scripts, script_names = find_unclear_names(scripts)
-    verbless_in_scripts, script_functions = find_functions_without_verb(scripts)
-    clauses, sentences = find_clause_subjects(read_docs_sentences(source))
-    in_docstrings, docstrings = find_clause_subjects(list_docstring_sentences(modules))
-    modules_with_code = [module for module in modules if module.has_code]
-    modules_without_test = find_untested(modules, source, TESTED_IN)
-    print(
-        f"modules                          {len(modules)}, median {measure_median(modules)} lines"
-    )
-    rows = (
-        (f"modules over {MOST_LINES} lines", find_long_modules(modules), 0),
-        (f"packages over {MOST_MODULES} modules", find_large_packages(modules), 0),
-        ("module names that say nothing", find_empty_names(modules), len(modules)),
-        ("cycles of modules", find_cycles(modules), 0),
-        ("participles and pronouns", unclear, names),
-        ("functions without a verb", verbless, functions),
-        ("participles, benchmarks, dev.py", unclear_in_scripts, script_names),
-        ("no verb, benchmarks and dev.py", verbless_in_scripts, script_functions),
-        ("clauses as subject, docs", clauses, sentences),
-        ("clauses as subject, docstrings", in_docstrings, docstrings),
-        ("modules without a test", modules_without_test, len(modules_with_code)),
-    )
-    for title, hits, total in rows:
-        share = f" of {total} ({100 * len(hits) / total:.2f} %)" if total else ""
-        print(f"{title:<32} {len(hits)}{share}")
+    lines = sum(map(count_lines, modules))
+    sentences = sum(1 for module in modules for _ in list_sentences(module))
+    kinds = Counter(module.is_package for module in modules)
+    median = statistics.median(count_lines(m) for m in modules if m.has_code)
+    header_share = 100 * sum(map(count_header_lines, modules)) / lines
+    figures = {
+        "modules": f"{kinds[False]} in {kinds[True]} packages",
+        "lines": f"{lines}, median {median:.0f} a module",
+        "header lines": f"{header_share:.1f} %",
+    }
+    for title, figure in figures.items():
+        print(f"{title:<44} {figure}")
+    findings = {
+        f"modules over {LONG_MODULE} lines": find_long_modules(modules),
+        f"packages over {LARGE_PACKAGE} entries": find_large_packages(modules),
+        "modules with one importer": find_sole_importers(modules),
+        "class names used more than once": find_repeated_classes(modules),
+        "module names used more than once": find_repeated_modules(modules),
+        "cycles of modules": find_cycles(modules),
+        **find_habits(modules),
+    }
+    for title, hits in findings.items():
+        share = f" ({1000 * len(hits) / sentences:.0f} in 1,000)" if title in HABITS else ""
+        print(f"{title:<44} {len(hits)}{share}")
         if options.list:
             print("".join(f"    {hit}\n" for hit in hits), end="")
     return 0
