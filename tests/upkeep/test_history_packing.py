@@ -12,7 +12,8 @@ from looseleaf.operations.agents import create_agent, delete_agent, restore_agen
 from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.prompt import compose_prompt
 from looseleaf.times import format_microseconds
-from looseleaf.upkeep.history_packing import TASK_TYPE, PackReport, pack_histories
+from looseleaf.upkeep.history_packing import TASK_TYPE
+from looseleaf.upkeep.retention.versions import PackReport, pack_histories
 from looseleaf.values import replace
 from tests.conftest import Clock
 

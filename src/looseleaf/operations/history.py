@@ -10,8 +10,7 @@ from looseleaf.memory.pages import Saved, decode_text
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.store import Retention
 from looseleaf.memory.text.line_diff import diff_lines
-from looseleaf.upkeep.history_packing import PackReport, pack_histories
-from looseleaf.upkeep.retention.versions import drop_versions
+from looseleaf.upkeep.retention.versions import PackReport, drop_versions, pack_histories
 from looseleaf.values import value
 
 TYPE_CHECKING = False

@@ -25,7 +25,7 @@ from looseleaf.values import as_dict
 
 if TYPE_CHECKING:
     from looseleaf.memory.history import Revision
-    from looseleaf.upkeep.history_packing import PackReport
+    from looseleaf.upkeep.retention.versions import PackReport
 
 file_argument = click.argument("file", shell_complete=complete_pages)
 
