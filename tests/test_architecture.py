@@ -21,7 +21,7 @@ PACKAGE = Path(__file__).parent.parent / "src" / "looseleaf"
 
 # A line may import only the lines above it; packages on one line do not import each other.
 LINES = (
-    "errors values version times",
+    "errors values version times schema_check",
     "plain_toml setting_tables",
     "settings extras",
     "files http_client",
@@ -206,6 +206,7 @@ STANDARD_LIBRARY_ONLY = {
     "files",
     "memory",
     "operations",
+    "schema_check",
     "times",
     "values",
 }

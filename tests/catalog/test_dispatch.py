@@ -16,7 +16,7 @@ from looseleaf.catalog.schemas.arguments import build_input_schema
 from looseleaf.errors import Forbidden, InvalidArgument, InvalidName
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.operations import OperationMissing
-from looseleaf.errors.pages import DailyMemoryOff
+from looseleaf.errors.pages import DailyMemoryOff, InvalidPolicy
 from looseleaf.memory.page_text import PageText
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.operations import memory
@@ -97,6 +97,15 @@ def test_a_wrong_argument_is_refused(
     with pytest.raises(InvalidArgument, match=match) as error:
         invoke(mine, "datamachine/get-agent-memory", arguments)
     assert error.value.code == "invalid_argument"
+
+
+def test_a_number_inside_an_argument_is_exact(workspace: Workspace) -> None:
+    """Where the operation names it; people's own objects may hold any number."""
+    with pytest.raises(InvalidArgument, match="other cannot be used: it must be integer"):
+        invoke(workspace.context, "looseleaf/diff-prompts", {"other": {"agent": 2**53}})
+    policy = {"name": "News", "tool_policy": {"seen": 2**60}}
+    with pytest.raises(InvalidPolicy, match="seen"):
+        invoke(workspace.context, "looseleaf/create-pipeline", policy)
 
 
 def test_a_missing_argument_is_named(mine: Context) -> None:

@@ -16,8 +16,8 @@ from looseleaf.job_runtime.step_parts import JobStepParts, act_in_job
 from looseleaf.operations.jobs import execute
 from looseleaf.prompt.request import Request
 from looseleaf.values import FrozenDict, replace
-from looseleaf.workflows.documents import StepFields
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.pipeline import Step
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
 from tests.workflows.steps.test_ai import JOURNAL
 
@@ -207,7 +207,7 @@ def test_a_job_runs_for_the_user_who_starts_it(bench: Bench, *, by_flow: bool) -
     """The operator of the machine starts it for the user of the flow, or for the owner."""
     workspace = bench.workspace
     eve = Principal(SESSION, EVE, "eve", frozenset(FLOWS), FrozenDict({bench.agent.id: "operator"}))
-    steps = (StepFields(type="input", settings={"source": "text", "text": "x"}),)
+    steps = (Step(type="input", settings={"source": "text", "text": "x"}),)
     choice: dict[str, Any] = {"flow": bench.flow.id} if by_flow else {"steps": steps}
     for principal, user_id in ((eve, EVE), (workspace.context.principal, 1)):
         context = replace(workspace.context, principal=principal, permission="flows")

@@ -9,9 +9,9 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import FlowMissing, InvalidWorkflow, JobMissing
 from looseleaf.operations import flows, jobs, pipelines
-from looseleaf.workflows.documents import StepFields
+from looseleaf.workflows.pipeline import Step
 
-TEXT = StepFields("input", "in", "Read", {"source": "text", "text": "Hello"})
+TEXT = Step("in", "input", "Read", {"source": "text", "text": "Hello"})
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_steps_run_without_a_pipeline(house: Workspace) -> None:
     assert (job.label, job.source, job.pipeline_id) == ("Try", "direct", 0)
     assert job.next_attempt_at == "2190-01-01T00:00:00Z"
     with pytest.raises(InvalidWorkflow, match="source is missing"):
-        jobs.execute(house.context, steps=(StepFields("input"),))
+        jobs.execute(house.context, steps=(Step(type="input"),))
 
 
 def test_a_start_that_makes_no_sense_is_refused(house: Workspace) -> None:

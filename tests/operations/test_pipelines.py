@@ -18,7 +18,7 @@ from looseleaf.errors.workflows import (
 )
 from looseleaf.operations import flows, pipelines, workflow_memory
 from looseleaf.values import replace
-from looseleaf.workflows.documents import StepFields
+from looseleaf.workflows.pipeline import Step
 
 
 def test_a_pipeline_is_found_by_id_slug_and_agent(workspace: Workspace) -> None:
@@ -99,7 +99,7 @@ def test_memory_files_are_added_and_removed(workspace: Workspace) -> None:
 def test_a_step_of_an_unknown_type_is_refused(workspace: Workspace) -> None:
     """With the types there are."""
     with pytest.raises(InvalidWorkflow, match="the types are"):
-        pipelines.create_pipeline(workspace.context, "News", steps=(StepFields("fetch"),))
+        pipelines.create_pipeline(workspace.context, "News", steps=(Step(type="fetch"),))
     assert pipelines.list_pipelines(workspace.context) == []
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from looseleaf.catalog.schemas.json_values import to_json_value
 from looseleaf.errors.workflows import InvalidSchedule, InvalidWorkflow
+from looseleaf.values import replace
 from looseleaf.workflows.documents import (
     ScheduleFields,
     describe_schedule,
@@ -51,9 +52,10 @@ MORNING = Flow(
 
 def test_an_exported_file_is_read_as_it_was() -> None:
     """Without ids of this workspace."""
-    file = export_pipeline(NEWS, [MORNING])
-    document = to_json_value(file)
-    assert read_pipeline_file(document) == file
+    document = to_json_value(export_pipeline(NEWS, [MORNING]))
+    pipeline, flows = read_pipeline_file(document, now=5.0)
+    assert pipeline == replace(NEWS, id=0, agent_id=0, user_id=0)
+    assert flows == (replace(MORNING, id=0, pipeline_id=0, agent_id=0, user_id=0),)
     assert "id" not in document
     assert document["memory_files"] == ["content-strategy.md"]
     assert [step["type"] for step in document["steps"]] == ["input", "ai"]
@@ -64,14 +66,15 @@ def test_an_exported_file_is_read_as_it_was() -> None:
     [
         ({"schema_version": 2}, "reads 1"),
         ({"schema_version": None}, "reads 1"),
-        ({"unknown": 1}, "no 'unknown'"),
-        ({"name": 5}, "name cannot be a int"),
-        ({"memory_files": "a.md"}, "memory_files cannot be a str"),
-        ({"memory_files": [1]}, "list of texts"),
-        ({"steps": ["ai"]}, "step cannot be saved: it is an object"),
-        ({"steps": [{"type": "ai", "order": 1}]}, "no 'order'"),
+        ({"unknown": 1}, "unknown is not known"),
+        ({"name": 5}, "name must be string"),
+        ({"memory_files": "a.md"}, "memory_files must be array"),
+        ({"memory_files": [1]}, r"memory_files\[0\] must be string"),
+        ({"steps": ["ai"]}, "step cannot be saved: it must be object"),
+        ({"steps": [{"type": "ai", "order": 1}]}, "order is not known"),
+        ({"flows": {}}, "flows must be array"),
         ({"flows": [{"name": "x"}]}, "slug"),
-        ({"flows": [{"name": "x", "slug": "x", "schedule": {"every": 1}}]}, "no 'every'"),
+        ({"flows": [{"name": "x", "slug": "x", "schedule": {"every": 1}}]}, "every is not known"),
         ({"flows": [{"name": "x", "slug": "x", "schedule": {"enabled": "yes"}}]}, "enabled"),
         ({"flows": [{}] * 501}, "more than 500"),
     ],
@@ -80,7 +83,7 @@ def test_a_file_that_is_none_is_refused_by_the_field(change: dict[str, Any], mes
     """Before anything is stored."""
     document = {**to_json_value(export_pipeline(NEWS, [MORNING])), **change}
     with pytest.raises(InvalidWorkflow, match=message):
-        read_pipeline_file(document)
+        read_pipeline_file(document, now=0.0)
 
 
 def test_a_schedule_is_read_and_described() -> None:

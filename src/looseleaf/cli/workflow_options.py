@@ -9,14 +9,13 @@ import click
 
 from looseleaf.errors import Invalid
 from looseleaf.values import replace
-from looseleaf.workflows.documents import ScheduleFields, StepFields, parse_schedule
+from looseleaf.workflows.documents import ScheduleFields, parse_schedule
 from looseleaf.workflows.flow import CRON, ONE_TIME
+from looseleaf.workflows.pipeline import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
-
-    from looseleaf.workflows.pipeline import Step
 
     Function = Callable[..., object]
 
@@ -64,16 +63,16 @@ def read_object(option: str, text: str) -> dict[str, Any]:
     return document
 
 
-def read_steps(steps: Iterable[str]) -> tuple[StepFields, ...]:
+def read_steps(steps: Iterable[str]) -> tuple[Step, ...]:
     """Read steps as `TYPE[:LABEL][={"setting": …}]`."""
     return tuple(_read_step(text) for text in steps)
 
 
-def _read_step(text: str) -> StepFields:
+def _read_step(text: str) -> Step:
     head, equals, settings = text.partition("=")
     step_type, _, label = head.partition(":")
     fields = read_object(f"--step {head}", settings) if equals else {}
-    return StepFields(step_type.strip(), label=label.strip(), settings=fields)
+    return Step(type=step_type.strip(), label=label.strip(), settings=fields)
 
 
 def read_settings(pairs: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -16,7 +16,7 @@ from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow
 from looseleaf.workflows.documents import FlowDocument, ScheduleFields
-from looseleaf.workflows.flow import Flow
+from looseleaf.workflows.flow import Flow, pause
 from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False
@@ -109,18 +109,18 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
     """
     parent = find_pipeline(context, pipeline)
     flow = Flow(
-        0,
-        parent.id,
-        slug,
-        name,
-        parent.agent_id,
-        context.principal.user_id or parent.user_id,
-        tuple(memory_files),
-        step_settings or {},
-        documents.queue_prompts(prompt_queue, context.clock()),
-        queue_mode,
-        documents.read_schedule(schedule),
-        run_artifacts or {},
+        id=0,
+        pipeline_id=parent.id,
+        slug=slug,
+        name=name,
+        agent_id=parent.agent_id,
+        user_id=context.principal.user_id or parent.user_id,
+        memory_files=tuple(memory_files),
+        step_settings=step_settings or {},
+        prompt_queue=documents.queue_prompts(prompt_queue, context.clock()),
+        queue_mode=queue_mode,
+        schedule=documents.read_schedule(schedule),
+        run_artifacts=run_artifacts or {},
     )
     checked_flow = check_rules(context, flow)
     check_flow_names(context.parts.operations(), checked_flow)
@@ -245,12 +245,11 @@ def copy_flow(context: Context, flow: str | int, *, name: str = "") -> FlowDocum
     """
     original = find_flow(context, flow)
     new = replace(
-        original,
+        pause(original),
         id=0,
         slug="",
         name=name or f"{original.name} (copy)",
         user_id=context.principal.user_id or original.user_id,
-        schedule=replace(original.schedule, enabled=False),
     )
     return describe(context, context.parts.definitions().flows.add(check_rules(context, new)))
 

@@ -26,14 +26,13 @@ from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.times import parse_time
 from looseleaf.upkeep.retention.removal import delete_jobs
 from looseleaf.values import replace, value
-from looseleaf.workflows import documents
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.definition_checks import check_steps, number_steps
-from looseleaf.workflows.documents import StepFields
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import Plan, plan_direct_job, plan_flow_job
 from looseleaf.workflows.job import STATUSES
 from looseleaf.workflows.packet import create_packet
+from looseleaf.workflows.pipeline import Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def execute(
     context: Context,
     *,
     flow: str | int | None = None,
-    steps: tuple[StepFields, ...] = (),
+    steps: tuple[Step, ...] = (),
     initial_packets: tuple[PacketFields, ...] = (),
     agent: str | int | None = None,
     label: str = "",
@@ -249,11 +248,11 @@ def _plan_flow(context: Context, flow: str | int, packets: tuple[Packet, ...]) -
 
 def _plan_steps(
     context: Context,
-    step_fields: tuple[StepFields, ...],
+    new_steps: tuple[Step, ...],
     packets: tuple[Packet, ...],
     agent: str | int | None,
 ) -> NewJob:
-    steps = number_steps(documents.read_steps(step_fields))
+    steps = number_steps(new_steps)
     check_steps(steps, context.parts.step_types())
     check_step_names(context.parts.operations(), steps)
     record = agent_of(context, agent)

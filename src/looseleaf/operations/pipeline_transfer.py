@@ -9,10 +9,9 @@ from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
 from looseleaf.operations.pipelines import describe
 from looseleaf.values import replace
 from looseleaf.workflows import documents
-from looseleaf.workflows.definition_checks import check_flow, check_pipeline, number_steps
+from looseleaf.workflows.definition_checks import check_flow, check_pipeline
 from looseleaf.workflows.documents import PipelineDocument, PipelineFile
-from looseleaf.workflows.flow import Flow
-from looseleaf.workflows.pipeline import Pipeline
+from looseleaf.workflows.flow import pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.catalog.context import Context
-    from looseleaf.workflows.documents import FlowFile
 
 
 @operation("looseleaf/export-pipeline", permission="read", categories=("flows",), read_only=True)
@@ -60,49 +58,16 @@ def import_pipeline(
         name: Another name for the pipeline; without it, the name in the document.
     """
     record = agent_of(context, agent)
-    file = documents.read_pipeline_file(document)
-    user = context.principal.user_id or record.owner
+    file, file_flows = documents.read_pipeline_file(document, now=context.clock())
+    owner = {"agent_id": record.id, "user_id": context.principal.user_id or record.owner}
     registry, types = context.pages.registry, context.parts.step_types()
-    pipeline = Pipeline(
-        0,
-        file.slug,
-        name or file.name,
-        record.id,
-        user,
-        file.system_prompt,
-        file.memory_files,
-        file.tool_policy,
-        number_steps(documents.read_steps(file.steps)),
-    )
-    valid_pipeline = check_pipeline(pipeline, registry, types)
+    pipeline = check_pipeline(replace(file, **owner, name=name or file.name), registry, types)
     flows = [
-        check_flow(_read_flow(context, fields, valid_pipeline), valid_pipeline, registry, types)
-        for fields in file.flows
+        check_flow(replace(pause(flow), **owner), pipeline, registry, types) for flow in file_flows
     ]
-    check_workflow_names(context.parts.operations(), valid_pipeline, flows)
+    check_workflow_names(context.parts.operations(), pipeline, flows)
     pipelines = context.parts.definitions().pipelines
-    slugs = {
-        namesake.slug
-        for namesake in pipelines.list(agents=[record.id], slug=valid_pipeline.slug)[0]
-    }
-    new = replace(valid_pipeline, slug="") if valid_pipeline.slug in slugs else valid_pipeline
-    return describe(context, pipelines.add(new, flows))
-
-
-def _read_flow(context: Context, fields: FlowFile, pipeline: Pipeline) -> Flow:
-    """Read a flow of a document; its schedule is paused."""
-    schedule = documents.read_schedule(fields.schedule)
-    return Flow(
-        0,
-        0,
-        fields.slug,
-        fields.name,
-        pipeline.agent_id,
-        pipeline.user_id,
-        fields.memory_files,
-        fields.step_settings,
-        documents.queue_prompts(fields.prompt_queue, context.clock()),
-        fields.queue_mode,  # type: ignore[arg-type]  # checked with the flow
-        replace(schedule, enabled=False),
-        fields.run_artifacts,
-    )
+    namesakes, _ = pipelines.list(agents=[record.id], slug=pipeline.slug)
+    if pipeline.slug in {namesake.slug for namesake in namesakes}:
+        pipeline = replace(pipeline, slug="")
+    return describe(context, pipelines.add(pipeline, flows))

@@ -19,8 +19,8 @@ from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_pipeline, number_steps
-from looseleaf.workflows.documents import PipelineDocument, StepFields
-from looseleaf.workflows.pipeline import Pipeline
+from looseleaf.workflows.documents import PipelineDocument
+from looseleaf.workflows.pipeline import Pipeline, Step
 from looseleaf.workflows.uploads.file_store import FileFolder, limits_of
 
 TYPE_CHECKING = False
@@ -84,7 +84,7 @@ def create_pipeline(
     system_prompt: str = "",
     memory_files: tuple[str, ...] = (),
     tool_policy: Mapping[str, Any] | None = None,
-    steps: tuple[StepFields, ...] = (),
+    steps: tuple[Step, ...] = (),
 ) -> PipelineDocument:
     """Create a pipeline of an agent, with its steps in order.
 
@@ -103,15 +103,15 @@ def create_pipeline(
     record = agent_of(context, agent)
     user = context.principal.user_id or record.owner
     pipeline = Pipeline(
-        0,
-        slug,
-        name,
-        record.id,
-        user,
-        system_prompt,
-        tuple(memory_files),
-        tool_policy or {},
-        number_steps(documents.read_steps(steps)),
+        id=0,
+        slug=slug,
+        name=name,
+        agent_id=record.id,
+        user_id=user,
+        system_prompt=system_prompt,
+        memory_files=tuple(memory_files),
+        tool_policy=tool_policy or {},
+        steps=number_steps(steps),
     )
     check_workflow_names(context.parts.operations(), pipeline, ())
     return add(context, pipeline)
@@ -133,7 +133,7 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
     system_prompt: str | None = None,
     memory_files: tuple[str, ...] | None = None,
     tool_policy: Mapping[str, Any] | None = None,
-    steps: tuple[StepFields, ...] | None = None,
+    steps: tuple[Step, ...] | None = None,
     if_match: str | None = None,
 ) -> PipelineDocument:
     """Change fields of a pipeline; fields that are not named stay.
@@ -166,8 +166,8 @@ def update_pipeline(  # noqa: PLR0913 - one for each field that can change
         require_version(context, f"pipeline {current.slug}", current.version, if_match)
         new = dict(fields)
         if steps is not None:
-            check_step_names(context.parts.operations(), documents.read_steps(steps))
-            new["steps"] = number_steps(documents.read_steps(steps), current.steps)
+            check_step_names(context.parts.operations(), steps)
+            new["steps"] = number_steps(steps, current.steps)
         return check_rules(context, replace(current, **new))
 
     return edit_pipeline(context, pipeline, edit)

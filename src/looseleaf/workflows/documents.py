@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 from looseleaf.errors.workflows import InvalidWorkflow
+from looseleaf.schema_check import find_problem
 from looseleaf.times import format_time, parse_time
-from looseleaf.values import FrozenDict, replace, value
+from looseleaf.values import as_dict, value
+from looseleaf.workflows.definition_checks import FLOW, PIPELINE, number_steps
 from looseleaf.workflows.flow import CRON, MANUAL, ONE_TIME, Flow, QueuedPrompt, Schedule
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, TypeVar
-
-    Kind = TypeVar("Kind")
+    from typing import Any, TypedDict
+else:
+    TypedDict = dict
 
 SCHEMA_VERSION = 1
 MOST_FLOWS = 500  # in one file
-
-
-@value
-class StepFields:
-    """The fields of a step in a request or a file.
-
-    Fields:
-        type: The type of step, such as input, ai or memory_update.
-        id: The id of a step that is there already; without it, a new step.
-        label: The name for people; without it, the type in words.
-        settings: The settings of the step, as its type describes them.
-    """
-
-    type: str = ""
-    id: str = ""
-    label: str = ""
-    settings: Mapping[str, Any] = FrozenDict()
+# Fields of a definition that belong to its workspace, and are in no file.
+_WORKSPACE_FIELDS = ("id", "pipeline_id", "agent_id", "user_id", "created", "updated")
 
 
 @value
@@ -97,75 +84,62 @@ class FlowDocument:
     hash: str
 
 
-@value
-class FlowFile:
+class StepFile(TypedDict):
+    """A step in an exported file."""
+
+    type: str
+    id: str
+    label: str
+    settings: Mapping[str, Any]
+
+
+class FlowFile(TypedDict):
     """A flow in an exported file, with the prompts that wait in its queue."""
 
     slug: str
     name: str
-    memory_files: tuple[str, ...] = ()
-    step_settings: Mapping[str, Any] = FrozenDict()
-    prompt_queue: tuple[str, ...] = ()
-    queue_mode: str = "static"
-    schedule: ScheduleFields = ScheduleFields()
-    run_artifacts: Mapping[str, Any] = FrozenDict()
+    memory_files: tuple[str, ...]
+    step_settings: Mapping[str, Any]
+    prompt_queue: tuple[str, ...]
+    queue_mode: str
+    schedule: ScheduleFields
+    run_artifacts: Mapping[str, Any]
 
 
-@value
-class PipelineFile:
+class PipelineFile(TypedDict):
     """A pipeline with its flows as one JSON document, without ids of this workspace."""
 
     schema_version: int
     slug: str
     name: str
-    system_prompt: str = ""
-    memory_files: tuple[str, ...] = ()
-    tool_policy: Mapping[str, Any] = FrozenDict()
-    steps: tuple[StepFields, ...] = ()
-    flows: tuple[FlowFile, ...] = ()
+    system_prompt: str
+    memory_files: tuple[str, ...]
+    tool_policy: Mapping[str, Any]
+    steps: tuple[StepFile, ...]
+    flows: tuple[FlowFile, ...]
 
 
 def describe_pipeline(pipeline: Pipeline, agent: str, flows: int) -> PipelineDocument:
     """Describe a pipeline, with the slug of its agent and the number of its flows."""
-    return PipelineDocument(
-        pipeline.id,
-        pipeline.slug,
-        pipeline.name,
-        pipeline.agent_id,
-        agent,
-        pipeline.user_id,
-        pipeline.system_prompt,
-        pipeline.memory_files,
-        pipeline.tool_policy,
-        pipeline.steps,
-        flows,
-        format_time(pipeline.created),
-        format_time(pipeline.updated),
-        pipeline.version,
-    )
+    fields: dict[str, Any] = as_dict(pipeline) | _describe_times(pipeline)
+    return PipelineDocument(**fields, agent=agent, flows=flows, hash=pipeline.version)
 
 
 def describe_flow(flow: Flow, agent: str, pipeline: str) -> FlowDocument:
     """Describe a flow, with the slugs of its agent and its pipeline."""
-    return FlowDocument(
-        flow.id,
-        flow.pipeline_id,
-        pipeline,
-        flow.slug,
-        flow.name,
-        flow.agent_id,
-        agent,
-        flow.user_id,
-        flow.memory_files,
-        flow.step_settings,
-        tuple(entry.prompt for entry in flow.prompt_queue),
-        flow.queue_mode,
-        describe_schedule(flow.schedule),
-        flow.run_artifacts,
-        format_time(flow.created),
-        format_time(flow.updated),
-        flow.version,
-    )
+    fields = _describe_fields(flow) | _describe_times(flow)
+    return FlowDocument(**fields, agent=agent, pipeline=pipeline, hash=flow.version)
+
+
+def _describe_fields(flow: Flow) -> dict[str, Any]:
+    prompts = tuple(entry.prompt for entry in flow.prompt_queue)
+    parts = {"prompt_queue": prompts, "schedule": describe_schedule(flow.schedule)}
+    return as_dict(flow) | parts
+
+
+def _describe_times(definition: Pipeline | Flow) -> dict[str, Any]:
+    created, updated = definition.created, definition.updated
+    return {"created": format_time(created), "updated": format_time(updated)}
 
 
 def describe_schedule(schedule: Schedule) -> ScheduleFields:
@@ -194,11 +168,6 @@ def parse_schedule(text: str) -> ScheduleFields:
     return ScheduleFields(ONE_TIME, at=plan)
 
 
-def read_steps(steps: Iterable[StepFields]) -> tuple[Step, ...]:
-    """Build steps from their fields; steps without an id are new."""
-    return tuple(Step(step.id, step.type, step.label, dict(step.settings)) for step in steps)
-
-
 def queue_prompts(
     prompts: Iterable[str], now: float, previous: tuple[QueuedPrompt, ...] = ()
 ) -> tuple[QueuedPrompt, ...]:
@@ -209,83 +178,100 @@ def queue_prompts(
 
 def export_pipeline(pipeline: Pipeline, flows: Iterable[Flow]) -> PipelineFile:
     """Build the file of a pipeline and its flows."""
-    return PipelineFile(
-        SCHEMA_VERSION,
-        pipeline.slug,
-        pipeline.name,
-        pipeline.system_prompt,
-        pipeline.memory_files,
-        pipeline.tool_policy,
-        tuple(StepFields(step.type, step.id, step.label, step.settings) for step in pipeline.steps),
-        tuple(
-            FlowFile(
-                flow.slug,
-                flow.name,
-                flow.memory_files,
-                flow.step_settings,
-                tuple(entry.prompt for entry in flow.prompt_queue),
-                flow.queue_mode,
-                describe_schedule(flow.schedule),
-                flow.run_artifacts,
-            )
-            for flow in flows
-        ),
-    )
+    file: Any = {
+        "schema_version": SCHEMA_VERSION,
+        **_leave_workspace(as_dict(pipeline)),
+        "steps": [
+            {name: getattr(step, name) for name in StepFile.__annotations__}
+            for step in pipeline.steps
+        ],
+        "flows": [_leave_workspace(_describe_fields(flow)) for flow in flows],
+    }
+    return file  # type: ignore[no-any-return]  # as declared, since it has their fields
 
 
-def read_pipeline_file(document: Mapping[str, Any]) -> PipelineFile:
-    """Read an exported file, or raise `InvalidWorkflow` with the field that is wrong."""
+def _leave_workspace(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: field for name, field in fields.items() if name not in _WORKSPACE_FIELDS}
+
+
+def read_pipeline_file(
+    document: Mapping[str, Any], *, now: float
+) -> tuple[Pipeline, tuple[Flow, ...]]:
+    """Read an exported file as definitions that are not stored yet, or raise `InvalidWorkflow`."""
     version = document.get("schema_version")
     if version != SCHEMA_VERSION:
         reason = f"schema_version is {version!r}, and this Looseleaf reads {SCHEMA_VERSION}"
-        raise InvalidWorkflow("pipeline", reason)
-    file = read_record(PipelineFile, document, "pipeline")
-    if len(file.flows) > MOST_FLOWS:
-        raise InvalidWorkflow("pipeline", f"the file has more than {MOST_FLOWS} flows")
-    steps = tuple(read_record(StepFields, step, "step") for step in file.steps)
-    flows = []
-    for fields in file.flows:
-        flow = read_record(FlowFile, fields, "flow")
-        schedule = read_record(ScheduleFields, flow.schedule, "schedule")
-        flows.append(replace(flow, schedule=schedule))
-    return replace(file, steps=steps, flows=tuple(flows))
+        raise InvalidWorkflow(PIPELINE, reason)
+    fields = dict(document)
+    flows = fields.pop("flows", [])
+    if not isinstance(flows, list):
+        raise InvalidWorkflow(PIPELINE, "flows must be array")
+    if len(flows) > MOST_FLOWS:
+        raise InvalidWorkflow(PIPELINE, f"the file has more than {MOST_FLOWS} flows")
+    return read_pipeline(fields), tuple(read_flow(flow, now=now) for flow in flows)
 
 
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    "memory_files": (list, tuple),
-    "prompt_queue": (list, tuple),
-    "steps": (list, tuple),
-    "flows": (list, tuple),
-    "settings": dict,
-    "tool_policy": dict,
-    "step_settings": dict,
-    "run_artifacts": dict,
-    "schedule": dict,
-    "enabled": bool,
-    "schema_version": int,
+def read_pipeline(fields: Mapping[str, Any]) -> Pipeline:
+    """Read the fields of a pipeline in a file, or raise `InvalidWorkflow` with the wrong one."""
+    _check_fields(fields, PipelineFile, PIPELINE, required=("slug", "name"))
+    known_fields = {name: field for name, field in fields.items() if name != "schema_version"}
+    known_fields["memory_files"] = tuple(fields.get("memory_files", ()))
+    known_fields["steps"] = number_steps(read_steps(fields.get("steps", ())))
+    return Pipeline(id=0, agent_id=0, user_id=0, **known_fields)
+
+
+def read_steps(steps: Iterable[Any]) -> tuple[Step, ...]:
+    """Read the steps of a file, or raise `InvalidWorkflow`; a step without an id is new."""
+    rows = tuple(steps)
+    for step in rows:
+        _check_fields(step, StepFile, "step")
+    return tuple(Step(**step) for step in rows)
+
+
+def read_flow(fields: Any, *, now: float) -> Flow:  # noqa: ANN401 - any JSON
+    """Read the fields of a flow in a file, or raise `InvalidWorkflow` with the wrong one.
+
+    The prompts of its queue are added `now`.
+    """
+    _check_fields(fields, FlowFile, FLOW, required=("slug", "name"))
+    parts = {
+        "memory_files": tuple(fields.get("memory_files", ())),
+        "prompt_queue": queue_prompts(fields.get("prompt_queue", ()), now),
+        "schedule": read_schedule_fields(fields.get("schedule", {})),
+    }
+    return Flow(id=0, pipeline_id=0, agent_id=0, user_id=0, **{**fields, **parts})
+
+
+def read_schedule_fields(fields: Any) -> Schedule:  # noqa: ANN401 - any JSON
+    """Read the fields of a schedule in a file, or raise `InvalidWorkflow`."""
+    _check_fields(fields, ScheduleFields, "schedule")
+    return read_schedule(ScheduleFields(**fields))
+
+
+_TEXT_LIST = {"type": "array", "items": {"type": "string"}}
+_FIELD_SCHEMAS: dict[str, dict[str, Any]] = {  # by the annotation of a field
+    "Mapping[str, Any]": {"type": "object"},
+    "ScheduleFields": {"type": "object"},
+    "bool": {"type": "boolean"},
+    "int": {"type": "integer"},
+    "str": {"type": "string"},
+    "tuple[StepFile, ...]": {"type": "array"},
+    "tuple[str, ...]": _TEXT_LIST,
 }
-_TEXTS = ("memory_files", "prompt_queue")
 
 
-def read_record(kind: type[Kind], fields: object, noun: str) -> Kind:
-    """Build a value from JSON; unknown, missing and mistyped fields are refused by name."""
-    if isinstance(fields, kind):
-        return fields
-    field_names: tuple[str, ...] = kind.__match_args__  # type: ignore[attr-defined]
-    if not isinstance(fields, dict):
-        raise InvalidWorkflow(noun, f"it is an object with {', '.join(field_names)}")
-    arguments: dict[str, Any] = {}
-    for name, field in fields.items():
-        if name not in field_names:
-            raise InvalidWorkflow(
-                noun, f"it has no {name!r}; its fields are {', '.join(field_names)}"
-            )
-        if not isinstance(field, _KINDS.get(name, str)):
-            raise InvalidWorkflow(noun, f"{name} cannot be a {type(field).__name__}")
-        arguments[name] = tuple(field) if isinstance(field, list) else field
-        if name in _TEXTS and not all(isinstance(text, str) for text in arguments[name]):
-            raise InvalidWorkflow(noun, f"{name} is a list of texts")
-    try:
-        return kind(**arguments)
-    except TypeError as error:
-        raise InvalidWorkflow(noun, str(error)) from None
+def _check_fields(fields: object, kind: type, noun: str, *, required: tuple[str, ...] = ()) -> None:
+    """Raise `InvalidWorkflow` if JSON has unknown, missing or mistyped fields of a class."""
+    schema = {
+        "type": "object",
+        "properties": {
+            name: _FIELD_SCHEMAS[annotation]
+            for name, annotation in kind.__annotations__.items()
+            if annotation in _FIELD_SCHEMAS
+        },
+        "required": required,
+        "additionalProperties": False,
+    }
+    problem = find_problem(schema, fields)
+    if problem is not None:
+        raise InvalidWorkflow(noun, problem)

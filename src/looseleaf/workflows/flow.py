@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.values import FrozenDict, as_dict, value
+from looseleaf.values import FrozenDict, as_dict, replace, value
 from looseleaf.workflows.pipeline import hash_definition
 
 TYPE_CHECKING = False
@@ -58,13 +58,31 @@ class Flow:
     @property
     def version(self) -> str:
         """The hash of the definition, for compare-and-swap."""
+        return hash_definition(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the flow as plain JSON, as the database and jobs keep it."""
         queue = [as_dict(prompt) for prompt in self.prompt_queue]
-        parts = {"prompt_queue": queue, "schedule": as_dict(self.schedule)}
-        return hash_definition(as_dict(self) | parts)
+        return as_dict(self) | {"prompt_queue": queue, "schedule": as_dict(self.schedule)}
 
     def settings_of(self, step: Step) -> dict[str, Any]:
         """Give the settings that a step runs with in this flow."""
         return {**step.settings, **self.step_settings.get(step.id, {})}
+
+
+def pause(flow: Flow) -> Flow:
+    """Return a flow whose schedule is paused until a person enables it."""
+    return replace(flow, schedule=replace(flow.schedule, enabled=False))
+
+
+def restore_flow(fields: Mapping[str, Any]) -> Flow:
+    """Build a flow from the JSON that `to_json` gave."""
+    parts = {
+        "memory_files": tuple(fields["memory_files"]),
+        "prompt_queue": tuple(QueuedPrompt(**prompt) for prompt in fields["prompt_queue"]),
+        "schedule": Schedule(**fields["schedule"]),
+    }
+    return Flow(**{**fields, **parts})
 
 
 def format_flow_step(step_id: str, flow_id: int) -> str:

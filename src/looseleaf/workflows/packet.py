@@ -5,9 +5,9 @@ from __future__ import annotations
 from looseleaf.errors.workflows import InvalidPacket
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
+from looseleaf.schema_check import find_problem, find_schema_problem
 from looseleaf.times import format_time
 from looseleaf.values import FrozenDict, value
-from looseleaf.workflows.json_schema import find_problem, find_schema_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 
 @value
 class Step:
-    """One step of a pipeline; its id is unique in the pipeline and never changes."""
+    """One step of a pipeline; its id is unique in the pipeline and never changes.
 
-    id: str
-    type: str  # the name of a registered type of step
+    Fields:
+        id: The id of a step that is there already; without it, a new step.
+        type: The type of step, such as input, ai or memory_update.
+        label: The name for people; without it, the type in words.
+        settings: The settings of the step, as its type describes them.
+    """
+
+    id: str = ""
+    type: str = ""
     label: str = ""
     settings: Mapping[str, Any] = FrozenDict()
 
@@ -48,7 +55,11 @@ class Pipeline:
     @property
     def version(self) -> str:
         """The hash of the definition, for compare-and-swap."""
-        return hash_definition(as_dict(self) | {"steps": [as_dict(step) for step in self.steps]})
+        return hash_definition(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the pipeline as plain JSON, as the database and jobs keep it."""
+        return as_dict(self) | {"steps": [as_dict(step) for step in self.steps]}
 
     def step(self, step_id: str) -> Step | None:
         """Find a step by its id."""
@@ -57,6 +68,13 @@ class Pipeline:
     def position(self, step_id: str) -> int | None:
         """Give the position of a step among the steps, from 0."""
         return next((n for n, step in enumerate(self.steps) if step.id == step_id), None)
+
+
+def restore_pipeline(fields: Mapping[str, Any]) -> Pipeline:
+    """Build a pipeline from the JSON that `to_json` gave."""
+    steps = tuple(Step(**step) for step in fields["steps"])
+    memory_files = tuple(fields["memory_files"])
+    return Pipeline(**{**fields, "steps": steps, "memory_files": memory_files})
 
 
 def hash_definition(fields: Mapping[str, Any]) -> str:

@@ -6,8 +6,8 @@ from looseleaf.errors.workflows import InvalidStep
 from looseleaf.memory.named_registry import NamedRegistry
 from looseleaf.memory.registry import check_word
 from looseleaf.models.model import Usage
+from looseleaf.schema_check import find_problem, find_schema_problem
 from looseleaf.values import FrozenDict, replace, value
-from looseleaf.workflows.json_schema import find_problem, find_schema_problem
 from looseleaf.workflows.packet import PacketTypes
 
 TYPE_CHECKING = False

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Results that are free inside: what people put into an agent's configuration.
 FREE = {("AgentRecord", "config"), ("BundleReport", "agent_config")}
-FREE |= {(kind, "settings") for kind in ("Step", "StepFields")}
+FREE |= {(kind, "settings") for kind in ("Step", "StepFile")}
 FREE |= {(kind, "tool_policy") for kind in ("PipelineDocument", "PipelineFile")}
 FREE |= {
     (kind, field)

@@ -21,13 +21,13 @@ from looseleaf.operations import jobs, system_tasks
 from looseleaf.operations.audit import MOST_ENTRIES
 from looseleaf.operations.sessions import MOST_FOUND
 from looseleaf.upkeep.system_tasks.runs import MOST_RUNS
-from looseleaf.workflows.documents import StepFields
+from looseleaf.workflows.pipeline import Step
 from tests.chat.conftest import Script
 
 NUMBERS = ("limit", "offset")
 LENGTH = 3  # of the lists that have an offset
 ENDLESS = 10**30  # from Python, where numbers have no end; JSON's are refused before that
-STEP = StepFields("input", "in", "Read", {"source": "text", "text": "Hello"})
+STEP = Step("in", "input", "Read", {"source": "text", "text": "Hello"})
 
 
 class Bounds(NamedTuple):

@@ -17,7 +17,7 @@ import httpx2
 from looseleaf import Workspace
 from looseleaf.operations.jobs import execute
 from looseleaf.web.http.open_streams import MOST_OF_ONE
-from looseleaf.workflows.documents import StepFields
+from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import API, Opens, Site
 
 STREAM = {"accept": "text/event-stream"}
@@ -143,7 +143,7 @@ def test_schedules_are_run_and_paused(site: Site) -> None:
 def test_a_server_runs_jobs_behind_its_first_answer(tmp_path: Path) -> None:
     """A job that was added before is done by the worker inside."""
     with Workspace.create(tmp_path / "root", agent="ada") as workspace:
-        step = StepFields("input", settings={"source": "text", "text": "Hello"})
+        step = Step(type="input", settings={"source": "text", "text": "Hello"})
         execute(workspace.context, steps=(step,))
     process = subprocess.Popen(
         [

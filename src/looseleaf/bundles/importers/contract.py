@@ -9,12 +9,13 @@ from looseleaf.values import value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+    from collections.abc import Callable
 
     from looseleaf.bundles.importers.left_out import NotImported
     from looseleaf.bundles.importers.source_folder import SourceFolder
     from looseleaf.memory.scope import Layer
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline
 
 
 @value
@@ -41,27 +42,17 @@ class SourcePage:
 
 
 @value
-class SourceFlow:
-    """A flow of a source: its id there, and its file as in a bundle."""
-
-    id: int
-    document: Mapping[str, Any]
-
-
-@value
 class SourcePipeline:
-    """A pipeline of a source, with its flows.
+    """A pipeline of a source, with its flows; all ids are those of the source.
 
     Fields:
-        id: Its id in the source.
-        document: Its file, as in a bundle; `slug` is among its fields.
-        flows: Its flows.
-        agent: The agent of the source that it belongs to; "" where a source has one agent.
+        pipeline: The pipeline.
+        flows: Its flows, whose schedules are paused.
+        agent: The agent of the source that it belongs to; "" if a source has one agent.
     """
 
-    id: int
-    document: Mapping[str, Any]
-    flows: tuple[SourceFlow, ...] = ()
+    pipeline: Pipeline
+    flows: tuple[Flow, ...] = ()
     agent: str = ""
 
 

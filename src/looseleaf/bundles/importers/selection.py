@@ -42,16 +42,16 @@ def select_pages(content: SourceContent, selection: Selection) -> SourceContent:
     for page in content.pages:
         reason = _find_refusal(page, selection, user)
         if reason:
-            left_out += [NotImported(source, reason) for source in page.sources]
+            left_out += [NotImported(path, reason) for path in page.sources]
         else:
             pages.append(page)
     pipelines = []
-    for pipeline in content.pipelines:
-        reason = _find_agent_refusal(pipeline.agent, selection)
+    for source in content.pipelines:
+        reason = _find_agent_refusal(source.agent, selection)
         if reason:
-            left_out.append(NotImported(f"pipeline {pipeline.id}", reason))
+            left_out.append(NotImported(f"pipeline {source.pipeline.id}", reason))
         else:
-            pipelines.append(pipeline)
+            pipelines.append(source)
     entries = tuple(sorted(left_out, key=lambda entry: entry.source))
     return SourceContent(tuple(pages), entries, tuple(pipelines), content.uploads)
 

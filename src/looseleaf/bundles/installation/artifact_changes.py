@@ -14,12 +14,13 @@ from looseleaf.bundles.comparison.artifacts import (
     SCHEDULE,
 )
 from looseleaf.bundles.export import list_workflows
-from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline, pause
+from looseleaf.bundles.layout.workflow_definitions import build_flow, build_pipeline
 from looseleaf.errors import Conflicted
 from looseleaf.errors.workflows import FlowMissing, PipelineMissing
 from looseleaf.memory.store import ABSENT, Conflict
 from looseleaf.values import replace
-from looseleaf.workflows.documents import ScheduleFields, queue_prompts, read_record, read_schedule
+from looseleaf.workflows.documents import queue_prompts, read_schedule_fields
+from looseleaf.workflows.flow import pause
 from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False
@@ -142,7 +143,7 @@ class ArtifactChanges:
     def _set_schedule(self, slug: str, fields: Mapping[str, Any] | None) -> None:
         if fields is None:
             return  # it was removed with its flow
-        schedule = read_schedule(read_record(ScheduleFields, dict(fields), "schedule"))
+        schedule = read_schedule_fields(dict(fields))
         self._change_flow(slug, lambda flow: replace(flow, schedule=schedule))
 
     def _set_queue(self, slug: str, fields: Mapping[str, Any] | None) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from looseleaf.bundles.comparison.artifacts import SCHEDULE
 from looseleaf.bundles.export import list_workflows
 from looseleaf.bundles.layout.upload_files import FLOW_FILES, PIPELINE_FILES
-from looseleaf.bundles.layout.workflow_definitions import build_definitions, pause
+from looseleaf.bundles.layout.workflow_definitions import build_definitions
 from looseleaf.errors import Conflicted
 from looseleaf.memory.scope import Shelf
 from looseleaf.memory.store import Conflict, Found, hash_content
 from looseleaf.values import replace, value
-from looseleaf.workflows.flow import MANUAL
+from looseleaf.workflows.flow import MANUAL, pause
 from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False

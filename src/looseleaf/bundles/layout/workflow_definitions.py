@@ -10,10 +10,7 @@ from looseleaf.bundles.layout.workflow_files import (
     parse_pipeline,
 )
 from looseleaf.values import replace, value
-from looseleaf.workflows.definition_checks import check_flow, check_pipeline, number_steps
-from looseleaf.workflows.documents import queue_prompts, read_schedule, read_steps
-from looseleaf.workflows.flow import Flow
-from looseleaf.workflows.pipeline import Pipeline
+from looseleaf.workflows.definition_checks import check_flow, check_pipeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +19,8 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.layout.bundle import Bundle
     from looseleaf.memory.registry import FileRegistry
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline
     from looseleaf.workflows.step import StepTypes
 
 
@@ -49,18 +48,8 @@ def build_pipeline(slug: str, document: Mapping[str, Any], rules: WorkflowRules)
 
 
 def _read_pipeline(slug: str, document: Mapping[str, Any], owner: Owner) -> Pipeline:
-    file = parse_pipeline(f"{PIPELINES}{slug}.json", document)
-    return Pipeline(
-        0,
-        slug,
-        file.name,
-        owner.agent_id,
-        owner.user_id,
-        file.system_prompt,
-        file.memory_files,
-        dict(file.tool_policy),
-        number_steps(read_steps(file.steps)),
-    )
+    pipeline = parse_pipeline(f"{PIPELINES}{slug}.json", document)
+    return replace(pipeline, agent_id=owner.agent_id, user_id=owner.user_id)
 
 
 def build_flow(
@@ -72,21 +61,8 @@ def build_flow(
 
 
 def _read_flow(slug: str, document: Mapping[str, Any], pipeline: Pipeline, owner: Owner) -> Flow:
-    file = parse_flow(f"{FLOWS}{slug}.json", document).flow
-    return Flow(
-        0,
-        pipeline.id,
-        slug,
-        file.name,
-        owner.agent_id,
-        owner.user_id,
-        file.memory_files,
-        {step: dict(settings) for step, settings in file.step_settings.items()},
-        queue_prompts(file.prompt_queue, owner.now),
-        file.queue_mode,  # type: ignore[arg-type]  # checked with the flow
-        read_schedule(file.schedule),
-        dict(file.run_artifacts),
-    )
+    flow = parse_flow(f"{FLOWS}{slug}.json", document, now=owner.now)
+    return replace(flow, pipeline_id=pipeline.id, agent_id=owner.agent_id, user_id=owner.user_id)
 
 
 def normalize_workflows(
@@ -119,8 +95,3 @@ def build_definitions(
         if document["pipeline_slug"] == slug
     ]
     return pipeline, flows
-
-
-def pause(flow: Flow) -> Flow:
-    """Give a flow whose schedule is paused until a person approves it."""
-    return replace(flow, schedule=replace(flow.schedule, enabled=False))

@@ -5,16 +5,8 @@ from __future__ import annotations
 from looseleaf.errors import Invalid
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.errors.workflows import InvalidWorkflow
-from looseleaf.values import replace, value
-from looseleaf.workflows.documents import (
-    FlowFile,
-    PipelineFile,
-    ScheduleFields,
-    StepFields,
-    describe_schedule,
-    read_record,
-    read_schedule,
-)
+from looseleaf.values import as_dict
+from looseleaf.workflows.documents import describe_schedule, read_flow, read_pipeline
 from looseleaf.workflows.slug import check_slug
 
 TYPE_CHECKING = False
@@ -30,14 +22,6 @@ _LEGACY = ("handler", "handler_slug", "handler_config")
 _FLOW_STEP_KEYS = {"step_position", "step_id", "step_type", "handler_configs"}
 _STEP_SETTINGS = ("step_config", "handler_configs")
 _PIPELINE_STEP_KEYS = {"step_position", "step_id", "step_type", "label", "step_config"}
-
-
-@value
-class BundledFlow:
-    """A flow of a bundle, and the slug of its pipeline."""
-
-    pipeline_slug: str
-    flow: FlowFile
 
 
 def format_pipeline(pipeline: Pipeline, slug: str) -> dict[str, Any]:
@@ -64,19 +48,13 @@ def format_pipeline(pipeline: Pipeline, slug: str) -> dict[str, Any]:
 
 def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -> dict[str, Any]:
     """Give the file of a flow; the settings of a step stand at the position of the step."""
-    schedule = describe_schedule(flow.schedule)
     return {
         "schema_version": SCHEMA_VERSION,
         "slug": slug,
         "name": flow.name,
         "pipeline_slug": pipeline_slug,
         "memory_files": list(flow.memory_files),
-        "schedule": {
-            "interval": schedule.interval,
-            "cron": schedule.cron,
-            "at": schedule.at,
-            "enabled": schedule.enabled,
-        },
+        "schedule": as_dict(describe_schedule(flow.schedule)),
         "max_items": {},
         "prompt_queue": [entry.prompt for entry in flow.prompt_queue],
         "queue_mode": flow.queue_mode,
@@ -93,7 +71,7 @@ def format_flow(flow: Flow, slug: str, pipeline: Pipeline, pipeline_slug: str) -
     }
 
 
-def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
+def parse_pipeline(path: str, document: Mapping[str, Any]) -> Pipeline:
     """Read the file of a pipeline, its steps by position, or raise `InvalidBundle`."""
     fields = _check_fields(path, document)
     steps = _read_steps(path, fields.pop("steps", []), _PIPELINE_STEP_KEYS)
@@ -107,15 +85,14 @@ def parse_pipeline(path: str, document: Mapping[str, Any]) -> PipelineFile:
         for step in steps
     ]
     try:
-        file = read_record(PipelineFile, fields, "pipeline")
-        check_slug(file.slug, noun="pipeline")
-        rows = tuple(read_record(StepFields, step, "step") for step in file.steps)
+        pipeline = read_pipeline(fields)
+        check_slug(pipeline.slug, noun="pipeline")
     except InvalidWorkflow as error:
         raise InvalidBundle(path, error.why) from None
-    return replace(file, steps=rows)
+    return pipeline
 
 
-def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
+def parse_flow(path: str, document: Mapping[str, Any], *, now: float = 0.0) -> Flow:
     """Read the file of a flow, or raise `InvalidBundle`; its steps name those of the pipeline."""
     fields = _check_fields(path, document)
     fields.pop("schema_version")
@@ -132,15 +109,13 @@ def parse_flow(path: str, document: Mapping[str, Any]) -> BundledFlow:
         str(step.get("step_id", "")): step.get("handler_configs", {}) for step in steps
     }
     try:
-        flow = read_record(FlowFile, fields, "flow")
+        flow = read_flow(fields, now=now)
         check_slug(flow.slug, noun="flow")
-        schedule = read_record(ScheduleFields, flow.schedule, "schedule")
-        read_schedule(schedule)
     except InvalidWorkflow as error:
         raise InvalidBundle(path, error.why) from None
     except Invalid as error:
         raise InvalidBundle(path, str(error).rstrip(".")) from None
-    return BundledFlow(pipeline_slug, replace(flow, schedule=schedule))
+    return flow
 
 
 def _check_fields(path: str, document: Mapping[str, Any]) -> dict[str, Any]:

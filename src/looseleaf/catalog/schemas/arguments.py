@@ -11,6 +11,7 @@ from looseleaf.catalog.schemas.parameter_texts import FIELDS, read_texts
 from looseleaf.catalog.schemas.signature import REQUIRED, signature_of, split_outside
 from looseleaf.errors import InvalidArgument
 from looseleaf.memory.scope import LAYERS, Where
+from looseleaf.schema_check import find_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,15 +47,6 @@ _WHERE = {
     "layer": f"Literal[{', '.join(map(repr, LAYERS))}] | None",
 }
 _WHERE_TEXTS = read_texts(Where.__doc__, FIELDS)
-_TYPES: dict[str, type | tuple[type, ...]] = {  # by JSON's name
-    "array": list,
-    "boolean": bool,
-    "integer": int,
-    "null": type(None),
-    "number": (int, float),
-    "object": dict,
-    "string": str,
-}
 
 
 def build_input_schema(operation: Operation) -> Schema:
@@ -171,42 +163,27 @@ def _takes_where(run: Callable[..., Any]) -> bool:
 
 
 def _check(name: str, argument: object, argument_type: Schema) -> None:
-    if _fits(argument, argument_type):
-        return
-    options = [
-        str(choice)
-        for option in _list_options(argument_type)
-        for choice in option.get("enum") or [option["type"]]
-    ]
-    requirement = f"one of {', '.join(options)}" if options[1:] else options[0]
-    raise InvalidArgument(name, f"it must be {requirement}")
+    problem = find_problem(argument_type, argument)
+    if problem is None and not _is_exact(argument, argument_type):
+        problem = f"it must be integer, of at most {LARGEST_INTEGER}"
+    if problem is not None:
+        raise InvalidArgument(name, problem)
 
 
-def _list_options(argument_type: Schema) -> list[Schema]:
-    return argument_type.get("anyOf") or [argument_type]
-
-
-def _fits(argument: object, argument_type: Schema) -> bool:
-    return any(_fits_option(argument, option) for option in _list_options(argument_type))
-
-
-def _fits_option(argument: object, option: Schema) -> bool:
-    if not _has_type(argument, option["type"]):
-        return False
-    if "enum" in option:
-        return argument in option["enum"]
-    if isinstance(argument, int) and abs(argument) > LARGEST_INTEGER:
-        return False
+def _is_exact(argument: object, argument_type: Schema) -> bool:
+    """Return whether every number that the schema names is exact in JSON and in databases."""
+    if isinstance(argument, int):
+        return abs(argument) <= LARGEST_INTEGER
+    options = argument_type.get("anyOf", (argument_type,))
     if isinstance(argument, list):
-        return all(_fits(item, option["items"]) for item in argument)
-    if isinstance(argument, dict) and "properties" in option:
-        parts = option["properties"]
-        return all(name in parts and _fits(field, parts[name]) for name, field in argument.items())
-    return True
-
-
-def _has_type(argument: object, kind: str) -> bool:
-    # In JSON, true is no number.
-    return isinstance(argument, _TYPES[kind]) and (
-        kind == "boolean" or not isinstance(argument, bool)
-    )
+        parts = [(item, option.get("items", {})) for option in options for item in argument]
+    elif isinstance(argument, dict):
+        parts = [
+            (argument[name], part)
+            for option in options
+            for name, part in option.get("properties", {}).items()
+            if name in argument
+        ]
+    else:
+        return True
+    return all(_is_exact(*part) for part in parts)

@@ -22,7 +22,7 @@ from looseleaf.operations.workflow_memory import (
     list_pipeline_memory_files,
     set_pipeline_memory_files,
 )
-from looseleaf.workflows.documents import StepFields, read_record
+from looseleaf.workflows import documents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,7 +192,7 @@ def update(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--step and --steps exclude each other. Leave one out.")
     if row is not None:
         step_rows = read_object("--steps", row).get("steps", [])
-        fields["steps"] = tuple(read_record(StepFields, step, "step") for step in step_rows)
+        fields["steps"] = documents.read_steps(step_rows)
     elif steps:
         fields["steps"] = read_steps(steps)
     if not fields:

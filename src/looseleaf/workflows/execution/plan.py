@@ -5,11 +5,11 @@ The plan is kept with the job as plain JSON, so that later changes of the defini
 
 from __future__ import annotations
 
-from looseleaf.values import as_dict, replace, value
-from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
+from looseleaf.values import replace, value
+from looseleaf.workflows.flow import Flow, restore_flow
 from looseleaf.workflows.job import DIRECT, NewJob, StepRecord
 from looseleaf.workflows.packet import Packet, parse_packet
-from looseleaf.workflows.pipeline import Pipeline, Step
+from looseleaf.workflows.pipeline import Pipeline, Step, restore_pipeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,25 +31,17 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as plain JSON."""
-        pipeline = as_dict(self.pipeline)
-        pipeline["steps"] = [as_dict(step) for step in self.pipeline.steps]
-        flow = as_dict(self.flow)
-        flow["prompt_queue"] = [as_dict(prompt) for prompt in self.flow.prompt_queue]
-        flow["schedule"] = as_dict(self.flow.schedule)
-        packets = [packet.to_json() for packet in self.packets]
-        return {"pipeline": pipeline, "flow": flow, "packets": packets}
+        return {
+            "pipeline": self.pipeline.to_json(),
+            "flow": self.flow.to_json(),
+            "packets": [packet.to_json() for packet in self.packets],
+        }
 
 
 def read_plan(snapshot: Mapping[str, Any]) -> Plan:
     """Read a plan from plain JSON."""
-    pipeline, flow = dict(snapshot["pipeline"]), dict(snapshot["flow"])
-    pipeline["steps"] = tuple(Step(**step) for step in pipeline["steps"])
-    pipeline["memory_files"] = tuple(pipeline["memory_files"])
-    flow["memory_files"] = tuple(flow["memory_files"])
-    flow["prompt_queue"] = tuple(QueuedPrompt(**prompt) for prompt in flow["prompt_queue"])
-    flow["schedule"] = Schedule(**flow["schedule"])
-    packets = tuple(map(parse_packet, snapshot["packets"]))
-    return Plan(Pipeline(**pipeline), Flow(**flow), packets)
+    pipeline, flow = restore_pipeline(snapshot["pipeline"]), restore_flow(snapshot["flow"])
+    return Plan(pipeline, flow, tuple(map(parse_packet, snapshot["packets"])))
 
 
 def plan_flow_job(

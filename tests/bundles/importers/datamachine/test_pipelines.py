@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from looseleaf.bundles.importers.datamachine.fields import read_id
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
 from looseleaf.bundles.importers.left_out import NotImported
-from looseleaf.bundles.layout.workflow_files import parse_flow, parse_pipeline
+from looseleaf.bundles.layout.workflow_files import (
+    format_flow,
+    format_pipeline,
+    parse_flow,
+    parse_pipeline,
+)
 from looseleaf.errors.bundles import InvalidBundle
 from looseleaf.memory.registry import FileRegistry
 from tests.bundles.importers.datamachine.site import STEPS, build_flow, build_pipeline
@@ -36,7 +41,7 @@ def test_several_system_prompts_stand_together() -> None:
     read, left_out = reader()
     source = read.read_pipeline(document, [], "scout", [])
     assert source is not None
-    prompt = source.document["system_prompt"]
+    prompt = source.pipeline.system_prompt
     assert prompt == "## Writer\n\nWrite a review of each record.\n\n## Editor\n\nEdit."
     assert any(entry.source == "pipeline 5: system prompts" for entry in left_out)
 
@@ -50,10 +55,9 @@ def test_a_second_queue_gives_its_first_prompt() -> None:
     read, left_out = reader()
     source = read.read_pipeline(document, [second_flow], "scout", [])
     assert source is not None
-    fields = source.flows[0].document
-    assert fields["prompt_queue"] == ["Review the new records."]
-    settings = {row["step_id"]: row["handler_configs"] for row in fields["steps"]}
-    assert settings["5_b"] == {"prompt": "First"}
+    flow = source.flows[0]
+    assert [entry.prompt for entry in flow.prompt_queue] == ["Review the new records."]
+    assert flow.step_settings["5_b"] == {"prompt": "First"}
     assert any("one queue" in entry.reason for entry in left_out)
 
 
@@ -64,8 +68,8 @@ def test_slugs_that_are_taken_get_a_number() -> None:
         build_pipeline(), [build_flow(), {**build_flow(), "flow_id": 8}], "", ["weekly-review"]
     )
     assert source is not None
-    assert source.document["slug"] == "weekly-review-2"
-    assert [one.document["slug"] for one in source.flows] == ["monday", "monday-2"]
+    assert source.pipeline.slug == "weekly-review-2"
+    assert [flow.slug for flow in source.flows] == ["monday", "monday-2"]
 
 
 @given(st.dictionaries(st.sampled_from([*STEPS.values(), "memory_files", "x"]), JSON), JSON, JSON)
@@ -76,11 +80,12 @@ def test_any_json_is_read(config: dict[str, Any], flow_config: Any, scheduling: 
     read, _ = reader()
     source = read.read_pipeline(document, [fields, scheduling], "", [])
     assert source is not None
-    slug = source.document["slug"]
+    slug = source.pipeline.slug
     try:
-        parse_pipeline(f"pipelines/{slug}.json", source.document)
-        for one in source.flows:
-            parse_flow(f"flows/{one.document['slug']}.json", one.document)
+        parse_pipeline(f"pipelines/{slug}.json", format_pipeline(source.pipeline, slug))
+        for flow in source.flows:
+            file = format_flow(flow, flow.slug, source.pipeline, slug)
+            parse_flow(f"flows/{flow.slug}.json", file)
     except InvalidBundle:
         pass  # the import leaves it out, with this reason
 

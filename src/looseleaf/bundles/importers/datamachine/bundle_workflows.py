@@ -11,6 +11,7 @@ from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, So
 from looseleaf.bundles.importers.datamachine.steps import map_step_type
 from looseleaf.bundles.layout.bundle import FLOWS, PIPELINES
 from looseleaf.bundles.layout.bundle_json import format_json, parse_json
+from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.workflows.flow import MANUAL
 
 TYPE_CHECKING = False
@@ -56,9 +57,10 @@ def translate_workflows(files: Mapping[str, bytes], registry: FileRegistry) -> d
         source = reader.read_pipeline(_describe_pipeline(number, document), own_rows, "", ())
         if source is None:
             continue
-        documents[path] = {**source.document, "slug": document.get("slug")}
+        documents[path] = format_pipeline(source.pipeline, document.get("slug", ""))
         for (flow_path, flow), source_flow in zip(own_flows.items(), source.flows, strict=False):
-            documents[flow_path] = _restore_names(flow, source_flow.document)
+            file = format_flow(source_flow, "", source.pipeline, "")
+            documents[flow_path] = _restore_names(flow, file)
         notes += _name_places(left_out, (number, path), list(own_flows))
     if notes:
         documents[NOT_TAKEN] = {"schema_version": 1, "not_taken": notes}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.importers.contract import SourceFlow, SourcePipeline
+from looseleaf.bundles.importers.contract import SourcePipeline
 from looseleaf.bundles.importers.datamachine.fields import (
     as_list,
     as_object,
@@ -20,11 +20,11 @@ from looseleaf.bundles.importers.datamachine.steps import (
     map_step_type,
 )
 from looseleaf.bundles.importers.left_out import NotImported
-from looseleaf.bundles.layout.workflow_files import SCHEMA_VERSION
 from looseleaf.errors import Invalid
 from looseleaf.values import value
-from looseleaf.workflows.documents import ScheduleFields, read_schedule
-from looseleaf.workflows.flow import QUEUE_MODES
+from looseleaf.workflows.documents import queue_prompts, read_schedule
+from looseleaf.workflows.flow import QUEUE_MODES, Flow, Schedule
+from looseleaf.workflows.pipeline import Pipeline, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.memory.registry import FileRegistry
+    from looseleaf.workflows.flow import QueueMode
 
 # Keys of a configuration that stand beside the steps.
 _RESERVED = ("memory_files", "context_files", "persist_transcripts", "daily_memory")
@@ -65,30 +66,31 @@ class PipelineReader:
         slug = read_slug(pipeline, name, "pipeline", slugs)
         config = as_object(pipeline.get("pipeline_config"))
         steps = self._order_steps(config)
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            "slug": slug,
-            "name": name,
-            "system_prompt": self._join_prompts(steps),
-            "memory_files": self._read_memory_files(config),
-            "tool_policy": {},
-            "steps": [
+        new_pipeline = Pipeline(
+            id=pipeline_id,
+            slug=slug,
+            name=name,
+            agent_id=0,
+            user_id=0,
+            system_prompt=self._join_prompts(steps),
+            memory_files=self._read_memory_files(config),
+            steps=tuple(
                 self._map_step(position, step_id, step, config)
                 for position, (step_id, step) in enumerate(steps)
-            ],
-        }
+            ),
+        )
         if as_list(as_object(config.get("context_files")).get("uploaded_files")):
             self._note("context files", "their bytes are in the datamachine-files folder alone")
         flow_slugs: list[str] = []
         source_flows = []
         for flow in flows[:_MOST_FLOWS]:
-            source_flow = self._read_flow(as_object(flow), pipeline_id, slug, steps, flow_slugs)
+            source_flow = self._read_flow(as_object(flow), pipeline_id, steps, flow_slugs)
             if source_flow is not None:
-                flow_slugs.append(source_flow.document["slug"])
+                flow_slugs.append(source_flow.slug)
                 source_flows.append(source_flow)
         if len(flows) > _MOST_FLOWS:
             self._note("flows", f"there are more than {_MOST_FLOWS}; the others are left out")
-        return SourcePipeline(pipeline_id, document, tuple(source_flows), agent)
+        return SourcePipeline(new_pipeline, tuple(source_flows), agent)
 
     def _order_steps(self, config: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         """Give the steps that have a type here, in the order in which they run."""
@@ -107,7 +109,7 @@ class PipelineReader:
 
     def _map_step(
         self, position: int, step_id: str, step: Mapping[str, Any], config: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    ) -> Step:
         mapped_step = map_pipeline_step(step)
         for problem in mapped_step.problems:
             self._note(_name_step(position, step), problem)
@@ -116,13 +118,8 @@ class PipelineReader:
         if step_type == "ai" and isinstance(config.get("persist_transcripts"), bool):
             settings["persist_transcripts"] = config["persist_transcripts"]
         label = step.get("label")
-        return {
-            "step_position": position,
-            "step_id": choose_step_id(step_id, position),
-            "step_type": step_type,
-            "label": label if isinstance(label, str) else "",
-            "step_config": settings,
-        }
+        label = label if isinstance(label, str) else ""
+        return Step(choose_step_id(step_id, position), step_type, label, settings)
 
     def _join_prompts(self, steps: list[tuple[str, Mapping[str, Any]]]) -> str:
         """Join the system prompts of the steps: a pipeline has one here, for all its steps."""
@@ -141,7 +138,7 @@ class PipelineReader:
             return "\n\n".join(f"## {label}\n\n{prompt}" for prompt, label in prompts.items())
         return next(iter(prompts), "")
 
-    def _read_memory_files(self, config: Mapping[str, Any]) -> list[str]:
+    def _read_memory_files(self, config: Mapping[str, Any]) -> tuple[str, ...]:
         names = []
         for name in as_list(config.get("memory_files")):
             reason = find_page_refusal(name, self._site.registry)
@@ -149,24 +146,23 @@ class PipelineReader:
                 self._note(f"memory file {name}", reason)
             else:
                 names.append(name)
-        return list(dict.fromkeys(names))
+        return tuple(dict.fromkeys(names))
 
     def _read_flow(
         self,
         flow: Mapping[str, Any],
         pipeline_id: int,
-        pipeline_slug: str,
         steps: list[tuple[str, Mapping[str, Any]]],
         slugs: Collection[str],
-    ) -> SourceFlow | None:
+    ) -> Flow | None:
         flow_id, name = read_id(flow.get("flow_id")), read_name(flow, "flow")
         if not flow_id:
             self._note(f"flow {name}", "the site gives no id for it")
             return None
         self._place = f"pipeline {pipeline_id}, flow {flow_id}"
         config = as_object(flow.get("flow_config"))
-        queue: tuple[list[str], str] = ([], "static")
-        rows = []
+        queue: tuple[list[str], QueueMode] = ([], "static")
+        step_settings: dict[str, dict[str, Any]] = {}
         for position, (step_id, pipeline_step) in enumerate(steps):
             step = as_object(config.get(f"{step_id}_{flow_id}"))
             if not step:
@@ -179,30 +175,28 @@ class PipelineReader:
             if map_step_type(step.get("step_type")) == "ai":
                 queue = self._take_queue(title, step, queue, settings)
             if settings:
-                row = {"step_position": position, "step_id": choose_step_id(step_id, position)}
-                rows.append({**row, "handler_configs": settings})
-        document = {
-            "schema_version": SCHEMA_VERSION,
-            "slug": read_slug(flow, name, "flow", slugs),
-            "name": name,
-            "pipeline_slug": pipeline_slug,
-            "memory_files": self._read_memory_files(config),
-            "schedule": self._read_schedule(as_object(flow.get("scheduling_config"))),
-            "max_items": {},
-            "prompt_queue": queue[0],
-            "queue_mode": queue[1],
-            "steps": rows,
-            "run_artifacts": {},
-        }
-        return SourceFlow(flow_id, document)
+                step_settings[choose_step_id(step_id, position)] = settings
+        return Flow(
+            id=flow_id,
+            pipeline_id=pipeline_id,
+            slug=read_slug(flow, name, "flow", slugs),
+            name=name,
+            agent_id=0,
+            user_id=0,
+            memory_files=self._read_memory_files(config),
+            step_settings=step_settings,
+            prompt_queue=queue_prompts(queue[0], 0.0),
+            queue_mode=queue[1],
+            schedule=self._read_schedule(as_object(flow.get("scheduling_config"))),
+        )
 
     def _take_queue(
         self,
         title: str,
         step: Mapping[str, Any],
-        queue: tuple[list[str], str],
+        queue: tuple[list[str], QueueMode],
         settings: dict[str, Any],
-    ) -> tuple[list[str], str]:
+    ) -> tuple[list[str], QueueMode]:
         """Choose the queue of the flow: that of its first AI step, since a flow has one here."""
         prompts, mode = read_queue(step.get("prompt_queue")), step.get("queue_mode")
         message = step.get("user_message")
@@ -218,18 +212,17 @@ class PipelineReader:
             self._note(title, f"{reason} prompt is imported")
         return queue
 
-    def _read_schedule(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the schedule, which is paused until a person enables it."""
-        fields = map_schedule(config)
+    def _read_schedule(self, config: Mapping[str, Any]) -> Schedule:
+        """Return the schedule, which is paused until a person enables it."""
         try:
-            read_schedule(fields)
+            schedule = read_schedule(map_schedule(config))
         except Invalid as error:
             self._note("schedule", f"it becomes manual: {str(error).rstrip('.')}")
-            fields = ScheduleFields(enabled=False)
+            schedule = Schedule(enabled=False)
         for key in ("run_artifacts", "max_items"):
             if config.get(key):
                 self._note("schedule", f"{key} is not imported; set it here")
-        return {"interval": fields.interval, "cron": fields.cron, "at": fields.at, "enabled": False}
+        return schedule
 
     def _note(self, subject: str, reason: str) -> None:
         self._left_out.append(NotImported(f"{self._place}: {subject}", reason))

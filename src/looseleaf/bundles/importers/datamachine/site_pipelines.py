@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from looseleaf.bundles.importers.contract import SourceFlow, SourcePipeline
+from looseleaf.bundles.importers.contract import SourcePipeline
 from looseleaf.bundles.importers.datamachine.fields import as_list, as_object, read_id
 from looseleaf.bundles.importers.datamachine.pipelines import PipelineReader, SourceSite
 from looseleaf.bundles.importers.left_out import NotImported
-from looseleaf.bundles.layout.workflow_files import format_flow, format_pipeline
 from looseleaf.errors import Invalid
 from looseleaf.errors.workflows import RequestRefused
 from looseleaf.values import replace
-from looseleaf.workflows.documents import (
-    queue_prompts,
-    read_pipeline_file,
-    read_schedule,
-    read_steps,
-)
-from looseleaf.workflows.flow import Flow
-from looseleaf.workflows.pipeline import Pipeline
+from looseleaf.workflows.documents import read_pipeline_file
+from looseleaf.workflows.flow import pause
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +20,6 @@ if TYPE_CHECKING:
 
     from looseleaf.bundles.importers.datamachine.site_connection import SiteConnection
     from looseleaf.memory.registry import FileRegistry
-    from looseleaf.workflows.documents import FlowFile
 
 MOST_PIPELINES = 1_000
 _PIPELINES = "/wp-json/datamachine/v1/pipelines"
@@ -61,7 +53,7 @@ def read_pipelines(
             left_out.append(NotImported(source, str(error)))
             continue
         data = as_object(document.get("data"))
-        slugs = [source.document["slug"] for source in pipelines if source.agent == agent]
+        slugs = [source.pipeline.slug for source in pipelines if source.agent == agent]
         pipeline = reader.read_pipeline(
             as_object(data.get("pipeline")), as_list(data.get("flows")), agent, slugs
         )
@@ -106,35 +98,13 @@ def _read_exported(
     """Read a pipeline of another Looseleaf, which gives it as one document."""
     pipeline_id = read_id(entry.get("pipeline_id"))
     document = connection.ask(f"{_PIPELINES}/{pipeline_id}/export")
-    file = read_pipeline_file(as_object(document.get("data", document)))
+    pipeline, flows = read_pipeline_file(as_object(document.get("data", document)), now=0.0)
     listed_flows = connection.ask(f"{_FLOWS}?pipeline={pipeline_id}").get("data")
     ids = {
         flow.get("slug"): read_id(flow.get("flow_id"))
         for flow in map(as_object, as_list(listed_flows))
     }
-    steps = read_steps(file.steps)
-    texts = (file.slug, file.name, 0, 0, file.system_prompt)
-    pipeline = Pipeline(0, *texts, file.memory_files, dict(file.tool_policy), steps)
-    flows = tuple(
-        SourceFlow(ids[flow.slug], format_flow(_build_flow(flow), flow.slug, pipeline, file.slug))
-        for flow in file.flows
-        if ids.get(flow.slug)
+    source_flows = tuple(
+        replace(pause(flow), id=ids[flow.slug]) for flow in flows if ids.get(flow.slug)
     )
-    return SourcePipeline(pipeline_id, format_pipeline(pipeline, file.slug), flows, agent)
-
-
-def _build_flow(file: FlowFile) -> Flow:
-    return Flow(
-        0,
-        0,
-        file.slug,
-        file.name,
-        0,
-        0,
-        file.memory_files,
-        dict(file.step_settings),
-        queue_prompts(file.prompt_queue, 0.0),
-        file.queue_mode,  # type: ignore[arg-type]  # checked with the flow
-        replace(read_schedule(file.schedule), enabled=False),
-        dict(file.run_artifacts),
-    )
+    return SourcePipeline(replace(pipeline, id=pipeline_id), source_flows, agent)

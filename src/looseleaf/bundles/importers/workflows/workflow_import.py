@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.importers.contract import SourceFlow, SourcePipeline
+    from looseleaf.bundles.importers.contract import SourcePipeline
     from looseleaf.bundles.importers.ledger import ImportLedger
     from looseleaf.bundles.installation.destination import Destination
     from looseleaf.workflows.flow import Flow
@@ -69,17 +69,17 @@ class WorkflowImport:
         self, source: SourcePipeline, record: AgentRecord | None, owner: str
     ) -> list[WorkflowReport]:
         """Import a pipeline and its flows; `record` is None where a run would create the agent."""
-        key = f"{PIPELINE}:{source.id}"
+        source_id = source.pipeline.id
+        key = f"{PIPELINE}:{source_id}"
         former = self._ledger.find_part(key)
-        slug = former.slug if former is not None else source.document["slug"]
+        slug = former.slug if former is not None else source.pipeline.slug
         current = self._list_workflows(record).pipelines.get(slug)
-        document = {**source.document, "slug": slug}
+        document = format_pipeline(source.pipeline, slug)
         try:
             pipeline = build_pipeline(slug, document, self._destination.rules(record))
         except Invalid as error:
-            return [
-                _build_report(PIPELINE, slug, source.id, owner, _Decision(LEFT_OUT, str(error)))
-            ]
+            decision = _Decision(LEFT_OUT, str(error))
+            return [_build_report(PIPELINE, slug, source_id, owner, decision)]
         hashes = Hashes(
             hash_payload(document),
             hash_payload(format_pipeline(pipeline, slug)),
@@ -90,17 +90,25 @@ class WorkflowImport:
         if decision.action not in (LEFT_OUT, FAILED):
             part = ImportedPart(hashes.source, hashes.result(decision.action), owner, slug)
             self._ledger.add_part(key, part)
-        reports = [_build_report(PIPELINE, slug, source.id, owner, decision)]
+        reports = [_build_report(PIPELINE, slug, source_id, owner, decision)]
         if not self._is_preview:
             current = self._list_workflows(record).pipelines.get(slug)
         elif decision.action in (CREATE, REPLACE):
             current = replace(pipeline, id=current.id if current is not None else 0)
         if current is not None:
-            reports += [self._import_flow(flow, current, record, owner) for flow in source.flows]
+            for flow in source.flows:
+                # Steps of a flow are placed as in the source, also if they were changed here.
+                file = format_flow(flow, flow.slug, source.pipeline, current.slug)
+                reports.append(self._import_flow(flow, file, current, record, owner))
         return reports
 
     def _import_flow(
-        self, source: SourceFlow, pipeline: Pipeline, record: AgentRecord | None, owner: str
+        self,
+        source: Flow,
+        file: Mapping[str, Any],
+        pipeline: Pipeline,
+        record: AgentRecord | None,
+        owner: str,
     ) -> WorkflowReport:
         key = f"{FLOW}:{source.id}"
         former = self._ledger.find_part(key)
@@ -110,7 +118,7 @@ class WorkflowImport:
             new_slugs = self._new_slugs.setdefault(owner, [])
             name = make_slug(name, fallback=FLOW, used_slugs=[*flows, *new_slugs])
             new_slugs.append(name)
-        document = {**source.document, "slug": name, "pipeline_slug": pipeline.slug}
+        document = {**file, "slug": name}
         title = f"{pipeline.slug}/{current.slug if current is not None else name}"
         try:
             flow = build_flow(name, document, pipeline, self._destination.rules(record))
@@ -155,20 +163,20 @@ class WorkflowImport:
 
 
 def _find_flow(
-    flows: Mapping[str, Flow], pipeline: Pipeline, source: SourceFlow, former: ImportedPart | None
+    flows: Mapping[str, Flow], pipeline: Pipeline, source: Flow, former: ImportedPart | None
 ) -> tuple[str, Flow | None]:
     """Find the flow here that a flow of the source became, and its name among those of the agent.
 
     A flow that is not in the ledger is found by its name: a killed import may have brought it.
     """
-    slug = former.slug if former is not None else source.document["slug"]
+    slug = former.slug if former is not None else source.slug
     siblings = [(name, flow) for name, flow in flows.items() if flow.pipeline_id == pipeline.id]
     for name, flow in siblings:
         if flow.slug == slug:
             return name, flow
     if former is None:
         for name, flow in siblings:
-            if flow.name == source.document["name"]:
+            if flow.name == source.name:
                 return name, flow
     return slug, None
 

@@ -8,9 +8,9 @@ import sqlalchemy as sa
 
 from looseleaf.errors.workflows import SlugTaken
 from looseleaf.stores.database.row_digests import count_rows, digest_of
-from looseleaf.values import as_dict, replace
-from looseleaf.workflows.flow import Flow, QueuedPrompt, Schedule
-from looseleaf.workflows.pipeline import Pipeline, Step
+from looseleaf.values import replace
+from looseleaf.workflows.flow import restore_flow
+from looseleaf.workflows.pipeline import restore_pipeline
 from looseleaf.workflows.slug import make_slug
 
 TYPE_CHECKING = False
@@ -18,38 +18,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeVar
 
+    from looseleaf.workflows.flow import Flow
+    from looseleaf.workflows.pipeline import Pipeline
+
     Definition = TypeVar("Definition", Pipeline, Flow)
 
 MICRO = 1_000_000
 _TIMES = ("created", "updated")
+_TEXTS = ("slug", "name", "system_prompt", "queue_mode")  # all other texts are JSON
 
 
 def build_pipeline_row(pipeline: Pipeline) -> dict[str, Any]:
     """Build the row of a pipeline, but for its id and digest."""
-    steps = [as_dict(step) for step in pipeline.steps]
-    return _build_row(as_dict(pipeline) | {"steps": steps})
+    return _build_row(pipeline.to_json())
 
 
 def pipeline_of(row: Any) -> Pipeline:  # noqa: ANN401 - a row of the table
     """Build a pipeline from a row."""
-    fields = _read_row(row, ("memory_files", "tool_policy", "steps"))
-    fields["steps"] = tuple(Step(**step) for step in fields["steps"])
-    return Pipeline(**fields)
+    return restore_pipeline(_read_row(row))
 
 
 def build_flow_row(flow: Flow) -> dict[str, Any]:
     """Build the row of a flow, but for its id and digest."""
-    queue = [as_dict(prompt) for prompt in flow.prompt_queue]
-    return _build_row(as_dict(flow) | {"prompt_queue": queue, "schedule": as_dict(flow.schedule)})
+    return _build_row(flow.to_json())
 
 
 def flow_of(row: Any) -> Flow:  # noqa: ANN401 - a row of the table
     """Build a flow from a row."""
-    parts = ("memory_files", "step_settings", "prompt_queue", "schedule", "run_artifacts")
-    fields = _read_row(row, parts)
-    fields["prompt_queue"] = tuple(QueuedPrompt(**prompt) for prompt in fields["prompt_queue"])
-    fields["schedule"] = Schedule(**fields["schedule"])
-    return Flow(**fields)
+    return restore_flow(_read_row(row))
 
 
 def choose_slug(
@@ -99,11 +95,12 @@ def _build_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _read_row(row: Any, json_columns: tuple[str, ...]) -> dict[str, Any]:  # noqa: ANN401 - a row
-    fields = {name: cell for name, cell in row._mapping.items() if name != "digest"}  # noqa: SLF001
-    for name in json_columns:
-        fields[name] = json.loads(fields[name])
-    for name in _TIMES:
-        fields[name] /= MICRO
-    fields["memory_files"] = tuple(fields["memory_files"])
+def _read_row(row: Any) -> dict[str, Any]:  # noqa: ANN401 - a row of a table
+    fields: dict[str, Any] = {}
+    for name, cell in row._mapping.items():  # noqa: SLF001 - as SQLAlchemy documents it
+        if name in _TIMES:
+            fields[name] = cell / MICRO
+        elif name != "digest":
+            is_plain = name in _TEXTS or not isinstance(cell, str)
+            fields[name] = cell if is_plain else json.loads(cell)
     return fields

@@ -1,6 +1,6 @@
-"""Checks of plain JSON against a JSON schema: packets, and the settings of steps.
+"""The check of plain JSON against a JSON schema: arguments, files, packets, settings of steps.
 
-The checks know the keywords in `KEYWORDS`. A schema with another keyword is refused when it is
+The check knows the keywords in `KEYWORDS`. A schema with another keyword is refused when it is
 registered, so that no rule is silently ignored.
 """
 
@@ -23,13 +23,13 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
 }
 _BOUNDS = ("minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
-_PARTS = ("type", "properties", "required", "additionalProperties", "items", "enum")
+_PARTS = ("type", "properties", "required", "additionalProperties", "items", "enum", "anyOf")
 KEYWORDS = frozenset((*_PARTS, *_BOUNDS, "title", "description", "default"))
 _DEEPEST = 32
 
 
 def find_schema_problem(schema: object, path: str = "schema") -> str | None:
-    """Return the reason why a schema cannot be applied; None where it can."""
+    """Return the reason why a schema cannot be applied; None if it can."""
     if not isinstance(schema, dict):
         return f"{path} is not an object"
     foreign = sorted(set(schema) - KEYWORDS)
@@ -40,6 +40,7 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
             return f"{path}.type is {name!r}; the types are {', '.join(sorted(_TYPES))}"
     children = [(f"{path}.{name}", part) for name, part in schema.get("properties", {}).items()]
     children += [(f"{path}[]", schema["items"])] if "items" in schema else []
+    children += [(path, option) for option in schema.get("anyOf", ())]
     for place, part in children:
         problem = find_schema_problem(part, place)
         if problem is not None:
@@ -48,7 +49,7 @@ def find_schema_problem(schema: object, path: str = "schema") -> str | None:
 
 
 def find_problem(schema: Schema, document: object, path: str = "") -> str | None:
-    """Return the first reason why a document does not fit a schema; None where it does."""
+    """Return the first reason why a document does not fit a schema; None if it does."""
     return next(_find_problems(schema, document, path, 0), None)
 
 
@@ -57,12 +58,14 @@ def _find_problems(schema: Schema, document: object, path: str, depth: int) -> I
     if depth > _DEEPEST:
         yield f"{place} is nested more than {_DEEPEST} levels deep"
         return
-    names = _list_types(schema)
-    if names and not any(_has_type(document, name) for name in names):
-        yield f"{place} must be {' or '.join(names)}"
+    if "anyOf" in schema:
+        yield from _find_option_problems(schema, document, path, depth)
         return
-    if "enum" in schema and document not in schema["enum"]:
-        yield f"{place} must be one of {', '.join(map(repr, schema['enum']))}"
+    names = _list_types(schema)
+    has_type = not names or any(_has_type(document, name) for name in names)
+    if not has_type or ("enum" in schema and document not in schema["enum"]):
+        yield f"{place} must be {_name_choices(schema)}"
+        return
     if isinstance(document, str):
         yield from _find_bound_problems(
             place, len(document), schema, ("minLength", "maxLength"), "characters"
@@ -77,6 +80,20 @@ def _find_problems(schema: Schema, document: object, path: str, depth: int) -> I
             yield from _find_problems(schema["items"], entry, f"{path}[{number}]", depth + 1)
     elif isinstance(document, dict):
         yield from _find_object_problems(schema, document, path, depth)
+
+
+def _find_option_problems(schema: Schema, document: object, path: str, depth: int) -> Iterator[str]:
+    """Yield why no option fits: the problem inside of a list or object, or else the choices."""
+    options = schema["anyOf"]
+    problems = [next(_find_problems(option, document, path, depth), None) for option in options]
+    if None in problems:
+        return
+    if isinstance(document, list | dict):
+        for option, problem in zip(options, problems, strict=True):
+            if any(_has_type(document, name) for name in _list_types(option)):
+                yield str(problem)
+                return
+    yield f"{path or 'it'} must be {_name_choices(schema)}"
 
 
 def _find_object_problems(
@@ -104,6 +121,16 @@ def _find_bound_problems(
         yield f"{place} must be at least {low}{unit}"
     if high is not None and size > high:
         yield f"{place} must be at most {high}{unit}"
+
+
+def _name_choices(schema: Schema) -> str:
+    """Name what a document may be: the texts of an enum, or the types."""
+    choices = [
+        str(choice)
+        for option in schema.get("anyOf", (schema,))
+        for choice in option.get("enum") or _list_types(option)
+    ]
+    return f"one of {', '.join(choices)}" if choices[1:] else choices[0]
 
 
 def _list_types(schema: Schema) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from looseleaf.workflows.json_schema import find_problem, find_schema_problem
+from looseleaf.schema_check import find_problem, find_schema_problem
 
 PERSON = {
     "type": "object",
@@ -16,6 +16,7 @@ PERSON = {
         "mood": {"enum": ["calm", "merry"]},
         "tags": {"type": "array", "maxItems": 2, "items": {"type": "string"}},
         "address": {"type": "object", "required": ["town"]},
+        "born": {"anyOf": [{"type": "integer"}, {"enum": ["unknown"]}, {"type": "array"}]},
     },
 }
 
@@ -26,6 +27,8 @@ PERSON = {
         {"name": "Ada"},
         {"name": "Ada", "age": 0, "mood": "calm", "tags": ["a", "b"], "address": {"town": "x"}},
         {"name": "Ada", "age": None},
+        {"name": "Ada", "born": 1815},
+        {"name": "Ada", "born": "unknown"},
     ],
 )
 def test_a_document_that_fits_has_no_problem(document: object) -> None:
@@ -40,18 +43,27 @@ def test_a_document_that_fits_has_no_problem(document: object) -> None:
         ({}, "name is missing"),
         ({"name": ""}, "name must be at least 1 characters"),
         ({"name": "Adelheid"}, "name must be at most 5 characters"),
-        ({"name": "Ada", "age": True}, "age must be integer or null"),
+        ({"name": "Ada", "age": True}, "age must be one of integer, null"),
         ({"name": "Ada", "age": -1}, "age must be at least 0"),
-        ({"name": "Ada", "mood": "sad"}, "mood must be one of 'calm', 'merry'"),
+        ({"name": "Ada", "mood": "sad"}, "mood must be one of calm, merry"),
         ({"name": "Ada", "tags": ["a", 1]}, "tags[1] must be string"),
         ({"name": "Ada", "tags": ["a", "b", "c"]}, "tags must be at most 2 entries"),
         ({"name": "Ada", "address": {}}, "address.town is missing"),
-        ({"name": "Ada", "size": 1}, "size is not known; the keys are: address, age, mood, name"),
+        ({"name": "Ada", "size": 1}, "size is not known; the keys are: address, age, born, mood"),
+        ({"name": "Ada", "born": "1815"}, "born must be one of integer, unknown, array"),
+        ({"name": "Ada", "born": {}}, "born must be one of integer, unknown, array"),
     ],
 )
 def test_the_first_problem_is_named_with_its_place(document: object, problem: str) -> None:
     """The text says where it is and what is expected there."""
     assert (find_problem(PERSON, document) or "").startswith(problem)
+
+
+def test_an_option_of_the_right_form_says_what_is_wrong_inside() -> None:
+    """Rather than that a list must be a list."""
+    schema = {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}}]}
+    assert find_problem(schema, ["a", 1], "names") == "names[1] must be string"
+    assert find_problem(schema, 5, "names") == "names must be one of null, array"
 
 
 def test_deep_nesting_ends_in_a_problem() -> None:
@@ -72,6 +84,7 @@ def test_deep_nesting_ends_in_a_problem() -> None:
         ({"type": "text"}, "schema.type is 'text'"),
         ({"properties": {"a": {"type": ["string", "date"]}}}, "schema.a.type is 'date'"),
         ({"items": {"oneOf": []}}, "schema[] has 'oneOf'"),
+        ({"anyOf": [{"type": "date"}]}, "schema.type is 'date'"),
     ],
 )
 def test_a_schema_with_an_unknown_rule_is_refused(schema: object, problem: str) -> None:
