@@ -63,3 +63,22 @@ def test_the_launcher_imports_the_command_alone(tmp_path: Path) -> None:
     assert version.stdout.startswith("looseleaf ")
     imports = re.findall(r"^(?:import|from) (\S+)", launcher.read_text(), re.MULTILINE)
     assert imports == ["sys", "looseleaf.cli"]
+
+
+def test_the_forge_runs_what_everyone_runs() -> None:
+    """The workflow runs the command of CI on each Python that we promise, and names no address."""
+    workflow = (dev.ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    project = tomllib.loads((dev.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert re.findall(r'"(3\.\d+)"', workflow) == versions
+    assert workflow.endswith("- run: .ci/run\n")
+    assert "exec python3 dev.py test" in (dev.ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "://" not in workflow
+
+
+def test_pre_commit_runs_the_checks_of_this_repository() -> None:
+    """The hook is the command `check`, so it can neither differ from CI nor fetch anything."""
+    hooks = (dev.ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"repo: (.*)", hooks) == ["local"]
+    assert re.findall(r"entry: (.*)", hooks) == ["python3 dev.py check"]
+    assert dev.check in dev.COMMANDS
