@@ -11,7 +11,7 @@ from looseleaf import Where, Workspace
 from looseleaf.agents.agent_list import AgentList, list_readable_agents
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
-from looseleaf.catalog.parts import Parts
+from looseleaf.catalog.parts import WorkspaceServices
 from looseleaf.errors.agents import AgentAmbiguous, AgentExists, AgentMissing, InvalidAgent
 from looseleaf.errors.pages import InvalidPolicy, NameTaken
 from looseleaf.memory.pages import MemoryPages
@@ -136,7 +136,9 @@ class PartsElsewhere:
         store = DiskStore(str(folder), agent_folder=lambda number: f"number-{number}")
         self.pages = MemoryPages(lambda _place: store, workspace.registry, report=workspace.report)
         self.history = DiskHistory(store)
-        self.context = replace(workspace.context, parts=cast("Parts", self), pages=self.pages)
+        self.context = replace(
+            workspace.context, parts=cast("WorkspaceServices", self), pages=self.pages
+        )
 
     def generated(self) -> GeneratedPages:
         """Give the generated pages, made from these agents."""

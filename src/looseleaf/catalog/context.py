@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from looseleaf.access.principals import Principal
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.catalog.parts import Parts
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
     from looseleaf.memory.provenance import Activity, Origin
@@ -46,7 +46,7 @@ def is_always_current() -> bool:
 class Context:
     """The principal and the workspace: its parts, and the pages that the principal may reach."""
 
-    parts: Parts
+    parts: WorkspaceServices
     settings: Settings  # of the file, and those that were set while running
     pages: MemoryPages  # those that the principal may reach
     principal: Principal = LOCAL_ADMINISTRATOR

@@ -1,4 +1,4 @@
-"""The parts of a workspace that operations work with, as one contract.
+"""The services of a workspace that operations work with, as one contract.
 
 An operation does not know whether its workspace is a folder on a disk or something else.
 """
@@ -33,8 +33,8 @@ else:
     Protocol = object
 
 
-class Parts(Protocol):
-    """The parts of a workspace; a part that takes time to open is opened when it is called."""
+class WorkspaceServices(Protocol):
+    """The services of a workspace; one that takes time to open is opened when it is called."""
 
     @property
     def settings(self) -> Settings:
