@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from benchmarks import workload
 from benchmarks.table import Row, format_amount, format_table
 from benchmarks.timing import Runner, Spread, compute_ratio, race, summarize_laps
@@ -85,6 +87,7 @@ def test_the_table_says_what_is_over() -> None:
     assert format_amount(25_600_000, "bytes") == "25.6 MB"
 
 
+@pytest.mark.slow
 def test_a_quick_run_prints_a_table(tmp_path: Path) -> None:
     """It works from the command line, leaves nothing behind, and fails only for wrong answers."""
     told = tmp_path / "rows.json"

@@ -14,7 +14,8 @@ from looseleaf import Workspace
 from looseleaf.errors.agents import AgentExists, AgentMissing
 from looseleaf.stores.disk.agents.disk_agents import DiskAgents
 from tests.agents.scenes import SCENES, perform, prepare
-from tests.stores.tracing import CHANGING, Call, Tracer, copy_of
+from tests.conftest import FULL
+from tests.stores.tracing import CHANGING, Call, Tracer, choose_calls, copy_of
 
 FAULTS = ("EIO", "ENOSPC")
 
@@ -91,11 +92,12 @@ def check_mended(name: str, root: Path, whole: Whole) -> None:
 
 @pytest.mark.parametrize("name", SCENES)
 def test_a_kill_at_any_call_leaves_all_or_nothing(
-    tracer: Tracer, name: str, tmp_path: Path
+    tracer: Tracer, name: str, tmp_path: Path, seed: int
 ) -> None:
     """Both before and after the next process has cleared up; and the call can be repeated."""
     whole = Whole(tracer, name, tmp_path)
-    for call in whole.calls:
+    calls = choose_calls(whole.calls, seed, every=3)
+    for call in calls:
         root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")
         ending = tracer.act(name, root, f"{call.name}:signal=KILL:when={call.number}")
         try:
@@ -112,18 +114,19 @@ def test_a_kill_at_any_call_leaves_all_or_nothing(
             error.add_note(f"killed before {call}")
             raise
         shutil.rmtree(root.parent)
-    print(f"{len(whole.calls)} kill points")  # noqa: T201 - a figure that -rP shows
+    print(f"{len(calls)} kill points")  # noqa: T201 - a figure that -rP shows
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("name", SCENES)
 def test_a_change_that_fails_is_not_done(
-    tracer: Tracer, name: str, fault: str, tmp_path: Path
+    tracer: Tracer, name: str, fault: str, tmp_path: Path, seed: int
 ) -> None:
     """An error means that nothing has changed; no error means that all has."""
     whole = Whole(tracer, name, tmp_path)
+    calls = choose_calls(whole.calls, seed, every=6)
     refused = 0
-    for call in whole.calls:
+    for call in calls:
         root = copy_of(whole.root, tmp_path / f"{call.name}-{call.number}")
         ending = tracer.act(name, root, f"{call.name}:error={fault}:when={call.number}")
         try:
@@ -139,5 +142,5 @@ def test_a_change_that_fails_is_not_done(
             error.add_note(f"{fault} from {call}: {ending}")
             raise
         shutil.rmtree(root.parent)
-    assert refused
-    print(f"{refused} of {len(whole.calls)} failures were refusals")  # noqa: T201 - as above
+    assert refused or not FULL  # the few calls of a short run may all be dispensable
+    print(f"{refused} of {len(calls)} failures were refusals")  # noqa: T201 - as above

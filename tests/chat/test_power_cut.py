@@ -21,7 +21,7 @@ from tests.conftest import FULL, Clock
 from tests.stores.test_power_cut import Disk, PlainDisk, hold_still
 
 ROOT = Path(__file__).parent.parent.parent
-CUTS = 200 if FULL else 10
+CUTS = 200 if FULL else 4
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="mounting takes Linux and root"

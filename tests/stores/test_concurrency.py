@@ -23,8 +23,8 @@ from tests.stores.state import list_leftovers
 WRITER = Path(__file__).parent / "drivers" / "writer.py"
 PROCESSES = 8
 
-often = pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.slow)])
-less_often = pytest.mark.parametrize("count", [25, pytest.param(500, marks=pytest.mark.slow)])
+often = pytest.mark.parametrize("count", [30, pytest.param(1_000, marks=pytest.mark.slow)])
+less_often = pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytest.mark.slow)])
 
 
 def together(root: Path, task: str, count: int) -> list[Observation]:

@@ -30,7 +30,7 @@ from tests.stores.scenes import open_store, pack_now
 
 DRIVER = Path(__file__).parent / "drivers" / "until_dark.py"
 SHUTDOWN, WITHOUT_FLUSHING_THE_LOG = 0x8004587D, 2
-CUTS = 300 if FULL else 15
+CUTS = 300 if FULL else 4
 PACKED = ADA.page("packed.md")
 
 pytestmark = pytest.mark.skipif(

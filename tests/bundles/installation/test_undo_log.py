@@ -20,8 +20,8 @@ from tests.bundles.installation.scenes import SCENES, perform, prepare
 from tests.conftest import FULL
 from tests.stores.tracing import CHANGING, Call, Tracer, copy_of
 
-KILLS = 10**6 if FULL else 6  # of each scene, spread over all of its changing calls
-FAULTS = 10**6 if FULL else 3
+KILLS = 10**6 if FULL else 3  # of each scene, spread over all of its changing calls
+FAULTS = 10**6 if FULL else 2
 
 
 @pytest.fixture(scope="module")
