@@ -5,7 +5,7 @@ from __future__ import annotations
 from looseleaf.bundles.comparison.drift import find_changed_keys, find_drift
 from looseleaf.bundles.comparison.rebase import RebaseEntry, preview_rebase
 from looseleaf.bundles.installation.upgrade import compare_states
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.bundles.bundle_reading import read_bundle, require_bundle_fits
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of
@@ -68,7 +68,7 @@ def rebase_bundle(context: Context, data: str, *, agent: str | int | None = None
     record = agent_of(context, agent) if agent is not None else None
     bundle = read_bundle(context, data)
     record = record or agent_of(context, bundle.manifest.agent.slug)
-    destination = destination_of(context)
+    destination = install_target_of(context)
     require_bundle_fits(context, bundle)
     comparison = compare_states(destination, bundle, record)
     ledger = comparison.ledger
@@ -92,7 +92,7 @@ def show_bundle_status(context: Context, data: str, *, slug: str = "") -> Bundle
         slug: The agent, by slug; without it, the one that has the bundle's slug.
     """
     authorize_comparison(context, slug)
-    destination, bundle = destination_of(context), read_bundle(context, data)
+    destination, bundle = install_target_of(context), read_bundle(context, data)
     manifest = bundle.manifest
     require_bundle_fits(context, bundle)
     try:

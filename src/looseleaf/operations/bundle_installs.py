@@ -12,7 +12,7 @@ from looseleaf.bundles.installation.install import (
 )
 from looseleaf.bundles.installation.new_agent import InstallOrder
 from looseleaf.bundles.installation.upgrade import UpgradeOrder, plan_upgrade, upgrade_agent
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.bundles.bundle_reading import (
     may_read_user_page,
     read_bundle,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Literal
 
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.bundles.layout.bundle import Bundle
     from looseleaf.catalog.context import Context
 
@@ -77,7 +77,7 @@ def plan_bundle(
         reconcile_runtime: Whether schedules and queues of flows follow the bundle, too.
     """
     authorize_comparison(context, slug)
-    destination, bundle = destination_of(context), read_bundle(context, data)
+    destination, bundle = install_target_of(context), read_bundle(context, data)
     require_bundle_fits(context, bundle)
     record = _find_agent(context, slug or bundle.manifest.agent.slug)
     if record is None:
@@ -114,7 +114,7 @@ def install_bundle(
         dry_run: Whether only the plan is made, and nothing is written.
     """
     context.allow()
-    destination, bundle = destination_of(context), read_bundle(context, data)
+    destination, bundle = install_target_of(context), read_bundle(context, data)
     require_bundle_fits(context, bundle)
     name = slug or bundle.manifest.agent.slug
     record = _find_agent(context, name)
@@ -172,7 +172,7 @@ def upgrade_bundle(
     record = agent_of(context, agent) if agent is not None else None
     bundle = read_bundle(context, data)
     record = record or agent_of(context, bundle.manifest.agent.slug)
-    destination = destination_of(context)
+    destination = install_target_of(context)
     require_bundle_fits(context, bundle)
     version = _read_installed_version(destination, record)
     if dry_run:
@@ -206,7 +206,7 @@ def _find_agent(context: Context, slug: str) -> AgentRecord | None:
         return None
 
 
-def _read_installed_version(destination: Destination, record: AgentRecord) -> str:
+def _read_installed_version(destination: InstallTarget, record: AgentRecord) -> str:
     ledger = destination.ledgers.read(record.id)
     return ledger.bundle_version if ledger is not None else ""
 

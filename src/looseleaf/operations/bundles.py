@@ -23,7 +23,7 @@ from looseleaf.bundles.layout.bundle import format_bundle, list_readable_files
 from looseleaf.bundles.layout.manifest import check_bundle_slug
 from looseleaf.bundles.profiles import find_profile
 from looseleaf.bundles.secret_scan import SecretFinding, scan_files
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.bundles.bundle_reading import (
     find_misfits,
     may_read_user_page,
@@ -195,7 +195,7 @@ def _collect(
     left_out = list(find_left_out(source, record, profile))
     if ledger is not None:
         bundle = add_installed_parts(bundle, ledger)
-        bundle = leave_out_starters(bundle, ledger, record, destination_of(context).is_starter)
+        bundle = leave_out_starters(bundle, ledger, record, install_target_of(context).is_starter)
     bundle, unreadable = leave_out_unreadable(bundle)
     left_out += unreadable
     if bundle.user_page is not None and not may_read_user_page(context, record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.errors.bundles import BundleMissing
@@ -11,7 +11,7 @@ from looseleaf.values import value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.catalog.context import Context
 
 
@@ -45,7 +45,7 @@ class InstalledBundle:
 def list_bundles(context: Context) -> list[InstalledBundle]:
     """List the agents that came from bundles, without their artifacts, by slug."""
     context.allow()
-    destination = destination_of(context)
+    destination = install_target_of(context)
     return [
         bundle
         for record in list_visible_agents(context)
@@ -61,14 +61,14 @@ def show_bundle(context: Context, agent: str | int | None = None) -> InstalledBu
         agent: The agent, by id or slug; without it, the token's or the default agent.
     """
     record = agent_of(context, agent)
-    bundle = _describe_installed(destination_of(context), record, with_artifacts=True)
+    bundle = _describe_installed(install_target_of(context), record, with_artifacts=True)
     if bundle is None:
         raise BundleMissing(record.slug)
     return bundle
 
 
 def _describe_installed(
-    destination: Destination, record: AgentRecord, *, with_artifacts: bool
+    destination: InstallTarget, record: AgentRecord, *, with_artifacts: bool
 ) -> InstalledBundle | None:
     ledger = destination.ledgers.read(record.id)
     if ledger is None:

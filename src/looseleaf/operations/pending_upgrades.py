@@ -13,7 +13,7 @@ from looseleaf.bundles.installation.approvals import (
     require_pending,
 )
 from looseleaf.bundles.installation.pending import PendingUpgrade
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.resolution import agent_of, list_visible_agents
 from looseleaf.catalog.tools.names import check_tool_names
@@ -96,7 +96,7 @@ class UpgradeDecision:
 def list_pending_upgrades(context: Context) -> list[WaitingUpgrade]:
     """List the agents for which parts of a bundle wait for approval, by slug."""
     context.allow()
-    upgrades = destination_of(context).pending
+    upgrades = install_target_of(context).pending
     ids = upgrades.agent_ids()
     return [
         _describe(record, upgrade)
@@ -115,7 +115,7 @@ def show_pending_upgrade(context: Context, agent: str | int | None = None) -> Wa
         agent: The agent, by id or slug; without it, the token's or the default agent.
     """
     record = agent_of(context, agent)
-    destination = destination_of(context)
+    destination = install_target_of(context)
     upgrade = require_pending(destination, record)
     current = destination.current_artifacts(record)
     builtins = destination.builtin_prompts()
@@ -148,7 +148,7 @@ def approve(
             bundle.
     """
     record = agent_of(context, agent)
-    destination = destination_of(context)
+    destination = install_target_of(context)
     _check_tools(context, require_pending(destination, record), {*keys, *merge})
     approved_keys, rest = approve_upgrade(destination, record, keys, merge)
     update_generated_pages(context, record)
@@ -166,7 +166,7 @@ def reject(
         keys: What is rejected, such as schedule:morning; all for every key.
     """
     record = agent_of(context, agent)
-    rejected_keys, rest = reject_upgrade(destination_of(context), record, keys)
+    rejected_keys, rest = reject_upgrade(install_target_of(context), record, keys)
     return _decide(record, "reject", rejected_keys, rest)
 
 

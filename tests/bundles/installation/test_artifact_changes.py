@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf.bundles.installation.artifact_changes import ArtifactChanges
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.errors import Conflicted
 from looseleaf.memory.store import hash_content
 from tests.bundles.agents_of import SOUL, create_ada
@@ -16,7 +16,7 @@ from tests.bundles.agents_of import SOUL, create_ada
 def test_a_page_is_replaced_only_as_it_was_compared(tmp_path: Path) -> None:
     """Another hash, and a page where none was expected, are conflicts; the right hash is not."""
     with create_ada(tmp_path / "ada") as workspace:
-        destination = destination_of(workspace.context)
+        destination = install_target_of(workspace.context)
         record = workspace.agents.resolve("ada")
         scope = record.shelf.page("SOUL.md")
         for expected_hash in (hash_content(b"# Before\n"), ""):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.bundles.installation.pending import PendingUpgrade
 
 
-def require_pending(destination: Destination, record: AgentRecord) -> PendingUpgrade:
+def require_pending(destination: InstallTarget, record: AgentRecord) -> PendingUpgrade:
     """Give the parts that wait for an agent, or raise `UpgradeMissing`."""
     upgrade = destination.pending.read(record.id)
     if upgrade is None:
@@ -37,7 +37,7 @@ def require_pending(destination: Destination, record: AgentRecord) -> PendingUpg
 
 
 def approve_upgrade(
-    destination: Destination,
+    destination: InstallTarget,
     record: AgentRecord,
     approve: Collection[str],
     merge: Collection[str] = (),
@@ -92,7 +92,7 @@ def _pause_schedules(
 
 
 def reject_upgrade(
-    destination: Destination, record: AgentRecord, reject: Collection[str]
+    destination: InstallTarget, record: AgentRecord, reject: Collection[str]
 ) -> tuple[tuple[str, ...], PendingUpgrade | None]:
     """Drop keys that wait; give these keys, and what still waits. Paused schedules stay paused."""
     with destination.ledgers.records.lock():
@@ -123,7 +123,7 @@ def _order_keys(keys: Iterable[str]) -> list[str]:
 
 
 def _leave_unresolved(
-    destination: Destination,
+    destination: InstallTarget,
     keys: list[str],
     states: tuple[PendingUpgrade, Mapping[str, Artifact]],
     approve: Collection[str],

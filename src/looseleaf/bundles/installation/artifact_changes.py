@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.export import AgentWorkflows
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.pipeline import Pipeline
 
@@ -43,7 +43,7 @@ class ArtifactChanges:
 
     def __init__(
         self,
-        destination: Destination,
+        destination: InstallTarget,
         record: AgentRecord,
         expected_hashes: Mapping[str, str] | None = None,
     ) -> None:
@@ -165,7 +165,7 @@ class ArtifactChanges:
         self._destination.definitions().flows.change(flow.id, edit)
 
 
-def remove_pipeline(destination: Destination, pipeline: Pipeline) -> None:
+def remove_pipeline(destination: InstallTarget, pipeline: Pipeline) -> None:
     """Delete a pipeline with its flows and their files."""
     flows = destination.definitions().pipelines.delete(pipeline.id, lambda _pipeline: None)
     for flow in flows or ():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Destination:
+class InstallTarget:
     """The parts of a workspace that an install changes.
 
     Fields:
@@ -80,7 +80,7 @@ class Destination:
         """The parts that wait for approval."""
         return PendingUpgrades(self.ledgers.records)
 
-    def with_bundle_reason(self, bundle_slug: str, bundle_version: str) -> Destination:
+    def with_bundle_reason(self, bundle_slug: str, bundle_version: str) -> InstallTarget:
         """Give the same parts, with the bundle as the reason of changes that have no other."""
         provenance = self.change.provenance
         if provenance.reason:

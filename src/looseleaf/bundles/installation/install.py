@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.comparison.artifacts import Artifact
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.bundles.installation.new_agent import InstallOrder
     from looseleaf.bundles.layout.bundle import Bundle
 
@@ -43,7 +43,7 @@ class InstallOutcome:
     waiting_keys: tuple[str, ...]
 
 
-def require_installable(destination: Destination, bundle: Bundle) -> None:
+def require_installable(destination: InstallTarget, bundle: Bundle) -> None:
     """Raise `InvalidBundle` with the first reason why the bundle could not run here."""
     problems = find_problems(bundle, destination.rules(), destination.prompts, destination.limits)
     if problems:
@@ -51,12 +51,12 @@ def require_installable(destination: Destination, bundle: Bundle) -> None:
         raise InvalidBundle(path, reason.rstrip("."))
 
 
-def plan_install(destination: Destination, bundle: Bundle) -> tuple[PlanEntry, ...]:
+def plan_install(destination: InstallTarget, bundle: Bundle) -> tuple[PlanEntry, ...]:
     """Plan the install of a bundle as a new agent."""
     return _plan(destination, destination.target_artifacts(bundle))
 
 
-def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[PlanEntry, ...]:
+def _plan(destination: InstallTarget, target: Mapping[str, Artifact]) -> tuple[PlanEntry, ...]:
     missing_refs = find_unresolved(target, destination.sites)
     return build_plan(
         BundleComparison(
@@ -70,7 +70,9 @@ def _plan(destination: Destination, target: Mapping[str, Artifact]) -> tuple[Pla
     )
 
 
-def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder) -> InstallOutcome:
+def install_agent(
+    destination: InstallTarget, bundle: Bundle, order: InstallOrder
+) -> InstallOutcome:
     """Create the agent of a bundle with everything that the bundle has, or nothing."""
     require_installable(destination, bundle)
     manifest = bundle.manifest
@@ -125,7 +127,7 @@ def install_agent(destination: Destination, bundle: Bundle, order: InstallOrder)
     return InstallOutcome(record, entries, applied_keys, waiting_keys)
 
 
-def _finish_install(destination: Destination) -> None:
+def _finish_install(destination: InstallTarget) -> None:
     """Remove the undo log; on failure the agent stays, and the next process removes the log."""
     try:
         finish(destination)

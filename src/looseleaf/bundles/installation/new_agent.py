@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.bundles.layout.bundle import Bundle
     from looseleaf.memory.scope import Scope
     from looseleaf.workflows.flow import Flow
@@ -44,7 +44,7 @@ class InstallOrder:
     approve: frozenset[str] = frozenset()
 
     def find_user_change(
-        self, destination: Destination, bundle: Bundle, record: AgentRecord
+        self, destination: InstallTarget, bundle: Bundle, record: AgentRecord
     ) -> dict[str, Any]:
         """Describe the change of USER.md for the undo log; {} where someone has written it."""
         scope = Shelf("user", record.owner).page(USER_PAGE)
@@ -57,7 +57,7 @@ class InstallOrder:
 
 
 def write_agent(
-    destination: Destination,
+    destination: InstallTarget,
     bundle: Bundle,
     record: AgentRecord,
     decision: tuple[InstallOrder, Collection[str]],
@@ -93,19 +93,19 @@ def _pause_unapproved(flow: Flow, approved_keys: Collection[str]) -> Flow:
     return pause(flow)
 
 
-def _is_free(destination: Destination, scope: Scope) -> bool:
+def _is_free(destination: InstallTarget, scope: Scope) -> bool:
     """Say whether a page does not exist, or still has its starter text."""
     return not destination.pages.exists(scope) or destination.is_starter(scope)
 
 
-def _write_page(destination: Destination, scope: Scope, content: bytes) -> None:
+def _write_page(destination: InstallTarget, scope: Scope, content: bytes) -> None:
     change = replace(destination.change, allow_shrink=True)
     outcome = destination.pages.write(scope, content, change=change)
     if isinstance(outcome, Conflict):
         raise Conflicted(scope.filename, outcome.expected, outcome.actual)
 
 
-def _store_uploads(destination: Destination, bundle: Bundle, record: AgentRecord) -> None:
+def _store_uploads(destination: InstallTarget, bundle: Bundle, record: AgentRecord) -> None:
     workflows = list_workflows(destination.definitions(), record.id)
     for path, content in bundle.uploads.items():
         slug, _, name = path.removeprefix(PIPELINE_FILES).removeprefix(FLOW_FILES).partition("/")

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
 
 RECORD = "journal"  # the name of its file, which older versions wrote, too
 INSTALL, UPGRADE = "install", "upgrade"
@@ -56,23 +56,23 @@ class UndoLog:
     user_hash: str = ""
 
 
-def begin(destination: Destination, undo_log: UndoLog) -> None:
+def begin(destination: InstallTarget, undo_log: UndoLog) -> None:
     """Write the undo log; from now on, an unfinished install or upgrade is taken back."""
     fields: dict[str, Any] = as_dict(undo_log)
     destination.ledgers.records.write(RECORD, fields)
 
 
-def finish(destination: Destination) -> None:
+def finish(destination: InstallTarget) -> None:
     """Remove the undo log: everything is done, or everything is taken back."""
     destination.ledgers.records.remove(RECORD)
 
 
-def is_open(destination: Destination) -> bool:
+def is_open(destination: InstallTarget) -> bool:
     """Say whether an install or upgrade is under way, or was cut short."""
     return destination.ledgers.records.read(RECORD) is not None
 
 
-def recover(destination: Destination) -> None:
+def recover(destination: InstallTarget) -> None:
     """Take back the changes of a process that died; the caller holds the lock of the records."""
     fields = destination.ledgers.records.read(RECORD)
     if fields is None:
@@ -86,7 +86,7 @@ def recover(destination: Destination) -> None:
     finish(destination)
 
 
-def _undo_install(destination: Destination, undo_log: UndoLog) -> None:
+def _undo_install(destination: InstallTarget, undo_log: UndoLog) -> None:
     try:
         destination.agents.slug_of(undo_log.agent_id)
     except AgentMissing:
@@ -104,7 +104,7 @@ def _undo_install(destination: Destination, undo_log: UndoLog) -> None:
         _restore_user_page(destination, undo_log)
 
 
-def _restore_prompts(destination: Destination, undo_log: UndoLog) -> None:
+def _restore_prompts(destination: InstallTarget, undo_log: UndoLog) -> None:
     """Take prompts of system tasks back, unless someone has changed them since."""
     current = destination.current_prompts()
     for key, before, new_hash in undo_log.changes:
@@ -112,7 +112,7 @@ def _restore_prompts(destination: Destination, undo_log: UndoLog) -> None:
             destination.prompts.set(current[key].name, before)
 
 
-def _restore_user_page(destination: Destination, undo_log: UndoLog) -> None:
+def _restore_user_page(destination: InstallTarget, undo_log: UndoLog) -> None:
     """Take USER.md back, unless someone has changed it since."""
     scope = Shelf("user", undo_log.user_id).page(USER_PAGE)
     store = destination.pages.store_for(scope)
@@ -130,7 +130,7 @@ def _restore_user_page(destination: Destination, undo_log: UndoLog) -> None:
         store.write(scope, content, if_match=page.hash, change=change)
 
 
-def _undo_upgrade(destination: Destination, undo_log: UndoLog) -> None:
+def _undo_upgrade(destination: InstallTarget, undo_log: UndoLog) -> None:
     """Restore the former state of every changed artifact, the last change first."""
     try:
         record = destination.agents.resolve(undo_log.agent_id)
@@ -154,7 +154,7 @@ def _order_of(change: tuple[str, Any, str]) -> tuple[int, str]:
     return ORDER.index(change[0].partition(":")[0]), change[0]
 
 
-def recover_if_idle(destination: Destination) -> None:
+def recover_if_idle(destination: InstallTarget) -> None:
     """Take back the changes of a dead process, unless a running one has the lock; never wait."""
     try:
         with destination.ledgers.records.lock(seconds=0):

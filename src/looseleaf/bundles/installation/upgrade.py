@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.bundles.installation.ledger import BundleLedger
     from looseleaf.bundles.installation.pending import PendingUpgrade
     from looseleaf.bundles.layout.bundle import Bundle
@@ -78,14 +78,14 @@ class UpgradeOrder:
 
 
 def plan_upgrade(
-    destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
+    destination: InstallTarget, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
 ) -> tuple[PlanEntry, ...]:
     """Plan the upgrade of an agent; nothing is written."""
     return build_plan(compare_states(destination, bundle, record, reconcile=reconcile))
 
 
 def compare_states(
-    destination: Destination, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
+    destination: InstallTarget, bundle: Bundle, record: AgentRecord, *, reconcile: bool = False
 ) -> BundleComparison:
     """Compare an agent as it is, as the bundle has it, and as the last bundle left it."""
     ledger = require_same_bundle(destination, bundle, record)
@@ -97,7 +97,7 @@ def compare_states(
 
 
 def require_same_bundle(
-    destination: Destination, bundle: Bundle, record: AgentRecord
+    destination: InstallTarget, bundle: Bundle, record: AgentRecord
 ) -> BundleLedger | None:
     """Give the ledger of an agent, or raise `BundleMismatch` where another bundle made it."""
     ledger = destination.ledgers.read(record.id)
@@ -107,7 +107,7 @@ def require_same_bundle(
 
 
 def upgrade_agent(
-    destination: Destination, bundle: Bundle, record: AgentRecord, order: UpgradeOrder
+    destination: InstallTarget, bundle: Bundle, record: AgentRecord, order: UpgradeOrder
 ) -> InstallOutcome:
     """Apply all parts that are approved or need no approval, or nothing."""
     require_installable(destination, bundle)
@@ -160,7 +160,7 @@ def check_merge(keys: Collection[str], target: Mapping[str, Artifact]) -> None:
             raise InvalidArgument("merge", reason)
 
 
-def require_rights(destination: Destination, keys: Collection[str]) -> None:
+def require_rights(destination: InstallTarget, keys: Collection[str]) -> None:
     """Raise `Forbidden` where a key is a prompt of a system task that the actor may not set."""
     if any(key.startswith(f"{PROMPT}:") for key in keys):
         destination.prompts.require_right()
@@ -199,7 +199,7 @@ def _is_new_schedule(
 
 
 def apply_changes(
-    destination: Destination,
+    destination: InstallTarget,
     record: AgentRecord,
     states: tuple[Mapping[str, object], Mapping[str, Artifact]],
     records: tuple[BundleLedger, PendingUpgrade | None],

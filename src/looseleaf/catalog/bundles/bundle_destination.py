@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from looseleaf.bundles.installation.destination import Destination
+from looseleaf.bundles.installation.destination import InstallTarget
 from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.installation.undo_log import is_open, recover_if_idle
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from looseleaf.memory.scope import Scope
 
 
-def destination_of(context: Context) -> Destination:
+def install_target_of(context: Context) -> InstallTarget:
     """Give the parts of the workspace that an install changes."""
     parts = context.parts
 
@@ -23,7 +23,7 @@ def destination_of(context: Context) -> Destination:
         latest = context.history.latest(scope)
         return latest is not None and latest.operation == "scaffold"
 
-    return Destination(
+    return InstallTarget(
         parts.agents,
         context.pages,
         parts.definitions,
@@ -45,6 +45,6 @@ def destination_of(context: Context) -> Destination:
 
 def recover_bundles(context: Context) -> None:
     """Take back an import that a killed process has left unfinished."""
-    destination = destination_of(context)
+    destination = install_target_of(context)
     if is_open(destination):
         recover_if_idle(destination)

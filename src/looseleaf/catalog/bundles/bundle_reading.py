@@ -9,7 +9,7 @@ from looseleaf.bundles.layout.archive import MANIFEST, unpack_files
 from looseleaf.bundles.layout.bundle import check_amount, parse_bundle
 from looseleaf.bundles.layout.bundle_document import is_document, parse_document
 from looseleaf.bundles.layout.workflow_definitions import build_definitions
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.catalog.tools.names import check_tool_names
 from looseleaf.catalog.workflows.workflow_tools import check_workflow_names
@@ -36,7 +36,7 @@ def read_bundle(context: Context, data: str) -> Bundle:
 
 def find_misfits(context: Context, bundle: Bundle) -> tuple[str, ...]:
     """Say why parts of a bundle could not be stored here, each with its file."""
-    destination = destination_of(context)
+    destination = install_target_of(context)
     rules = destination.rules()
     problems = find_problems(bundle, rules, destination.prompts, destination.limits)
     return problems or _find_unknown_tools(context, bundle)
@@ -44,7 +44,7 @@ def find_misfits(context: Context, bundle: Bundle) -> tuple[str, ...]:
 
 def _find_unknown_tools(context: Context, bundle: Bundle) -> tuple[str, ...]:
     """Name the tools in valid policies and steps that this workspace does not have."""
-    operations, rules = context.parts.operations(), destination_of(context).rules()
+    operations, rules = context.parts.operations(), install_target_of(context).rules()
     agent, problems = bundle.manifest.agent, []
     try:
         check_tool_names(operations, AgentConfig(agent.slug, agent.agent_config).tool_policy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from looseleaf.bundles.importers.workflows.upload_import import UploadImport
 from looseleaf.bundles.importers.workflows.workflow_import import WorkflowImport
-from looseleaf.catalog.bundles.bundle_destination import destination_of
+from looseleaf.catalog.bundles.bundle_destination import install_target_of
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.agents import AgentMissing
 
@@ -34,7 +34,7 @@ def import_workflows(
     """
     if not content.pipelines and not content.uploads:
         return
-    destination = destination_of(context)
+    destination = install_target_of(context)
     records, ledger = ledgers
     workflow_import = WorkflowImport(destination, ledger, is_preview=is_preview)
     for pipeline in content.pipelines:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.importers.contract import SourceUpload
     from looseleaf.bundles.importers.ledger import ImportLedger, Records
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
 
 FILE = "file"
 SITE_KIND = "datamachine-site"
@@ -51,7 +51,7 @@ class UploadImport:
 
     def __init__(
         self,
-        destination: Destination,
+        destination: InstallTarget,
         records: Records,
         ledger: ImportLedger,
         find_agent: Callable[[str], AgentRecord | None],

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
     from looseleaf.bundles.importers.contract import SourcePipeline
     from looseleaf.bundles.importers.ledger import ImportLedger
-    from looseleaf.bundles.installation.destination import Destination
+    from looseleaf.bundles.installation.destination import InstallTarget
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.pipeline import Pipeline
 
@@ -61,7 +61,9 @@ class _Decision:
 class WorkflowImport:
     """Imports pipelines of one source with their flows."""
 
-    def __init__(self, destination: Destination, ledger: ImportLedger, *, is_preview: bool) -> None:
+    def __init__(
+        self, destination: InstallTarget, ledger: ImportLedger, *, is_preview: bool
+    ) -> None:
         self._destination, self._ledger, self._is_preview = destination, ledger, is_preview
         self._new_slugs: dict[str, list[str]] = {}  # of flows that a run would create, by agent
 
