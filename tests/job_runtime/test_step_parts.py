@@ -12,7 +12,7 @@ from looseleaf.catalog.tools.model_tools import run_tool
 from looseleaf.errors import Forbidden, LooseleafError
 from looseleaf.errors.pages import PageMissing
 from looseleaf.errors.workflows import JobForbidden
-from looseleaf.job_runtime.step_parts import JobStepParts, act_in_job
+from looseleaf.job_runtime.step_parts import JobStepServices, act_in_job
 from looseleaf.operations.jobs import execute
 from looseleaf.prompt.request import Request
 from looseleaf.values import FrozenDict, replace
@@ -91,7 +91,7 @@ def job_of(bench: Bench, user_id: int, **fields: Any) -> Job:  # noqa: ANN401 - 
 def write(bench: Bench, job: Job, **settings: str) -> None:
     """Run a step of a job that changes a page."""
     run = bench.step_run("memory_update", {**LESSON, **settings}, (ai_response("x"),))
-    run = replace(run, job=job, parts=JobStepParts(bench.workspace.context, job, bench.intents))
+    run = replace(run, job=job, parts=JobStepServices(bench.workspace.context, job, bench.intents))
     bench.workspace.step_types().get("memory_update").run(run)
 
 
@@ -170,7 +170,7 @@ def test_a_right_that_is_taken_away_ends_a_turn_before_its_next_step(owned: Benc
     """The model is not asked again, its call changes nothing, and the job says why it ended."""
     admit(owned, PEOPLE["operator"])
     job = job_of(owned, EVE)
-    parts = JobStepParts(owned.workspace.context, job, owned.intents)
+    parts = JobStepServices(owned.workspace.context, job, owned.intents)
     acts: list[str] = []
 
     def disable_user(act: str) -> None:
@@ -191,7 +191,7 @@ def test_our_own_jobs_ask_for_no_user(owned: Bench) -> None:
     """The upkeep of an agent goes on while its owner is disabled."""
     admit(owned, PEOPLE["owner, disabled"])
     job = job_of(owned, OWNER, source="system")
-    JobStepParts(owned.workspace.context, job, owned.intents)
+    JobStepServices(owned.workspace.context, job, owned.intents)
 
 
 def test_a_job_without_a_user_runs_for_the_owner(owned: Bench) -> None:

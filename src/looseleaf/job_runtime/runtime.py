@@ -96,7 +96,7 @@ class JobRuntime:
     def _open_worker(self, log: Callable[[JobEvent], None] | None) -> Worker:
         from looseleaf.files.lock_files import LockFiles
         from looseleaf.job_runtime.job_memory import JobMemory
-        from looseleaf.job_runtime.step_parts import JobStepParts
+        from looseleaf.job_runtime.step_parts import JobStepServices
         from looseleaf.workflows.execution.job_run import JobParts
         from looseleaf.workflows.execution.worker import Worker, create_worker_id
 
@@ -117,7 +117,7 @@ class JobRuntime:
             store.queue,
             engine,
             context.parts.step_types(),
-            lambda job: JobStepParts(context, job, store.intents),
+            lambda job: JobStepServices(context, job, store.intents),
             JobMemory(context, store.jobs),
             context.clock,
             context.parts.report,

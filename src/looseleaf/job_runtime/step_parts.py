@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 SURFACE = "pipeline"
 
 
-class JobStepParts:
-    """The parts of a workspace as the steps of one job see them."""
+class JobStepServices:
+    """The services of a workspace as the steps of one job see them."""
 
     def __init__(self, context: Context, job: Job, intents: EffectIntents) -> None:
         self._context, self._job = context, job

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         Written,
     )
     from looseleaf.workflows.step_parts import EffectIntents, Intent
-    from looseleaf.workflows.step_run import StepParts, StepRun
+    from looseleaf.workflows.step_run import StepRun, StepServices
 
 
 class _NotEdited(Exception):
@@ -85,7 +85,7 @@ def edit_once(
             )
 
 
-def find_effect(parts: StepParts, scope: Scope, key: str, change: Change) -> int | None:
+def find_effect(parts: StepServices, scope: Scope, key: str, change: Change) -> int | None:
     """Return the revision that an effect made on a page; None where it is still to be done."""
     intent = parts.intents.find(key, scope.key)
     if intent is not None:
@@ -93,7 +93,7 @@ def find_effect(parts: StepParts, scope: Scope, key: str, change: Change) -> int
     return _find_effect(parts, scope, key, intent)
 
 
-def _wait_for_writers(parts: StepParts, scope: Scope, change: Change) -> None:
+def _wait_for_writers(parts: StepServices, scope: Scope, change: Change) -> None:
     """Wait until the process that noted an intent has changed the page and its history, or died."""
 
     def leave(_text: str) -> str:
@@ -104,7 +104,7 @@ def _wait_for_writers(parts: StepParts, scope: Scope, change: Change) -> None:
 
 
 def _try_edit(
-    parts: StepParts,
+    parts: StepServices,
     scope: Scope,
     edit: Callable[[str], str],
     change: Change,
@@ -133,7 +133,7 @@ def _try_edit(
         return None
 
 
-def _find_effect(parts: StepParts, scope: Scope, key: str, intent: Intent | None) -> int | None:
+def _find_effect(parts: StepServices, scope: Scope, key: str, intent: Intent | None) -> int | None:
     """Return the revision that an effect made; None where the effect is still to be done."""
     revisions = _list_revisions(parts, scope)
     for revision in reversed(revisions):
@@ -150,7 +150,7 @@ def _find_effect(parts: StepParts, scope: Scope, key: str, intent: Intent | None
     return None
 
 
-def _list_revisions(parts: StepParts, scope: Scope) -> list[Revision]:
+def _list_revisions(parts: StepServices, scope: Scope) -> list[Revision]:
     try:
         return parts.history.revisions(scope)
     except HistoryMissing:

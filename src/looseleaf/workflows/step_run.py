@@ -1,4 +1,4 @@
-"""The input of one run of a step, and the parts of the workspace that it may use."""
+"""The input of one run of a step, and the services of the workspace that it may use."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ else:
     Protocol = object
 
 
-class StepParts(Protocol):
-    """The parts that a step may use, with the rights of the job's agent."""
+class StepServices(Protocol):
+    """The services that a step may use, with the rights of the job's agent."""
 
     @property
     def pages(self) -> MemoryPages:
@@ -103,7 +103,7 @@ class StepRun:
         step: The step in its pipeline.
         settings: The settings of the step, with those of the flow on top.
         packets: The packets of all steps before, newest first.
-        parts: The parts of the workspace that steps may use.
+        parts: The services of the workspace that steps may use.
         is_cancelled: Says whether the job is to end; a long step asks now and then.
         report_progress: Shows people the progress of the step, in a few words.
         attempt: 1 for the first run of the step in this job.
@@ -116,7 +116,7 @@ class StepRun:
     step: Any
     settings: Mapping[str, Any]
     packets: tuple[Packet, ...]
-    parts: StepParts
+    parts: StepServices
     is_cancelled: Callable[[], bool]
     report_progress: Callable[[str], None]
     attempt: int = 1

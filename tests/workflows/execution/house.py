@@ -37,7 +37,7 @@ from looseleaf.workflows.packet import create_packet, register_core_packets
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.schedules.firing import ScheduleFiring
 from looseleaf.workflows.step import StepOutcome, StepType, StepTypes
-from looseleaf.workflows.step_run import StepParts, StepRun
+from looseleaf.workflows.step_run import StepRun, StepServices
 
 # Quick looks, so that tests wait for events and never for a clock.
 QUICK = WorkerOptions(
@@ -181,7 +181,7 @@ class House:
             self.store.queue,
             engine,
             step_types(),
-            lambda _job: cast("StepParts", Parts(self.workspace, self.store)),
+            lambda _job: cast("StepServices", Parts(self.workspace, self.store)),
             self.observer,
             time.time,
             self.report,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from looseleaf import Workspace
-from looseleaf.job_runtime.step_parts import JobStepParts
+from looseleaf.job_runtime.step_parts import JobStepServices
 from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.job import Job
@@ -77,7 +77,7 @@ class Bench:
             step,
             settings,
             packets,
-            JobStepParts(self.workspace.context, job, self.intents),
+            JobStepServices(self.workspace.context, job, self.intents),
             lambda: self.cancelled,
             self.progress.append,
             signal=signal,

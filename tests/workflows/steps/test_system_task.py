@@ -6,7 +6,7 @@ import pytest
 
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.workflows import InvalidStep
-from looseleaf.job_runtime.step_parts import JobStepParts
+from looseleaf.job_runtime.step_parts import JobStepServices
 from looseleaf.values import replace
 from tests.workflows.steps.conftest import Bench, Opener
 
@@ -50,5 +50,5 @@ def test_a_pipeline_runs_no_operation(bench: Bench) -> None:
         bench.run("system_task", settings)
     run = bench.step_run("system_task", {"task_type": "looseleaf/show-status"})
     own_job = replace(run.job, source="system")
-    parts = JobStepParts(bench.workspace.context, own_job, bench.intents)
+    parts = JobStepServices(bench.workspace.context, own_job, bench.intents)
     assert "result" in parts.run_task(run, "looseleaf/show-status", {})

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from looseleaf.workflows.job import Job, JobStatus, StepRecord
     from looseleaf.workflows.packet import Packet
     from looseleaf.workflows.step import StepTypes
-    from looseleaf.workflows.step_run import StepParts
+    from looseleaf.workflows.step_run import StepServices
 else:
     Protocol = object
 
@@ -72,7 +72,7 @@ class JobParts:
     queue: JobQueue
     engine: Engine
     step_types: StepTypes
-    open_parts: Callable[[Job], StepParts]
+    open_parts: Callable[[Job], StepServices]
     observer: JobObserver
     clock: Callable[[], float]
     report: Callable[[str, Exception], None]
