@@ -25,6 +25,7 @@ from looseleaf import Workspace
 from looseleaf.stores.engine import dbos_engine
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
 GROUP = "jobs"
@@ -56,7 +57,7 @@ class JobRunner:
     """Starts jobs, and bare runs of the engine, and waits for their end."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self.runtime = workspace.workflow_jobs()
+        self.runtime = jobs_of(workspace)
         self.runtime.start_worker()
         self.agent = workspace.agents.resolve("alpha").id
         self._end_event = threading.Event()
@@ -134,7 +135,7 @@ def _build_limit_row(title: str, seconds: Spread, limit: str, maximum: float) ->
 
 def _measure_queue(bench: Bench, workspace: Workspace) -> Iterator[Row]:
     """Queue many jobs, and compare the work for each of the last fifth with the first fifth."""
-    runtime = workspace.workflow_jobs()
+    runtime = jobs_of(workspace)
     count = bench.amount(1_000, 200)
     agent = workspace.agents.resolve("alpha").id
     for _ in range(count):
@@ -161,7 +162,7 @@ def _has_ended(workspace: Workspace, count: int) -> bool:
 
 
 def _count_ended(workspace: Workspace) -> int:
-    return workspace.workflow_jobs().jobs.list(JobFilter(statuses=("completed",)), limit=1)[1]
+    return jobs_of(workspace).jobs.list(JobFilter(statuses=("completed",)), limit=1)[1]
 
 
 def _wait(condition: Callable[[], bool]) -> None:
@@ -226,7 +227,7 @@ def _measure_idle(bench: Bench) -> Iterator[Row]:
         for server in (with_worker, without_worker):
             server.wait_for_answer()
         workspace = Workspace.open(bench.folder / "idle-worker")
-        _wait(workspace.workflow_jobs().has_live_worker)
+        _wait(jobs_of(workspace).has_live_worker)
         workspace.close()
         time.sleep(bench.amount(15.0, 8.0))  # whatever starts behind the first answer
         busy = [server.busy_seconds() for server in (with_worker, without_worker)]

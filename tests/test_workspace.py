@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Found, Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.memory.search.substring import Query, search
 from looseleaf.models.echo import EchoModel
 from looseleaf.stores.disk import shelf_folders
@@ -26,7 +27,7 @@ def use(workspace: Workspace) -> object:
     assert isinstance(workspace.pages.read(shelf.page("MEMORY.md")), Found)
     search(workspace.store, shelf, Query("memory"), index=workspace.index())
     assert workspace.accounts().users.list()
-    assert workspace.chats().sessions is not None
+    assert chats_of(workspace).sessions is not None
     assert workspace.authentication() is workspace.authentication()
     assert workspace.models().open("echo").name == "echo"
     workspace.store._cache.pages.clear()

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from looseleaf.access.authentication import Authentication
     from looseleaf.access.principals import Principal
     from looseleaf.catalog.registry import Operations
-    from looseleaf.chat.session import Chats
-    from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.memory.daily import DailyMemory
     from looseleaf.memory.history import History
     from looseleaf.memory.provenance import Activity
@@ -45,9 +43,7 @@ if TYPE_CHECKING:
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
     from looseleaf.stores.database.open_database import OpenDatabase
-    from looseleaf.stores.workflow_resources import WorkflowResources
     from looseleaf.upkeep.generated_pages import GeneratedPages
-    from looseleaf.workflows.definitions import Definitions
 
     Clock = Callable[[], float]
     FolderPath = str | os.PathLike[str]
@@ -75,8 +71,7 @@ class Workspace:
         if not self._hooks.has_only_defaults("pick_store"):
             self._ask_for_stores()
         self.registries = Registries(self._hooks, self, clock=clock, report=self.report)
-        self.schedules, self.step_types = self.registries.schedules, self.registries.step_types
-        self.system_tasks, self.starters = self.registries.system_tasks, self.registries.starters
+        self.registry_for, self.starters = self.registries.registry_for, self.registries.starters
         self.composed_sections = self.registries.composed_sections
         self.pages.on_change(self.registries.follow_page, owner="Looseleaf")
         self.agents.on_configure(self.registries.check_config)
@@ -85,17 +80,17 @@ class Workspace:
         self._database: OpenDatabase | None = None
         self._index: Index | None = None
         self._models: Models | None = None
-        self._resources: WorkflowResources | None = None
-        self._job_runtime: JobRuntime | None = None
+        self._opened_parts: dict[str, Any] = {}
+        self._closers: list[Callable[[], None]] = []
         self._authentication: Authentication | None = None
         self._opening = allocate_lock()
         self.context = Context(self, settings, self.pages, actor=settings.actor, surface=surface)
         self.agents.recover()
         self.store.recover()
         if os.path.lexists(f"{self.root}/.looseleaf/bundles/journal.json"):
-            from looseleaf.catalog.bundles.bundle_destination import recover_bundles
+            from looseleaf.plugins.features import call_features
 
-            recover_bundles(self.context)
+            call_features("recover", context=self.context)
 
     @classmethod
     def open(
@@ -138,7 +133,11 @@ class Workspace:
         """Close every folder, file and connection; the next use opens them again."""
         self._authentication = None
         self.store.release()
-        for part in (self._job_runtime, self._index, self._models, self._database):
+        closers, self._closers = self._closers, []
+        for close in reversed(closers):
+            close()
+        self._opened_parts = {}
+        for part in (self._index, self._models, self._database):
             if part is not None:
                 part.close()
 
@@ -255,32 +254,18 @@ class Workspace:
         """Open the accounts; their database is created or migrated when first needed."""
         return self.database.accounts()
 
-    def chats(self) -> Chats:
-        """Give the conversations, from the database of the accounts."""
-        return self.database.chats()
+    def part(self, name: str) -> Any:  # noqa: ANN401 - each feature has a function that knows the type
+        """Return a part that a feature or plugin has registered, opened when it is first used."""
+        part = self._opened_parts.get(name)
+        if part is None:
+            opened = self.registries.part_openers().get(name)(self)
+            with self._opening:  # one for all threads
+                part = self._opened_parts.setdefault(name, opened)
+        return part
 
-    def definitions(self) -> Definitions:
-        """Give the pipelines and flows, from the database of the accounts."""
-        return self.database.definitions()
-
-    def workflow_resources(self) -> WorkflowResources:
-        """Give the resources of workflows: other servers, files, and the items taken before."""
-        if self._resources is None:
-            from looseleaf.stores.workflow_resources import WorkflowResources
-
-            self._resources = WorkflowResources(self.settings, self.root_folder, self.database)
-        return self._resources
-
-    def workflow_jobs(self) -> JobRuntime:
-        """Give the jobs of the workspace: their list, schedules, and the worker of this process."""
-        if self._job_runtime is None:
-            from looseleaf.job_runtime.runtime import JobRuntime
-
-            runtime = JobRuntime(self.context, self.root, self.database)
-            with self._opening:
-                if self._job_runtime is None:
-                    self._job_runtime = runtime
-        return self._job_runtime
+    def on_close(self, close: Callable[[], None]) -> None:
+        """Call a function when the workspace closes, before its database does."""
+        self._closers.append(close)
 
     def models(self) -> Models:
         """Give the models, each opened when it is first asked."""

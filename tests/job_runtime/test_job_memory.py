@@ -8,10 +8,12 @@ from typing import cast
 
 import pytest
 
+from looseleaf.chat.parts import chats_of
 from looseleaf.job_runtime.job_memory import JobMemory, list_packets
 from looseleaf.values import replace
 from looseleaf.workflows.engine import Jobs, JobState
 from looseleaf.workflows.job import StepRecord
+from looseleaf.workflows.parts import resources_of
 from looseleaf.workflows.step import StepOutcome
 from tests.workflows.steps.conftest import Bench, Opener, bench, item, open_bench
 
@@ -73,7 +75,7 @@ def test_the_folder_of_a_failed_job_is_removed(
 
 def test_a_failed_job_gives_its_items_back(bench: Bench) -> None:
     """The next job of the flow takes them; a job that ended well keeps them."""
-    items = bench.workspace.workflow_resources().processed_items()
+    items = resources_of(bench.workspace).processed_items()
     memory, state = follow(bench)
     for status, next_keys in (("completed", ()), ("failed", ("a",))):
         items.claim(1, "in", ("a",), job_id=7, limit=1)
@@ -85,7 +87,7 @@ def test_conversations_of_steps_end_with_the_job(bench: Bench) -> None:
     """A turn is kept while the job may need it again, and not longer."""
     outcome = bench.run("ai", {"prompt": "hello"})
     session_id = outcome.packets[0].metadata["session_id"]
-    sessions = bench.workspace.chats().sessions
+    sessions = chats_of(bench.workspace).sessions
     memory, state = follow(bench, outcome)
     assert sessions.find(session_id) is not None
     memory.job_ended(replace(state.job, status="completed"))

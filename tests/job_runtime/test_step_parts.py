@@ -17,6 +17,7 @@ from looseleaf.operations.jobs import execute
 from looseleaf.prompt.request import Request
 from looseleaf.values import FrozenDict, replace
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.parts import jobs_of, step_types_of
 from looseleaf.workflows.pipeline import Step
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
 from tests.workflows.steps.test_ai import JOURNAL
@@ -92,7 +93,7 @@ def write(bench: Bench, job: Job, **settings: str) -> None:
     """Run a step of a job that changes a page."""
     run = bench.step_run("memory_update", {**LESSON, **settings}, (ai_response("x"),))
     run = replace(run, job=job, parts=JobStepServices(bench.workspace.context, job, bench.intents))
-    bench.workspace.step_types().get("memory_update").run(run)
+    step_types_of(bench.workspace).get("memory_update").run(run)
 
 
 @pytest.mark.parametrize("name", PEOPLE)
@@ -182,7 +183,7 @@ def test_a_right_that_is_taken_away_ends_a_turn_before_its_next_step(owned: Benc
     run = owned.step_run("ai", {"prompt": JOURNAL})
     run = replace(run, job=job, parts=parts, report_progress=disable_user)
     with pytest.raises(JobForbidden, match="user 3, who may not run jobs"):
-        owned.workspace.step_types().get("ai").run(run)
+        step_types_of(owned.workspace).get("ai").run(run)
     assert acts == ["asks the model", "calls agent_daily_memory"]
     assert not owned.workspace.pages.list(owned.agent.shelf, "daily")
 
@@ -212,4 +213,4 @@ def test_a_job_runs_for_the_user_who_starts_it(bench: Bench, *, by_flow: bool) -
     for principal, user_id in ((eve, EVE), (workspace.context.principal, 1)):
         context = replace(workspace.context, principal=principal, permission="flows")
         info = execute(context, **choice)
-        assert workspace.workflow_jobs().jobs.find(info.job_id).user_id == user_id
+        assert jobs_of(workspace).jobs.find(info.job_id).user_id == user_id

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import ArtifactBroken, ArtifactMissing
 from looseleaf.operations.artifacts import (
@@ -23,6 +24,7 @@ from looseleaf.operations.artifacts import (
 from looseleaf.workflows.execution.plan import Plan, plan_flow_job
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.parts import definitions_of, jobs_of
 from looseleaf.workflows.pipeline import Pipeline, Step
 
 JOURNAL = '/call agent_daily_memory {"action": "write", "content": "- News published"}'
@@ -57,14 +59,14 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 def run_job(workspace: Workspace, steps: tuple[Step, ...] = STEPS, until: str = "completed") -> Job:
     """Run a flow with these steps until its job has a status."""
     agent = workspace.agents.resolve("ada")
-    definitions = workspace.definitions()
+    definitions = definitions_of(workspace)
     pipeline = definitions.pipelines.add(Pipeline(0, "", "News", agent.id, 1, steps=steps))
     flow = definitions.flows.add(
         Flow(0, pipeline.id, "", "Daily", agent.id, 1, run_artifacts=POLICY)
     )
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     job, _ = jobs.add(plan_flow_job(Plan(pipeline, flow)))
-    workspace.workflow_jobs().start_worker()
+    jobs_of(workspace).start_worker()
     wait_until(lambda: jobs.find(job.id).status in (until, "failed"))
     job = jobs.find(job.id)
     assert job.status == until, job.status_text
@@ -109,7 +111,7 @@ def test_the_packets_of_the_job_lie_in_its_folder(workspace: Workspace) -> None:
     packets = json.loads((Path(workspace.root) / folder / "data.json").read_bytes())
     kinds = [packet["type"] for packet in packets]
     assert kinds == ["memory_update", "ai_response", "tool_result", "item"]
-    wait_until(lambda: not workspace.chats().sessions.list()[0])
+    wait_until(lambda: not chats_of(workspace).sessions.list()[0])
 
 
 def test_an_artifact_that_was_changed_is_not_given_out(workspace: Workspace) -> None:
@@ -147,7 +149,7 @@ def test_an_operator_opens_a_gate_once(workspace: Workspace) -> None:
     with pytest.raises(InvalidArgument, match="64000"):
         open_gate(workspace.context, job.id, body={"text": "x" * 64_000})
     assert open_gate(workspace.context, job.id, body={"approved": True}).status == "pending"
-    state = workspace.workflow_jobs().jobs.state(job.id)
+    state = jobs_of(workspace).jobs.state(job.id)
     assert state.signals == {"gate": {"approved": True}}
     with pytest.raises(Refused):
         open_gate(workspace.context, job.id)
@@ -168,6 +170,6 @@ def test_old_data_is_pruned(workspace: Workspace) -> None:
     assert prune_job_data(workspace.context, days=2, dry_run=True).artifact_folders == 1
     counts = prune_job_data(workspace.context, days=2)
     assert (counts.job_folders, counts.artifact_folders) == (1, 1)
-    assert workspace.workflow_jobs().jobs.find(job.id).status == "completed"
+    assert jobs_of(workspace).jobs.find(job.id).status == "completed"
     with pytest.raises(InvalidArgument):
         prune_job_data(workspace.context, days=0)

@@ -9,6 +9,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import FlowMissing, InvalidWorkflow, JobMissing
 from looseleaf.operations import flows, jobs, pipelines
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
 TEXT = Step("in", "input", "Read", {"source": "text", "text": "Hello"})
@@ -28,7 +29,7 @@ def test_a_flow_becomes_a_job_with_its_steps(house: Workspace) -> None:
     assert (job.job_id, job.label, job.status, job.agent) == (1, "News: Morning", "pending", "ada")
     assert [(step.id, step.label) for step in job.steps] == [("in", "Read")]
     pipelines.update_pipeline(house.context, "news", steps=())
-    snapshot = house.workflow_jobs().jobs.state(1).snapshot
+    snapshot = jobs_of(house).jobs.state(1).snapshot
     assert snapshot["pipeline"]["steps"][0]["settings"]["text"] == "Hello"
 
 

@@ -18,6 +18,7 @@ from looseleaf.errors.workflows import (
 )
 from looseleaf.operations import flows, pipelines, workflow_memory
 from looseleaf.values import replace
+from looseleaf.workflows.parts import definitions_of
 from looseleaf.workflows.pipeline import Step
 
 
@@ -134,4 +135,4 @@ def test_a_pipeline_does_not_inherit_files(workspace: Workspace) -> None:
         Path(workspace.root, f"pipeline-{number}", "context", "secret.txt").write_text("x")
     created = pipelines.create_pipeline(workspace.context, "News", agent="ada")
     assert created.id == 3
-    assert workspace.definitions().pipelines.list()[1] == 1
+    assert definitions_of(workspace).pipelines.list()[1] == 1

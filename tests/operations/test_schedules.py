@@ -13,6 +13,7 @@ from looseleaf.operations import agents, flows, pipelines, schedules, settings
 from looseleaf.times import format_time
 from looseleaf.workflows.documents import ScheduleFields
 from looseleaf.workflows.engine import JobFilter
+from looseleaf.workflows.parts import jobs_of
 from tests.conftest import Clock
 
 GREETINGS = JobFilter(task_type="looseleaf/show-status")
@@ -69,7 +70,7 @@ def test_a_paused_schedule_fires_when_it_goes_on(house: Workspace, clock: Clock)
     """Once, whatever it missed."""
     schedules.list_schedules(house.context)
     assert schedules.pause_schedule(house.context, "flow:1").status == "paused"
-    firing = house.workflow_jobs().schedule_firing
+    firing = jobs_of(house).schedule_firing
     clock.advance(days=3)
     firing.fire_due()
     assert schedules.resume_schedule(house.context, "flow:1").status == "active"
@@ -89,10 +90,10 @@ def test_a_task_for_agents_starts_a_job_for_each(house: Workspace, clock: Clock)
     agents.set_agent_status(house.context, "cara", "inactive")
     now = schedules.run_schedule(house.context, "task:greet")
     assert [(job.agent, job.next_attempt_at) for job in now] == [("ada", ""), ("bob", "")]
-    firing = house.workflow_jobs().schedule_firing
+    firing = jobs_of(house).schedule_firing
     clock.advance(days=2)
     firing.fire_due()
-    started = [job for job in house.workflow_jobs().jobs.list(GREETINGS)[0] if job.not_before]
+    started = [job for job in jobs_of(house).jobs.list(GREETINGS)[0] if job.not_before]
     assert {job.agent_id for job in started} == {1, 2}
     assert len({job.not_before for job in started}) == 2
 

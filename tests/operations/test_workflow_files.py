@@ -14,6 +14,7 @@ from looseleaf.errors.workflows import FileMissing, FlowMissing
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.operations.workflow_files import find_folder
 from looseleaf.values import replace
+from looseleaf.workflows.parts import definitions_of
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.uploads.file_store import FileFolder
 
@@ -24,7 +25,7 @@ def house(workspace: Workspace) -> Workspace:
     context = workspace.context
     invoke(context, "looseleaf/create-pipeline", {"name": "News"})
     invoke(context, "looseleaf/create-flow", {"pipeline": 1, "name": "Morning"})
-    pipelines = context.parts.definitions().pipelines
+    pipelines = definitions_of(context.parts).pipelines
     pipelines.change(1, lambda one: replace(one, steps=(Step("input", "input"),)))
     return workspace
 
@@ -89,7 +90,7 @@ def test_context_files_go_with_a_copy_and_with_the_pipeline(house: Workspace) ->
     context = house.context
     upload(house, "style.md", b"Name the label.", pipeline=1)
     upload(house, "input.txt", b"raw input", flow=1)
-    definitions = context.parts.definitions()
+    definitions = definitions_of(context.parts)
     definitions.pipelines.change(1, lambda one: replace(one, steps=()))
     invoke(context, "looseleaf/copy-pipeline", {"pipeline": 1})
     copied = invoke(context, "datamachine/list-flow-files", {"pipeline": 2})

@@ -14,6 +14,9 @@ from looseleaf.plugins.defaults import Defaults
 from looseleaf.plugins.features import FEATURES
 from looseleaf.plugins.hooks import MARK
 from looseleaf.plugins.loader import SPECS
+from looseleaf.workflows.parts import system_tasks_of, task_schedules_of
+from tests.test_architecture import FEATURES as FEATURE_MODULES
+from tests.test_architecture import place_import
 
 
 def list_hooks(owner: object) -> set[str]:
@@ -35,9 +38,12 @@ def test_what_features_register_belongs_to_looseleaf(workspace: Workspace) -> No
     for noun in ("send-message", "list-flows", "lint-memory", "export-bundle", "run-import"):
         [name] = [name for name in owners if name.endswith(f"/{noun}")]
         assert owners[name] == "looseleaf"
-    tasks = {task.type for task in workspace.system_tasks().all()}
+    tasks = {task.type for task in system_tasks_of(workspace).all()}
     assert {"daily_memory_generation", "git_commit", "backup"} <= tasks
-    assert {schedule.name for schedule in workspace.schedules().all()} >= {"backup", "retention"}
+    assert {schedule.name for schedule in task_schedules_of(workspace).all()} >= {
+        "backup",
+        "retention",
+    }
 
 
 def test_reading_and_writing_pages_loads_no_feature(tmp_path: Path) -> None:
@@ -53,4 +59,5 @@ def test_reading_and_writing_pages_loads_no_feature(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "memory")]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "looseleaf.operations.memory" in loaded
-    assert not set(loaded) & {*FEATURES, "looseleaf.plugins.features"}
+    assert "looseleaf.plugins.features" not in loaded
+    assert not {name for name in loaded if place_import(f"{name}.") in FEATURE_MODULES}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from looseleaf import Change, Shelf, Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors import Refused, Unavailable
 from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.provenance import Provenance
+from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 from tests.plugins.conftest import Open, Write
 
 MEMORY = Shelf("agent", 0, 1).page("MEMORY.md")
@@ -21,9 +24,12 @@ LATE = (
     ("register_scoped_file_filters", "filters", "compose"),
     ("register_site_context", "filters", "compose"),
     ("register_operations", "operations", "operations"),
-    ("register_schedules", "schedules", "schedules"),
-    ("register_steps", "steps", "step_types"),
-    ("register_system_tasks", "tasks", "system_tasks"),
+)
+LATE_OF_FEATURES: tuple[tuple[str, str, Callable[[Workspace], object]], ...] = (
+    ("register_parts", "parts", chats_of),
+    ("register_schedules", "schedules", task_schedules_of),
+    ("register_steps", "steps", step_types_of),
+    ("register_system_tasks", "tasks", system_tasks_of),
 )
 
 
@@ -38,6 +44,22 @@ def test_a_registration_that_fails_stops_the_room_every_time(
     for _ in range(2):
         with pytest.raises(BrokenPlugin, match=f"plugin faulty .* its {hook} failed with ZeroDiv"):
             getattr(workspace, room)(*arguments)
+
+
+@pytest.mark.parametrize(("hook", "noun", "registry_of"), LATE_OF_FEATURES)
+def test_a_registration_that_fails_stops_a_feature_every_time(
+    opened: Open,
+    write: Write,
+    hook: str,
+    noun: str,
+    registry_of: Callable[[Workspace], object],
+) -> None:
+    """The registries and parts of features are no exception."""
+    write("faulty", f"@hookimpl\ndef {hook}({noun}): 1 / 0\n")
+    workspace = opened('plugins = ["faulty"]')
+    for _ in range(2):
+        with pytest.raises(BrokenPlugin, match=f"plugin faulty .* its {hook} failed with ZeroDiv"):
+            registry_of(workspace)
 
 
 def test_a_plugin_can_take_out_what_is_ours(opened: Open, write: Write) -> None:

@@ -19,11 +19,11 @@ from looseleaf.errors.pages import InvalidPolicy
 from looseleaf.memory.provenance import Provenance
 from looseleaf.memory.scope import Where
 from looseleaf.operations import history, search
-from looseleaf.plugins import hookspecs
 from looseleaf.plugins.admin_pages import AdminPages, Document, Visit
 from looseleaf.plugins.loader import SPECS
 from looseleaf.prompt.request import PipelinePart
 from looseleaf.upkeep.system_tasks.runs import RunRequest, run_task
+from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "hooks.md"
 SHARED = Shelf("shared")
@@ -32,7 +32,7 @@ BY = Change(provenance=Provenance("test"))
 
 
 def arguments(hook: str) -> str:
-    return ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+    return ", ".join(inspect.signature(SPECS[hook]).parameters)
 
 
 def test_hook_register_files(house: Workspace) -> None:
@@ -133,7 +133,7 @@ def test_an_operation_of_a_plugin_is_its_workspace_s_alone(
 
 def test_hook_register_schedules(house: Workspace) -> None:
     """The schedule is there, with its operation checked."""
-    [schedule] = [one for one in house.schedules().all() if one.owner == "looseleaf_example"]
+    [schedule] = [one for one in task_schedules_of(house).all() if one.owner == "looseleaf_example"]
     assert (schedule.name, schedule.task, schedule.when, schedule.owner) == (
         "count-style",
         "example/count-words",
@@ -144,21 +144,21 @@ def test_hook_register_schedules(house: Workspace) -> None:
 
 def test_hook_register_steps(house: Workspace) -> None:
     """The step is there beside ours, with the packets that it gives."""
-    step_type = house.step_types().get("count-words")
+    step_type = step_types_of(house).get("count-words")
     assert (step_type.label, step_type.owner) == ("Count words", "looseleaf_example")
-    assert "word-count" in house.step_types().packets
-    assert "item" in house.step_types().packets
+    assert "word-count" in step_types_of(house).packets
+    assert "item" in step_types_of(house).packets
 
 
 def test_hook_register_system_tasks(house: Workspace) -> None:
     """The task runs for an agent, beside ours, and bears the plugin's name."""
-    owners = {task.type: task.owner for task in house.system_tasks().all()}
+    owners = {task.type: task.owner for task in system_tasks_of(house).all()}
     assert owners.pop("count_memory_words") == "looseleaf_example"
     assert {"daily_memory_generation", "history_packing"} <= owners.keys()
     assert set(owners.values()) == {"looseleaf"}
     [agent] = house.agents.records()
     record = run_task(
-        house.system_tasks().get("count_memory_words"),
+        system_tasks_of(house).get("count_memory_words"),
         house,
         house.settings,
         agent,
@@ -167,6 +167,15 @@ def test_hook_register_system_tasks(house: Workspace) -> None:
         is_cancelled=lambda: False,
     )
     assert (record.status, record.details["words"] > 0) == ("counted", True)
+
+
+def test_hook_register_parts(house: Workspace) -> None:
+    """The part is opened once, when it is first used, and anew after the workspace was closed."""
+    words = house.part("example-words")
+    assert words == ["editor"]
+    assert house.part("example-words") is words
+    house.close()
+    assert house.part("example-words") is not words
 
 
 def test_hook_register_admin_pages(house: Workspace) -> None:
@@ -248,7 +257,7 @@ def test_hook_on_prompt_composed(house: Workspace, example: ModuleType) -> None:
 def test_every_hook_is_tested_and_used(hook: str, example: ModuleType) -> None:
     """A hook needs a test of its own, one sentence, and a plugin that uses it."""
     assert f"test_hook_{hook}" in globals()
-    assert len((inspect.getdoc(getattr(hookspecs, hook)) or "").splitlines()) == 1
+    assert len((inspect.getdoc(SPECS[hook]) or "").splitlines()) == 1
     assert hasattr(getattr(example, hook), "looseleaf_impl")
 
 

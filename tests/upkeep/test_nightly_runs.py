@@ -25,6 +25,7 @@ from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from looseleaf.workflows.schedules.timing import compute_stagger
 from tests.conftest import Clock
@@ -79,16 +80,16 @@ class Nights:
 
     def start_worker(self) -> None:
         """Start the worker, and let it note when schedules are due."""
-        self.worker = self.workspace.workflow_jobs().start_worker()
+        self.worker = jobs_of(self.workspace).start_worker()
         wait_until(lambda: self.next_run() is not None)
 
     def stop_worker(self) -> None:
         """Stop the worker, as a server that goes down."""
-        self.workspace.workflow_jobs().close()
+        jobs_of(self.workspace).close()
 
     def next_run(self) -> float | None:
         """Give the next time of the schedule, as it is stored."""
-        state = self.workspace.workflow_jobs().schedule_states.list().get(SCHEDULE)
+        state = jobs_of(self.workspace).schedule_states.list().get(SCHEDULE)
         return None if state is None else state.next_run
 
     def move_to(self, moment: float) -> None:
@@ -98,7 +99,7 @@ class Nights:
 
     def jobs(self) -> list[Job]:
         """List the jobs of the task, oldest first."""
-        jobs, _ = self.workspace.workflow_jobs().jobs.list(JobFilter(task_type=TASK), limit=100)
+        jobs, _ = jobs_of(self.workspace).jobs.list(JobFilter(task_type=TASK), limit=100)
         return list(reversed(jobs))
 
     def wait_for_jobs(self, count: int) -> list[Job]:
@@ -156,7 +157,7 @@ def test_the_nightly_task_runs_for_every_agent(nights: Nights) -> None:
     """At midnight, spread over an hour, for the day that closed, with that day's activity."""
     nights.fill_pages()
     nights.model.script(Reply(perfect(PAGE, random.Random(1))))
-    jobs = nights.workspace.workflow_jobs().jobs
+    jobs = jobs_of(nights.workspace).jobs
     step = Step("1", "input", "", {"source": "text", "text": "news"})
     done, _ = jobs.add(plan_direct_job("Morning news", (step,), agent_id=nights.agents[0].id))
     jobs.request(done.id, "cancel")
@@ -212,7 +213,7 @@ def test_retention_runs_every_night(nights: Nights) -> None:
     """At half past three, as one job; every kind of data has its report."""
     nights.start_worker()
     nights.move_to(nights.midnight + 3.5 * HOUR + 1)
-    jobs = nights.workspace.workflow_jobs().jobs
+    jobs = jobs_of(nights.workspace).jobs
     chosen = JobFilter(("completed", "failed"), task_type=RUN)
     wait_until(lambda: bool(jobs.list(chosen)[1]))
     assert jobs.list(chosen)[0][0].status_text == "completed"

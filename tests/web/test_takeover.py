@@ -17,6 +17,7 @@ from looseleaf import Workspace
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.execution.worker import WorkerOptions
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
 PLUGIN = """
@@ -84,9 +85,7 @@ def add_job(workspace: Workspace, until: Path) -> int:
         Step("learn", "memory_update", "", {"target": "section", "section": "State"}),
     )
     agent = workspace.agents.resolve("ada")
-    return (
-        workspace.workflow_jobs().jobs.add(plan_direct_job("Wait", steps, agent_id=agent.id))[0].id
-    )
+    return jobs_of(workspace).jobs.add(plan_direct_job("Wait", steps, agent_id=agent.id))[0].id
 
 
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
@@ -98,7 +97,7 @@ def test_a_server_finishes_the_jobs_of_a_dead_one(
 ) -> None:
     """Noticed by its lock file on the same machine, else by its silence."""
     root, until = Path(workspace.root), tmp_path / "go"
-    store = workspace.workflow_jobs().store
+    store = jobs_of(workspace).store
     job_id = add_job(workspace, until)
 
     def find_job() -> Job:

@@ -11,6 +11,7 @@ import pytest
 from looseleaf.values import replace
 from looseleaf.web.http.body_budget import BodyBudget
 from looseleaf.web.uploads import MOST_UPLOADS
+from looseleaf.workflows.parts import definitions_of
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import API, Opens, Site
 from tests.web.test_limits import head
@@ -25,7 +26,7 @@ def press(opens: Opens) -> tuple[Site, str]:
     site = opens(max_upload_bytes=100_000, max_uploads=2)
     site.run("looseleaf/create-pipeline", agent="ada", name="News")
     site.run("looseleaf/create-flow", pipeline=1, name="Morning")
-    pipelines = site.workspace.definitions().pipelines
+    pipelines = definitions_of(site.workspace).pipelines
     pipelines.change(1, lambda one: replace(one, steps=(Step("input", "input"),)))
     token: str = site.run("looseleaf/create-token", user=1)["token"]
     return site, token

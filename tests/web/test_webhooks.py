@@ -10,6 +10,7 @@ import pytest
 from looseleaf.operations.artifacts import show_gate
 from looseleaf.web.http.request_log import public_path_of
 from looseleaf.workflows.execution.plan import plan_direct_job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import Site
 from tests.web.test_limits import head, raw
@@ -30,7 +31,7 @@ def wait_until(is_true: Callable[[], bool], seconds: float = 60.0) -> None:
 
 def waiting_job(site: Site) -> tuple[int, str]:
     """Start a job and let it come to its gate; give its number and its address."""
-    runtime = site.workspace.workflow_jobs()
+    runtime = jobs_of(site.workspace)
     agent = site.workspace.agents.resolve("ada")
     job, _ = runtime.jobs.add(plan_direct_job("Approval", STEPS, agent_id=agent.id, user_id=1))
     runtime.start_worker()
@@ -44,7 +45,7 @@ def test_a_call_wakes_the_job_once(site: Site) -> None:
     answer = site.browser().post(address, json={"approved": True})
     assert answer.status_code == 200, answer.text
     assert answer.json()["data"]["job_id"] == job_id
-    jobs = site.workspace.workflow_jobs().jobs
+    jobs = jobs_of(site.workspace).jobs
     wait_until(lambda: jobs.find(job_id).status == "completed")
     shelf = site.workspace.agents.resolve("ada").shelf
     assert '"approved": true' in site.workspace.pages.text(shelf.page("MEMORY.md"))
@@ -63,7 +64,7 @@ def test_a_wrong_secret_tells_nothing(site: Site) -> None:
     ]
     assert {answer.status_code for answer in answers} == {404}
     assert {answer.json()["code"] for answer in answers} == {"job_not_found"}
-    assert site.workspace.workflow_jobs().jobs.find(job_id).status == "waiting"
+    assert jobs_of(site.workspace).jobs.find(job_id).status == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_a_body_is_a_bounded_object(site: Site, content: bytes, status: int) -> 
     headers = {"content-type": "application/json"}
     answer = site.browser().post(address, content=content, headers=headers)
     assert answer.status_code == status
-    assert site.workspace.workflow_jobs().jobs.find(job_id).status == "waiting"
+    assert jobs_of(site.workspace).jobs.find(job_id).status == "waiting"
 
 
 def test_the_secret_stands_in_no_log() -> None:

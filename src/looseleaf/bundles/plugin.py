@@ -6,8 +6,16 @@ from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.catalog.context import Context
     from looseleaf.catalog.registry import Operations
     from looseleaf.plugins.admin_pages import AdminPages
+
+
+def recover(context: Context) -> None:
+    """Take back an import that a killed process has left unfinished."""
+    from looseleaf.catalog.bundles.bundle_destination import recover_bundles
+
+    recover_bundles(context)
 
 
 @hookimpl

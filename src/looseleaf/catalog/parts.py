@@ -5,15 +5,20 @@ An operation does not know whether its workspace is a folder on a disk or someth
 
 from __future__ import annotations
 
+from looseleaf.memory.named_registry import NamedRegistry
+from looseleaf.memory.registry import OWNER
+from looseleaf.values import value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
+    from typing import Any, Protocol, TypeVar
 
     from looseleaf.access.accounts import Accounts
     from looseleaf.access.audit import Event
     from looseleaf.agents.agent_list import AgentList
     from looseleaf.catalog.operation import OperationList
-    from looseleaf.chat.session import Chats
+    from looseleaf.files.root_folder import RootFolder
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
     from looseleaf.memory.pages import MemoryPages
@@ -22,15 +27,44 @@ if TYPE_CHECKING:
     from looseleaf.models.by_name import Models
     from looseleaf.prompt.chain import Chain
     from looseleaf.settings import Settings
-    from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.stores.database.open_database import OpenDatabase
     from looseleaf.upkeep.generated_pages import GeneratedPages
-    from looseleaf.upkeep.schedules import TaskSchedules
-    from looseleaf.upkeep.system_tasks.task import SystemTasks
-    from looseleaf.workflows.definitions import Definitions
-    from looseleaf.workflows.schedules.job_access import WorkflowJobs
-    from looseleaf.workflows.step import StepTypes
+
+    Registry = TypeVar("Registry", bound=NamedRegistry)
 else:
     Protocol = object
+
+
+@value
+class PartOpener:
+    """The function that opens a part of a workspace."""
+
+    name: str
+    open_part: Callable[[WorkspaceServices], Any]
+    owner: str = OWNER
+
+
+class PartOpeners(NamedRegistry):
+    """The functions that open the parts which features and plugins add to a workspace."""
+
+    noun = "part"
+    hook = "register_parts"
+
+    def register(
+        self, name: str, open_part: Callable[[WorkspaceServices], Any], *, owner: str = OWNER
+    ) -> None:
+        """Add a part by its name; `open_part` is called once, when the part is first used."""
+        self._refuse_if_frozen(name)
+        self._entries[name] = PartOpener(name, open_part, owner)
+
+    def get(self, name: str) -> Callable[[WorkspaceServices], Any]:
+        """Return the function that opens a part."""
+        opener: PartOpener = self._entries[name]
+        return opener.open_part
+
+    def all(self) -> tuple[PartOpener, ...]:
+        """Return all parts, by name."""
+        return tuple(self._entries[name] for name in sorted(self._entries))
 
 
 class WorkspaceServices(Protocol):
@@ -79,32 +113,28 @@ class WorkspaceServices(Protocol):
     def operations(self) -> OperationList:
         """Give every operation, those of plugins too."""
 
-    def schedules(self) -> TaskSchedules:
-        """Give the schedules that plugins registered."""
+    def registry_for(self, hook: str, **noun: Callable[[], Registry]) -> Registry:
+        """Return the registry that a hook fills, built and filled when it is first used."""
 
-    def step_types(self) -> StepTypes:
-        """Give the types of steps that pipelines are made of."""
+    def part(self, name: str) -> Any:  # noqa: ANN401 - each feature has a function that knows the type
+        """Return a part that a feature or plugin has registered, opened when it is first used."""
 
-    def system_tasks(self) -> SystemTasks:
-        """Give the system tasks."""
+    def on_close(self, close: Callable[[], None]) -> None:
+        """Call a function when the workspace closes, before its database does."""
+
+    @property
+    def root_folder(self) -> RootFolder:
+        """The folder of the workspace."""
+
+    @property
+    def database(self) -> OpenDatabase:
+        """The database, opened only as far as it is needed."""
 
     def has_accounts(self) -> bool:
         """Say whether there is a database already; this call creates none."""
 
     def accounts(self) -> Accounts:
         """Open the users, grants, credentials and settings of the database."""
-
-    def chats(self) -> Chats:
-        """Open the conversations of the database."""
-
-    def definitions(self) -> Definitions:
-        """Open the pipelines and flows of the database."""
-
-    def workflow_resources(self) -> WorkflowResources:
-        """Give the resources of workflows besides memory: other servers, files, processed items."""
-
-    def workflow_jobs(self) -> WorkflowJobs:
-        """Give the jobs of the database, and the schedules that start them."""
 
     def add_event(self, event: Event) -> None:
         """Add an event to the audit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from looseleaf.catalog.resolution import agent_of, list_visible_agents, require_user
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.chat import SessionAmbiguous, SessionMissing
 from looseleaf.memory.scope import DEFAULT_WHERE
@@ -23,7 +24,7 @@ def resolve_session(context: Context, identity: str) -> Session:
 
     The id may be shortened, as long as it is the beginning of one session's id alone.
     """
-    session = context.parts.chats().sessions.find(identity) or _find_by_prefix(context, identity)
+    session = chats_of(context.parts).sessions.find(identity) or _find_by_prefix(context, identity)
     principal = context.principal
     if principal.is_local and session is not None:
         return session
@@ -43,7 +44,7 @@ def resolve_session(context: Context, identity: str) -> Session:
 def _find_by_prefix(context: Context, prefix: str) -> Session | None:
     if len(prefix) < FEWEST_ID_CHARACTERS:
         return None
-    candidates = context.parts.chats().sessions.find_by_prefix(
+    candidates = chats_of(context.parts).sessions.find_by_prefix(
         prefix, **build_session_filter(context, DEFAULT_WHERE)
     )
     if len(candidates) > 1:

@@ -1,4 +1,4 @@
-"""What conversations register in a workspace: operations and admin pages."""
+"""What conversations register in a workspace: their part, operations and admin pages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,24 @@ from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
     from looseleaf.catalog.registry import Operations
+    from looseleaf.chat.session import Chats
     from looseleaf.plugins.admin_pages import AdminPages
+
+
+@hookimpl
+def register_parts(parts: PartOpeners) -> None:
+    """Register the conversations of the database."""
+    from looseleaf.chat.parts import CHATS
+
+    parts.register(CHATS, _open_chats)
+
+
+def _open_chats(parts: WorkspaceServices) -> Chats:
+    from looseleaf.stores.database.chat.chats import SqlChats
+
+    return SqlChats(parts.database.database(), clock=parts.clock)
 
 
 @hookimpl

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.packet import Packet, parse_packet
+from looseleaf.workflows.parts import resources_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,11 +32,11 @@ class JobMemory:
             Packet(packet.type, packet.timestamp, self._mask.mask(packet.data), packet.metadata)
             for packet in list_packets(state)
         ]
-        self._context.parts.workflow_resources().files.write_packets(state.job, packets)
+        resources_of(self._context.parts).files.write_packets(state.job, packets)
 
     def job_ended(self, job: Job) -> None:
         """Clear what the job no longer needs; a failure here leaves the job as it ended."""
-        resources = self._context.parts.workflow_resources()
+        resources = resources_of(self._context.parts)
         try:
             self._delete_sessions(job)
             if job.status in ("failed", "cancelled"):
@@ -46,7 +48,7 @@ class JobMemory:
 
     def _delete_sessions(self, job: Job) -> None:
         """Delete the conversations that the steps were saved in; transcripts are artifacts."""
-        sessions = self._context.parts.chats().sessions
+        sessions = chats_of(self._context.parts).sessions
         for packet in list_packets(self._jobs.state(job.id)):
             session_id = packet.metadata.get("session_id", "")
             if packet.type == "ai_response" and session_id:

@@ -18,6 +18,7 @@ from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.catalog.tools.operation_tools import list_operation_tools, pick_tool
 from looseleaf.catalog.workflows.workflow_tools import narrow_tools
 from looseleaf.chat.events import ToolCalled, TurnEnded
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening
 from looseleaf.chat.turn import Result, TurnRunner, TurnSetup
 from looseleaf.errors.operations import ToolMissing
@@ -28,6 +29,7 @@ from looseleaf.models.model import Message, Offer
 from looseleaf.values import replace
 from looseleaf.workflows.effects import find_effect, note_changes
 from looseleaf.workflows.job import MemoryWrite
+from looseleaf.workflows.parts import resources_of
 from looseleaf.workflows.prompt_parts import (
     build_flow_part,
     build_pipeline_part,
@@ -55,7 +57,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
     """Take the turn of a step, or go on with it, and return its end."""
     request = build_pipeline_request(context, run)
     model = model_of(context, request.agent, SOURCE, "")
-    chats = context.parts.chats()
+    chats = chats_of(context.parts)
     opening = Opening(
         "",
         request.user,
@@ -107,7 +109,7 @@ def run_pipeline_turn(context: Context, run: StepRun, messages: tuple[Message, .
 
 def build_pipeline_request(context: Context, run: StepRun) -> Request:
     """Build the request of a step: agent, user, and the memory and tools of its workflow."""
-    uploads = context.parts.workflow_resources().uploads
+    uploads = resources_of(context.parts).uploads
     context_files = read_context_files(uploads, run.pipeline.id) if run.pipeline.id else ()
     return build_request(
         context.with_permission("read"),
@@ -205,7 +207,7 @@ def _list_changed_pages(context: Context, run: StepRun, *, since: float) -> list
 
 def _read_result(context: Context, run: StepRun, session_id: str) -> TurnResult:
     """Return the end of a turn as it was saved, by whichever process."""
-    chats = context.parts.chats()
+    chats = chats_of(context.parts)
     messages = tuple(entry.message for entry in chats.sessions.messages(session_id))
     turn = chats.turns.list(session_id)[-1]
     answers = [message.text for message in messages if message.role == "assistant"]

@@ -6,6 +6,7 @@ from _thread import allocate_lock
 
 from looseleaf.extras import WORKFLOWS, require_extra
 from looseleaf.files.folders import GROUP, PRIVATE
+from looseleaf.workflows.parts import job_store_of, step_types_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class JobRuntime:
     @property
     def store(self) -> SqlJobStore:
         """The tables of jobs, opened when they are first needed."""
-        return self._database.job_store()
+        return job_store_of(self._context.parts)
 
     @property
     def jobs(self) -> SqlJobs:
@@ -116,7 +117,7 @@ class JobRuntime:
         parts = JobParts(
             store.queue,
             engine,
-            context.parts.step_types(),
+            step_types_of(context.parts),
             lambda job: JobStepServices(context, job, store.intents),
             JobMemory(context, store.jobs),
             context.clock,

@@ -25,6 +25,7 @@ from looseleaf.workflows.artifacts.transcript import (
     build_transcript,
     format_json,
 )
+from looseleaf.workflows.parts import definitions_of, resources_of, system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class JobStepServices:
         self._context, self._job = context, job
         self.intents = intents
         self._agent_context = act_in_job(context, job)
-        self._resources = context.parts.workflow_resources()
+        self._resources = resources_of(context.parts)
         self.mask = SecretMask(list_secrets(context.settings))
 
     @property
@@ -125,7 +126,7 @@ class JobStepServices:
         """Take the next prompt of the flow's queue, once for the job and step; None for none."""
         if not run.flow.id:
             return None
-        return self._context.parts.definitions().flows.take_prompt(run.flow.id, run.effect_key)
+        return definitions_of(self._context.parts).flows.take_prompt(run.flow.id, run.effect_key)
 
     def run_turn(self, run: StepRun, messages: tuple[Message, ...]) -> TurnResult:
         """Let the agent's model answer messages in pipeline mode, with its tools."""
@@ -157,7 +158,7 @@ class JobStepServices:
         job, is_own_job = self._job, self._job.source == "system"
         if is_own_job and task_type in context.parts.operations():
             return {"result": invoke(context, task_type, dict(params))}
-        task = context.parts.system_tasks().get(task_type)
+        task = system_tasks_of(context.parts).get(task_type)
         if not is_own_job and not task.per_agent:
             raise InvalidStep(run.step.id, f"{task_type} is a task of the whole workspace")
         agent = context.parts.agents.resolve(job.agent_id) if job.agent_id else None

@@ -13,8 +13,8 @@ from looseleaf.errors.workflows import ArtifactMissing
 from looseleaf.memory.pages import decode_text
 from looseleaf.memory.store import Missing
 from looseleaf.times import DAY_SECONDS
-from looseleaf.upkeep.retention import removal
 from looseleaf.values import FrozenDict, value
+from looseleaf.workflows import removal
 from looseleaf.workflows.artifacts.artifact import (
     AgentMemoryArtifact,
     ArtifactFile,
@@ -29,6 +29,7 @@ from looseleaf.workflows.artifacts.job_artifacts import (
 )
 from looseleaf.workflows.artifacts.job_data import OldFileTimes
 from looseleaf.workflows.artifacts.reference import parse_reference
+from looseleaf.workflows.parts import jobs_of, resources_of
 from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, digest_secret
 
 TYPE_CHECKING = False
@@ -190,7 +191,7 @@ def hydrate_artifact(context: Context, ref: str) -> ArtifactContent:
         size = len(page.encode("utf-8", "surrogatepass"))
         return ArtifactContent(ref, reference.type, size, hash_text(page), page)
     file = artifacts.find_file(reference)
-    content = context.parts.workflow_resources().files.read_artifact(reference)
+    content = resources_of(context.parts).files.read_artifact(reference)
     text = verify_content(file, content).decode()
     return ArtifactContent(ref, file.type, file.bytes, file.sha256, text)
 
@@ -227,7 +228,7 @@ def show_gate(context: Context, job: int, *, step: str = "") -> GateAddress:
     step_id = step or next(iter(waiting_ids), "")
     if step_id not in waiting_ids:
         raise InvalidArgument("job", f"the job {job} does not wait for a call")
-    address = context.parts.workflow_resources().files.read_gate(record, step_id)
+    address = resources_of(context.parts).files.read_gate(record, step_id)
     return GateAddress(job, step_id, address)
 
 
@@ -250,7 +251,7 @@ def open_gate(
         raise InvalidArgument("body", f"it has more than {MOST_GATE_BYTES} characters of JSON")
     gate = show_gate(context, job, step=step)
     digest = digest_secret(gate.address.rpartition("/")[2])
-    record = context.parts.workflow_jobs().jobs.signal(job, gate.step, body, gate=digest)
+    record = jobs_of(context.parts).jobs.signal(job, gate.step, body, gate=digest)
     return describe_job(context, record)
 
 
@@ -278,7 +279,7 @@ def prune_job_data(
 def _open_artifacts(context: Context, job_id: int) -> tuple[JobState, JobArtifacts]:
     """Build the artifacts of a job, if its agent is allowed for this operation."""
     job = find_job(context, job_id)
-    state = context.parts.workflow_jobs().jobs.state(job.id)
+    state = jobs_of(context.parts).jobs.state(job.id)
     slug = context.parts.agents.resolve(job.agent_id).slug if job.agent_id else ""
     return state, build_artifacts(state, slug, lambda scope: _read_page(context, scope))
 

@@ -35,6 +35,7 @@ from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors.bundles import InvalidExport, SecretsFound
 from looseleaf.memory.store import hash_content
 from looseleaf.values import replace, value
+from looseleaf.workflows.parts import definitions_of, resources_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,8 +176,8 @@ def source_of(context: Context) -> AgentSource:
     """Give the places where the parts of an agent lie; a workspace without a database has none."""
     return AgentSource(
         context.pages,
-        context.parts.definitions() if context.parts.has_accounts() else None,
-        lambda: context.parts.workflow_resources().uploads,
+        definitions_of(context.parts) if context.parts.has_accounts() else None,
+        lambda: resources_of(context.parts).uploads,
         WorkspacePrompts(context),
     )
 

@@ -10,6 +10,7 @@ from looseleaf.catalog.tools.agent_turns import as_agent, choose_step_limit, mod
 from looseleaf.catalog.tools.model_tools import list_model_tools
 from looseleaf.chat.events import TitleChanged, ToolCalled, TurnEnded
 from looseleaf.chat.journal import draft_title
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import (
     BY_FIRST_WORDS,
     BY_MODEL,
@@ -102,14 +103,14 @@ def converse(
         chat_input.request,
         model.name,
     )
-    start = context.parts.chats().turns.begin(opening)
+    start = chats_of(context.parts).turns.begin(opening)
     return _take_turn(context, start, request, model)
 
 
 def _take_turn(
     context: Context, start: BegunTurn, request: Request, model: Model
 ) -> Iterator[Event]:
-    chats = context.parts.chats()
+    chats = chats_of(context.parts)
     if start.lease is None:
         yield _repeat_end(context, start)
         return
@@ -141,7 +142,7 @@ def _compose_system(context: Context, request: Request) -> tuple[str, ...]:
 
 def _repeat_end(context: Context, start: BegunTurn) -> TurnEnded:
     """Give the end of a turn that was asked for again."""
-    entries = context.parts.chats().sessions.messages(start.session.id, after=start.turn.first)
+    entries = chats_of(context.parts).sessions.messages(start.session.id, after=start.turn.first)
     texts = [
         entry.message.text
         for entry in entries
@@ -159,7 +160,7 @@ def _name_session(context: Context, session: Session, model: Model) -> str:
     first = session.titled in ("", BY_FIRST_WORDS) and session.answers == 0
     if not context.settings.chat_model_titles or not first:
         return ""
-    sessions = context.parts.chats().sessions
+    sessions = chats_of(context.parts).sessions
     try:
         title = draft_title(sessions.messages(session.id), model)
     except LooseleafError as error:
@@ -224,7 +225,7 @@ def cancel_chat(context: Context, session: str) -> Cancelled:
         session: The id of the conversation whose running answer is stopped.
     """
     chat_session = resolve_session(context, session)
-    return Cancelled(context.parts.chats().turns.cancel(chat_session.id))
+    return Cancelled(chats_of(context.parts).turns.cancel(chat_session.id))
 
 
 def begin_turn(

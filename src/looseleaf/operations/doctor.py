@@ -26,6 +26,7 @@ from looseleaf.upkeep.daily_task.compaction import Compactions
 from looseleaf.upkeep.finding import Finding
 from looseleaf.upkeep.hidden_text import check_hidden_text
 from looseleaf.upkeep.system_tasks.condition import check_tasks, list_conditions
+from looseleaf.workflows.parts import definitions_of, system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _check_workflows(context: Context) -> Iterator[Finding]:
     """Check that pipelines and flows name only tools that exist."""
     if not context.parts.has_accounts():
         return
-    operations, definitions = context.parts.operations(), context.parts.definitions()
+    operations, definitions = context.parts.operations(), definitions_of(context.parts)
     for pipeline in definitions.pipelines.list()[0]:
         advice = f"Correct it: looseleaf pipelines update {pipeline.id} …"
         faults = [*find_policy_faults(operations, pipeline.tool_policy)]
@@ -141,7 +142,7 @@ def _check_workflows(context: Context) -> Iterator[Finding]:
 def _check_upkeep(context: Context) -> Iterator[Finding]:
     """Check that system tasks run and do their work, and that none was left half done."""
     agents = list(list_readable_agents(context.parts.agents))
-    tasks = context.parts.system_tasks().all()
+    tasks = system_tasks_of(context.parts).all()
     yield from check_tasks(list_conditions(tasks, agents, context.settings, context.clock()))
     for name in sorted(set(context.settings.system_tasks_off) - {task.type for task in tasks}):
         advice = "Correct system_tasks_off in looseleaf.toml; looseleaf system tasks lists them."

@@ -17,6 +17,7 @@ from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow
 from looseleaf.workflows.documents import FlowDocument, ScheduleFields
 from looseleaf.workflows.flow import Flow, pause
+from looseleaf.workflows.parts import definitions_of, resources_of, step_types_of
 from looseleaf.workflows.uploads.file_store import FileFolder
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def list_flows(
         agent: The agent whose flows are listed, by id or slug; without it, of every agent that
             one may see.
     """
-    definitions = context.parts.definitions()
+    definitions = definitions_of(context.parts)
     parent = find_pipeline(context, pipeline).id if pipeline is not None else 0
     agents = list_agent_ids(context, agent)
     flows, _ = definitions.flows.list(pipeline=parent, agents=agents)
@@ -124,7 +125,7 @@ def create_flow(  # noqa: PLR0913 - one for each field of a flow
     )
     checked_flow = check_rules(context, flow)
     check_flow_names(context.parts.operations(), checked_flow)
-    return describe(context, context.parts.definitions().flows.add(checked_flow))
+    return describe(context, definitions_of(context.parts).flows.add(checked_flow))
 
 
 @operation(
@@ -227,9 +228,9 @@ def delete_flow(context: Context, flow: str | int, *, if_match: str | None = Non
         require_version(context, f"flow {current.slug}", current.version, if_match)
 
     parent = describe(context, record).pipeline
-    if not context.parts.definitions().flows.delete(record.id, check):
+    if not definitions_of(context.parts).flows.delete(record.id, check):
         raise FlowMissing(flow)
-    files = context.parts.workflow_resources().uploads.remove_all(
+    files = resources_of(context.parts).uploads.remove_all(
         FileFolder(record.pipeline_id, record.id)
     )
     return FlowRemoved(record.id, record.slug, parent, files)
@@ -251,27 +252,27 @@ def copy_flow(context: Context, flow: str | int, *, name: str = "") -> FlowDocum
         name=name or f"{original.name} (copy)",
         user_id=context.principal.user_id or original.user_id,
     )
-    return describe(context, context.parts.definitions().flows.add(check_rules(context, new)))
+    return describe(context, definitions_of(context.parts).flows.add(check_rules(context, new)))
 
 
 def describe(context: Context, flow: Flow) -> FlowDocument:
     """Describe a flow as the operations give it."""
-    pipeline = context.parts.definitions().pipelines.find(flow.pipeline_id)
+    pipeline = definitions_of(context.parts).pipelines.find(flow.pipeline_id)
     slug = pipeline.slug if pipeline is not None else ""
     return documents.describe_flow(flow, find_agent_slug(context, flow.agent_id), slug)
 
 
 def check_rules(context: Context, flow: Flow) -> Flow:
     """Give a flow back if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
-    pipeline = context.parts.definitions().pipelines.find(flow.pipeline_id)
+    pipeline = definitions_of(context.parts).pipelines.find(flow.pipeline_id)
     if pipeline is None:
         raise PipelineMissing(flow.pipeline_id)
-    return check_flow(flow, pipeline, context.pages.registry, context.parts.step_types())
+    return check_flow(flow, pipeline, context.pages.registry, step_types_of(context.parts))
 
 
 def edit_flow(context: Context, reference: str | int, edit: Callable[[Flow], Flow]) -> Flow:
     record = find_flow(context, reference)
-    flow = context.parts.definitions().flows.change(record.id, edit)
+    flow = definitions_of(context.parts).flows.change(record.id, edit)
     if flow is None:
         raise FlowMissing(reference)
     return flow

@@ -24,7 +24,6 @@ from looseleaf.catalog.workflows.workflow_tools import check_step_names
 from looseleaf.errors import InvalidArgument, Refused
 from looseleaf.errors.workflows import PipelineMissing
 from looseleaf.times import parse_time
-from looseleaf.upkeep.retention.removal import delete_jobs
 from looseleaf.values import replace, value
 from looseleaf.workflows.artifacts.masking import SecretMask, list_secrets
 from looseleaf.workflows.definition_checks import check_steps, number_steps
@@ -32,7 +31,9 @@ from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import Plan, plan_direct_job, plan_flow_job
 from looseleaf.workflows.job import STATUSES
 from looseleaf.workflows.packet import create_packet
+from looseleaf.workflows.parts import definitions_of, jobs_of, step_types_of
 from looseleaf.workflows.pipeline import Step
+from looseleaf.workflows.removal import delete_jobs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def execute(
         not_before=_read_time(timestamp),
         idempotency_key=f"request:{context.principal.user_id}:{request}" if request else "",
     )
-    return describe_job(context, context.parts.workflow_jobs().jobs.add(job)[0])
+    return describe_job(context, jobs_of(context.parts).jobs.add(job)[0])
 
 
 @operation("datamachine/get-jobs", permission="read", categories=("jobs",), read_only=True)
@@ -130,7 +131,7 @@ def list_jobs(  # noqa: PLR0913 - one for each way to choose
         task_type,
     )
     page_size, start = bound_limit(limit), bound_offset(offset)
-    page, total = context.parts.workflow_jobs().jobs.list(jobs, limit=page_size, offset=start)
+    page, total = jobs_of(context.parts).jobs.list(jobs, limit=page_size, offset=start)
     return JobList(tuple(describe_job(context, job) for job in page), total, page_size, start)
 
 
@@ -154,7 +155,7 @@ def show_packets(context: Context, job: int, *, step: str = "") -> list[PacketIn
     """
     find_job(context, job)
     mask = SecretMask(list_secrets(context.settings))
-    state = context.parts.workflow_jobs().jobs.state(job)
+    state = jobs_of(context.parts).jobs.state(job)
     packets: list[PacketInfo] = []
     for record in reversed(state.job.steps):
         outcome = state.outcomes.get(record.id)
@@ -219,14 +220,14 @@ def delete_job(context: Context, job: int) -> JobsDeleted:
 def _find_parent(context: Context) -> int:
     """Find the job whose model starts another one; no chain of jobs is longer than two."""
     parent_id = find_parent_job(context)
-    if parent_id and context.parts.workflow_jobs().jobs.find(parent_id).parent_id:
+    if parent_id and jobs_of(context.parts).jobs.find(parent_id).parent_id:
         raise Refused("This job was started by a job, and a job like that starts no others.")
     return parent_id
 
 
 def _read_packet(context: Context, fields: PacketFields) -> Packet:
     packet = create_packet(fields.type, fields.data, now=context.clock(), metadata=fields.metadata)
-    context.parts.step_types().packets.check(packet)
+    step_types_of(context.parts).packets.check(packet)
     return packet
 
 
@@ -234,12 +235,12 @@ def _request_act(
     context: Context, job: int, act: Literal["cancel", "pause", "resume", "retry"]
 ) -> JobInfo:
     find_job(context, job)
-    return describe_job(context, context.parts.workflow_jobs().jobs.request(job, act))
+    return describe_job(context, jobs_of(context.parts).jobs.request(job, act))
 
 
 def _plan_flow(context: Context, flow: str | int, packets: tuple[Packet, ...]) -> NewJob:
     definition = find_flow(context, flow)
-    pipeline = context.parts.definitions().pipelines.find(definition.pipeline_id)
+    pipeline = definitions_of(context.parts).pipelines.find(definition.pipeline_id)
     if pipeline is None:
         raise PipelineMissing(definition.pipeline_id)
     model = context.parts.model_for(definition.agent_id, "pipeline") or ""
@@ -253,7 +254,7 @@ def _plan_steps(
     agent: str | int | None,
 ) -> NewJob:
     steps = number_steps(new_steps)
-    check_steps(steps, context.parts.step_types())
+    check_steps(steps, step_types_of(context.parts))
     check_step_names(context.parts.operations(), steps)
     record = agent_of(context, agent)
     job = plan_direct_job(

@@ -12,6 +12,7 @@ from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_flow, check_pipeline
 from looseleaf.workflows.documents import PipelineDocument, PipelineFile
 from looseleaf.workflows.flow import pause
+from looseleaf.workflows.parts import definitions_of, step_types_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def export_pipeline(
         without_flows: Whether its flows stay out of the document.
     """
     record = find_pipeline(context, pipeline)
-    flows = context.parts.definitions().flows
+    flows = definitions_of(context.parts).flows
     return documents.export_pipeline(
         record, () if without_flows else flows.list(pipeline=record.id)[0]
     )
@@ -60,13 +61,13 @@ def import_pipeline(
     record = agent_of(context, agent)
     file, file_flows = documents.read_pipeline_file(document, now=context.clock())
     owner = {"agent_id": record.id, "user_id": context.principal.user_id or record.owner}
-    registry, types = context.pages.registry, context.parts.step_types()
+    registry, types = context.pages.registry, step_types_of(context.parts)
     pipeline = check_pipeline(replace(file, **owner, name=name or file.name), registry, types)
     flows = [
         check_flow(replace(pause(flow), **owner), pipeline, registry, types) for flow in file_flows
     ]
     check_workflow_names(context.parts.operations(), pipeline, flows)
-    pipelines = context.parts.definitions().pipelines
+    pipelines = definitions_of(context.parts).pipelines
     namesakes, _ = pipelines.list(agents=[record.id], slug=pipeline.slug)
     if pipeline.slug in {namesake.slug for namesake in namesakes}:
         pipeline = replace(pipeline, slug="")

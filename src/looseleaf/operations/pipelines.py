@@ -20,6 +20,7 @@ from looseleaf.values import replace, value
 from looseleaf.workflows import documents
 from looseleaf.workflows.definition_checks import check_pipeline, number_steps
 from looseleaf.workflows.documents import PipelineDocument
+from looseleaf.workflows.parts import definitions_of, resources_of, step_types_of
 from looseleaf.workflows.pipeline import Pipeline, Step
 from looseleaf.workflows.uploads.file_store import FileFolder, limits_of
 
@@ -50,7 +51,7 @@ def list_pipelines(context: Context, *, agent: str | int | None = None) -> list[
         agent: The agent whose pipelines are listed, by id or slug; without it, of every agent
             that one may see.
     """
-    definitions = context.parts.definitions()
+    definitions = definitions_of(context.parts)
     pipelines, _ = definitions.pipelines.list(agents=list_agent_ids(context, agent))
     flows, _ = definitions.flows.list(agents=list_agent_ids(context, agent))
     counts: dict[int, int] = {}
@@ -194,10 +195,10 @@ def delete_pipeline(
     def check(current: Pipeline) -> None:
         require_version(context, f"pipeline {current.slug}", current.version, if_match)
 
-    flows = context.parts.definitions().pipelines.delete(record.id, check)
+    flows = definitions_of(context.parts).pipelines.delete(record.id, check)
     if flows is None:
         raise PipelineMissing(pipeline)
-    files = context.parts.workflow_resources().uploads
+    files = resources_of(context.parts).uploads
     flow_files = sum(files.remove_all(FileFolder(record.id, flow.id)) for flow in flows)
     context_files = files.remove_all(FileFolder(record.id))
     slugs = tuple(flow.slug for flow in flows)
@@ -220,7 +221,7 @@ def copy_pipeline(
     fields = {"id": 0, "slug": "", "name": name or f"{original.name} (copy)"}
     fields["user_id"] = context.principal.user_id or owner.owner
     copy = add(context, replace(original, **fields, agent_id=owner.id))
-    files, limits = context.parts.workflow_resources().uploads, limits_of(context.settings)
+    files, limits = resources_of(context.parts).uploads, limits_of(context.settings)
     for file in files.list(FileFolder(original.id)):
         parts = files.read(FileFolder(original.id), file.name)
         files.put(FileFolder(copy.id), file.name, parts, limits)
@@ -230,26 +231,26 @@ def copy_pipeline(
 def add(context: Context, pipeline: Pipeline) -> PipelineDocument:
     """Store a new pipeline that keeps the rules."""
     return describe(
-        context, context.parts.definitions().pipelines.add(check_rules(context, pipeline))
+        context, definitions_of(context.parts).pipelines.add(check_rules(context, pipeline))
     )
 
 
 def describe(context: Context, pipeline: Pipeline) -> PipelineDocument:
     """Describe a pipeline as the operations give it."""
-    count = context.parts.definitions().flows.list(pipeline=pipeline.id, limit=1)[1]
+    count = definitions_of(context.parts).flows.list(pipeline=pipeline.id, limit=1)[1]
     return documents.describe_pipeline(pipeline, find_agent_slug(context, pipeline.agent_id), count)
 
 
 def check_rules(context: Context, pipeline: Pipeline) -> Pipeline:
     """Give a pipeline back if it keeps the rules of definitions, or raise `InvalidWorkflow`."""
-    return check_pipeline(pipeline, context.pages.registry, context.parts.step_types())
+    return check_pipeline(pipeline, context.pages.registry, step_types_of(context.parts))
 
 
 def edit_pipeline(
     context: Context, reference: str | int, edit: Callable[[Pipeline], Pipeline]
 ) -> PipelineDocument:
     record = find_pipeline(context, reference)
-    pipeline = context.parts.definitions().pipelines.change(record.id, edit)
+    pipeline = definitions_of(context.parts).pipelines.change(record.id, edit)
     if pipeline is None:
         raise PipelineMissing(reference)
     return describe(context, pipeline)

@@ -12,6 +12,7 @@ from looseleaf.upkeep.retention.tasks import PREFIX, RULES, RUN, apply_rule
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRequest
 from looseleaf.upkeep.system_tasks.task import MANUAL, SCHEDULE
 from looseleaf.values import value
+from looseleaf.workflows.parts import system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,11 +139,11 @@ def _find_rules(kind: str) -> tuple[RetentionRule, ...]:
 
 
 def _is_enabled(context: Context, rule: RetentionRule) -> bool:
-    return context.parts.system_tasks().get(rule.task_type).is_enabled(context.settings)
+    return system_tasks_of(context.parts).get(rule.task_type).is_enabled(context.settings)
 
 
 def _describe_rule(context: Context, rule: RetentionRule, log: RunLog) -> RetentionInfo:
-    task = context.parts.system_tasks().get(rule.task_type)
+    task = system_tasks_of(context.parts).get(rule.task_type)
     return RetentionInfo(
         rule.task_type,
         rule.label,
@@ -174,7 +175,7 @@ def _preview_rule(context: Context, rule: RetentionRule) -> RetentionReport:
 
 
 def _run_rule(context: Context, rule: RetentionRule) -> RetentionReport:
-    task = context.parts.system_tasks().get(rule.task_type)
+    task = system_tasks_of(context.parts).get(rule.task_type)
     trigger = SCHEDULE if context.activity.kind == JOB else MANUAL
     run = run_once(context, task, None, RunRequest(trigger=trigger, surface=context.surface))
     return RetentionReport(

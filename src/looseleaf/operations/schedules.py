@@ -11,6 +11,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.workflows import ScheduleMissing
 from looseleaf.times import format_local, format_time
 from looseleaf.values import value
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.schedules.timing import list_times
 
 TYPE_CHECKING = False
@@ -61,8 +62,8 @@ class ScheduleInfo:
 @operation("looseleaf/list-schedules", permission="read", categories=("schedules",), read_only=True)
 def list_schedules(context: Context) -> list[ScheduleInfo]:
     """List the schedules of flows and tasks, each with its next three times."""
-    entries = context.parts.workflow_jobs().schedule_firing.reconcile()
-    states = context.parts.workflow_jobs().schedule_states.list()
+    entries = jobs_of(context.parts).schedule_firing.reconcile()
+    states = jobs_of(context.parts).schedule_states.list()
     return [
         _describe(context, entry, states.get(entry.id))
         for entry in entries
@@ -80,7 +81,7 @@ def run_schedule(context: Context, schedule: str) -> list[JobInfo]:
     entry = _find(context, schedule)
     if find_parent_job(context):
         raise Refused("A job starts no schedules; it starts a flow with execute-workflow.")
-    jobs = context.parts.workflow_jobs().schedule_firing.run_now(entry)
+    jobs = jobs_of(context.parts).schedule_firing.run_now(entry)
     return [describe_job(context, job) for job in jobs]
 
 
@@ -110,15 +111,13 @@ def resume_schedule(context: Context, schedule: str) -> ScheduleInfo:
 
 def _set_pause(context: Context, schedule: str, *, is_paused: bool) -> ScheduleInfo:
     entry = _find(context, schedule)
-    if not context.parts.workflow_jobs().schedule_states.pause(entry.id, is_paused=is_paused):
+    if not jobs_of(context.parts).schedule_states.pause(entry.id, is_paused=is_paused):
         raise Refused(f"The schedule {schedule} runs nothing by itself: it is {_switch(entry)}.")
-    return _describe(
-        context, entry, context.parts.workflow_jobs().schedule_states.list().get(entry.id)
-    )
+    return _describe(context, entry, jobs_of(context.parts).schedule_states.list().get(entry.id))
 
 
 def _find(context: Context, schedule: str) -> ScheduleEntry:
-    entries = context.parts.workflow_jobs().schedule_firing.reconcile()
+    entries = jobs_of(context.parts).schedule_firing.reconcile()
     entry = next((entry for entry in entries if entry.id == schedule), None)
     if entry is None or not _is_visible(context, entry):
         raise ScheduleMissing(schedule)

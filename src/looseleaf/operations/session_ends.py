@@ -10,6 +10,7 @@ from looseleaf.catalog.session_access import resolve_session
 from looseleaf.catalog.tools.agent_turns import as_agent, model_of
 from looseleaf.catalog.tools.model_rights import confine_to_agent
 from looseleaf.chat.journal import describe_range, draft_entry, draft_title
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import BY_FIRST_WORDS, BY_MODEL, derive_title
 from looseleaf.errors import Invalid, LooseleafError
 from looseleaf.errors.chat import SessionBusy
@@ -61,7 +62,7 @@ def generate_title(context: Context, session: str, *, force: bool = False) -> Ti
     chat_session = resolve_session(context, session)
     if chat_session.title and chat_session.titled != BY_FIRST_WORDS and not force:
         return TitleResult(chat_session.title, "existing")
-    sessions = context.parts.chats().sessions
+    sessions = chats_of(context.parts).sessions
     entries = sessions.messages(chat_session.id)
     user_entries = [entry for entry in entries if entry.message.role == "user"]
     if not user_entries:
@@ -102,13 +103,13 @@ def finish_session(context: Context, session: str) -> Finished:
     file, revision = "", 0
     if agent.configuration.chat.journal:
         file, revision = _write_summary(context, chat_session, agent)
-    context.parts.chats().sessions.change(chat_session.id, finished=context.clock())
+    chats_of(context.parts).sessions.change(chat_session.id, finished=context.clock())
     return Finished(describe_session(context, resolve_session(context, session)), file, revision)
 
 
 def _write_summary(context: Context, session: Session, agent: AgentRecord) -> tuple[str, int]:
     """Write a summary of the new messages into today's journal, with the agent's own rights."""
-    sessions = context.parts.chats().sessions
+    sessions = chats_of(context.parts).sessions
     entries = sessions.messages(session.id, after=session.journaled)
     if not any(entry.message.role == "user" for entry in entries):
         return "", 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.schemas.paging import bound_limit, bound_offset
 from looseleaf.catalog.session_access import build_session_filter, resolve_session
+from looseleaf.chat import removal
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import BY_PERSON, TITLE_CHARACTERS
 from looseleaf.errors import Forbidden, InvalidArgument
 from looseleaf.errors.agents import AgentMissing
@@ -12,7 +14,6 @@ from looseleaf.errors.pages import InvalidQuery
 from looseleaf.memory.scope import DEFAULT_WHERE, Where
 from looseleaf.memory.text.hidden_characters import find_invisible
 from looseleaf.times import format_time
-from looseleaf.upkeep.retention import removal
 from looseleaf.values import value
 
 TYPE_CHECKING = False
@@ -105,7 +106,7 @@ def list_sessions(
         layer: Not used here: a conversation belongs to an agent, not to a layer.
     """
     page_size, start = bound_limit(limit), bound_offset(offset)
-    sessions, total = context.parts.chats().sessions.list(
+    sessions, total = chats_of(context.parts).sessions.list(
         **build_session_filter(context, where), mode=mode, limit=page_size, offset=start
     )
     return SessionList(
@@ -135,7 +136,7 @@ def search_sessions(
     if not query.strip():
         raise InvalidQuery(query, "it is empty")
     most_hits = bound_limit(limit, MOST_FOUND)
-    hits = context.parts.chats().sessions.search(
+    hits = chats_of(context.parts).sessions.search(
         query, **build_session_filter(context, where), limit=most_hits
     )
     return [
@@ -169,7 +170,7 @@ def rename_session(context: Context, session: str, title: str) -> SessionInfo:
     if not line or len(line) > TITLE_CHARACTERS or find_invisible(line, allow_joiners=True):
         rule = f"it has between 1 and {TITLE_CHARACTERS} characters, all of them visible"
         raise InvalidArgument("title", rule)
-    context.parts.chats().sessions.change(chat_session.id, title=line, titled=BY_PERSON)
+    chats_of(context.parts).sessions.change(chat_session.id, title=line, titled=BY_PERSON)
     return describe_session(context, resolve_session(context, session))
 
 
@@ -186,7 +187,7 @@ def mark_read(context: Context, session: str) -> SessionInfo:
         session: The id of the conversation, as the list of conversations gives it.
     """
     chat_session = resolve_session(context, session)
-    context.parts.chats().sessions.change(chat_session.id, answers_read=chat_session.answers)
+    chats_of(context.parts).sessions.change(chat_session.id, answers_read=chat_session.answers)
     return describe_session(context, resolve_session(context, session))
 
 
@@ -205,7 +206,7 @@ def delete_session(context: Context, session: str) -> SessionDeleted:
     chat_session = resolve_session(context, session)
     if context.principal.is_agent:
         raise Forbidden(context.permission, "a person: an agent deletes no conversations")
-    return SessionDeleted(chat_session.id, context.parts.chats().sessions.delete(chat_session.id))
+    return SessionDeleted(chat_session.id, chats_of(context.parts).sessions.delete(chat_session.id))
 
 
 @operation(

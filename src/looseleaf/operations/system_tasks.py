@@ -16,6 +16,7 @@ from looseleaf.upkeep.system_tasks.runs import MOST_RUNS, RunLog, RunRequest, ch
 from looseleaf.upkeep.system_tasks.task import MANUAL
 from looseleaf.values import value
 from looseleaf.version import __version__
+from looseleaf.workflows.parts import system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def show_system_status(context: Context) -> SystemStatus:
 def list_tasks(context: Context) -> list[TaskInfo]:
     """List every system task and its condition, for each agent that one may see."""
     context.allow()
-    tasks = context.parts.system_tasks().all()
+    tasks = system_tasks_of(context.parts).all()
     agents = list_visible_agents(context)
     by_type = {task.type: task for task in tasks}
     return [
@@ -159,7 +160,7 @@ def run_now(
         agent: The agent to run the task for, by id or slug; without it, every active agent.
     """
     context.allow()
-    task = context.parts.system_tasks().get(task_type)
+    task = system_tasks_of(context.parts).get(task_type)
     context.with_permission(task.permission).allow()
     params = dict(task_params or {})
     for name in _AGENT_PARAMETERS:

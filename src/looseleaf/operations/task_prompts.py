@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.declaration import operation
 from looseleaf.upkeep.system_tasks.prompts import PromptInfo, TaskPrompts
+from looseleaf.workflows.parts import system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def list_prompts(context: Context) -> list[PromptInfo]:
     """List the prompts of system tasks, and which of them were replaced."""
     context.allow()
-    return TaskPrompts(context.settings.root).list(context.parts.system_tasks().all())
+    return TaskPrompts(context.settings.root).list(system_tasks_of(context.parts).all())
 
 
 @operation(
@@ -30,7 +31,7 @@ def show_prompt(context: Context, task_type: str, prompt_key: str) -> PromptInfo
         prompt_key: The name of the prompt in its task.
     """
     context.allow()
-    task = context.parts.system_tasks().get(task_type)
+    task = system_tasks_of(context.parts).get(task_type)
     return TaskPrompts(context.settings.root).info(task, prompt_key)
 
 
@@ -46,7 +47,7 @@ def set_prompt(context: Context, task_type: str, prompt_key: str, *, prompt: str
         prompt: The new text, with the placeholders and markers that the task needs.
     """
     context.allow()
-    task = context.parts.system_tasks().get(task_type)
+    task = system_tasks_of(context.parts).get(task_type)
     return TaskPrompts(context.settings.root).set(task, prompt_key, prompt)
 
 
@@ -61,5 +62,5 @@ def reset_prompt(context: Context, task_type: str, prompt_key: str) -> PromptInf
         prompt_key: The name of the prompt in its task.
     """
     context.allow()
-    task = context.parts.system_tasks().get(task_type)
+    task = system_tasks_of(context.parts).get(task_type)
     return TaskPrompts(context.settings.root).reset(task, prompt_key)

@@ -6,6 +6,7 @@ from looseleaf.catalog.declaration import operation
 from looseleaf.catalog.schemas.json_values import LARGEST_INTEGER
 from looseleaf.catalog.schemas.paging import bound_limit
 from looseleaf.catalog.session_access import resolve_session
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Turn
 from looseleaf.chat.transcript import as_markdown
 from looseleaf.errors.chat import SessionMissing
@@ -120,7 +121,7 @@ def export_session(
 def _read_conversation(context: Context, session: str, *, last: int = 0) -> Conversation:
     """Read a conversation that the principal may see, as of one moment."""
     identity = resolve_session(context, session).id
-    conversation = context.parts.chats().read(identity, last=last)
+    conversation = chats_of(context.parts).read(identity, last=last)
     if conversation is None:
         raise SessionMissing(session)  # deleted meanwhile
     return conversation

@@ -15,6 +15,7 @@ from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunLog, check_run, create_run_id
 from looseleaf.upkeep.system_tasks.task import MANUAL, TaskRun
 from looseleaf.values import value
+from looseleaf.workflows.parts import system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def preview(context: Context, *, date: str = "", where: Where = DEFAULT_WHERE) -
     """
     context.allow()
     agent = agent_of(context.with_permission("read"), where.agent)
-    task = context.parts.system_tasks().get(TASK_TYPE)
+    task = system_tasks_of(context.parts).get(TASK_TYPE)
     params = {"date": date} if date else {}
     check_run(task, params)
     prompts = TaskPrompts(context.settings.root)

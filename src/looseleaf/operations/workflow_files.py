@@ -10,6 +10,7 @@ from looseleaf.errors.workflows import FlowMissing
 from looseleaf.times import format_time
 from looseleaf.values import value
 from looseleaf.workflows.flow import parse_flow_step
+from looseleaf.workflows.parts import definitions_of, resources_of
 from looseleaf.workflows.uploads.file_store import FileFolder, limits_of
 
 TYPE_CHECKING = False
@@ -55,9 +56,7 @@ def list_workflow_files(
         pipeline: The pipeline whose context files are meant, by id, slug, or agent/slug.
     """
     folder = find_folder(context, flow_step_id, flow, pipeline)
-    return [
-        _describe(folder, file) for file in context.parts.workflow_resources().uploads.list(folder)
-    ]
+    return [_describe(folder, file) for file in resources_of(context.parts).uploads.list(folder)]
 
 
 @operation("datamachine/upload-flow-file", permission="flows", categories=("flows",))
@@ -105,7 +104,7 @@ def delete_workflow_file(
         pipeline: The pipeline that has it as a context file, by id, slug, or agent/slug.
     """
     folder = find_folder(context, flow_step_id, flow, pipeline)
-    context.parts.workflow_resources().uploads.delete(folder, file)
+    resources_of(context.parts).uploads.delete(folder, file)
     return WorkflowFileRemoved(file, f"{folder.path}/{file}", f"{file} deleted.")
 
 
@@ -113,7 +112,7 @@ def receive_file(
     context: Context, folder: FileFolder, name: str, parts: Iterable[bytes]
 ) -> WorkflowFile:
     """Store an upload part by part within the limits of the settings."""
-    files = context.parts.workflow_resources().uploads
+    files = resources_of(context.parts).uploads
     return _describe(folder, files.put(folder, name, parts, limits_of(context.settings)))
 
 
@@ -136,7 +135,7 @@ def find_folder(
     if step is None:
         raise FlowMissing(flow_step_id)
     record = find_flow(context, step[1])
-    parent = context.parts.definitions().pipelines.find(record.pipeline_id)
+    parent = definitions_of(context.parts).pipelines.find(record.pipeline_id)
     if parent is None or parent.step(step[0]) is None:
         raise FlowMissing(flow_step_id)
     return FileFolder(record.pipeline_id, record.id)

@@ -8,6 +8,7 @@ from looseleaf.plugins.hooks import hookimpl
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.parts import PartOpeners
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.named_registry import NamedRegistry
@@ -59,6 +60,13 @@ class Defaults:
 
         register_core_operations(operations)
         call_features("register_operations", operations=operations)
+
+    @hookimpl(tryfirst=True)
+    def register_parts(self, parts: PartOpeners) -> None:
+        """Register the parts of features."""
+        from looseleaf.plugins.features import call_features
+
+        call_features("register_parts", parts=parts)
 
     @hookimpl(tryfirst=True)
     def register_steps(self, steps: NamedRegistry) -> None:

@@ -7,6 +7,10 @@ from importlib import import_module
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins.hooks import Implementation
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.parts import WorkspaceServices
+
 # A feature may use the features above it. Modules are named, not imported: the first hook that
 # asks the features loads them, and a command that reads or writes a page asks none.
 FEATURES = (
@@ -18,9 +22,19 @@ FEATURES = (
     "looseleaf.bundles.backup.plugin",
 )
 
+# Modules with the hooks that features add for plugins.
+HOOKSPECS = ("looseleaf.workflows.hookspecs",)
+
+
+def list_feature_entries(parts: WorkspaceServices) -> dict[str, list[tuple[str, str]]]:
+    """Return owner and name of each entry in the registries of features, by kind."""
+    entries: dict[str, list[tuple[str, str]]] = {}
+    call_features("list_entries", entries=entries, parts=parts)
+    return entries
+
 
 def call_features(hook: str, **arguments: object) -> None:
-    """Call a `register_*` hook of each feature that implements it."""
+    """Call a hook of each feature that implements it."""
     for name in FEATURES:
         function = getattr(import_module(name), hook, None)
         if function is not None:

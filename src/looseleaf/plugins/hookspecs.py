@@ -1,4 +1,4 @@
-"""The specifications of all hooks; docs/hooks.md says when each is called, with an example.
+"""The specifications of the core's hooks; docs/hooks.md says when each is called, with an example.
 
 `register_*` fills a registry, `pick_*` makes a choice, `on_*` is called after an event. An
 implementation may leave out the arguments that it does not need.
@@ -12,6 +12,7 @@ import pluggy
 
 if TYPE_CHECKING:
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.parts import PartOpeners
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.pages import Changed
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from looseleaf.prompt.directives.directive import Directives
     from looseleaf.prompt.filters import Filters
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import TaskSchedules
-    from looseleaf.upkeep.system_tasks.task import SystemTasks
-    from looseleaf.workflows.step import StepTypes
 
 hookspec = pluggy.HookspecMarker("looseleaf")
 
@@ -77,18 +75,8 @@ def register_operations(operations: Operations, settings: Settings) -> None:
 
 
 @hookspec
-def register_steps(steps: StepTypes, settings: Settings) -> None:
-    """Add types of steps and of packets, or remove some."""
-
-
-@hookspec
-def register_schedules(schedules: TaskSchedules, settings: Settings) -> None:
-    """Define the times at which operations run."""
-
-
-@hookspec
-def register_system_tasks(tasks: SystemTasks, settings: Settings) -> None:
-    """Add system tasks, which schedules and people can run, or remove some."""
+def register_parts(parts: PartOpeners, settings: Settings) -> None:
+    """Add parts to the workspace, each opened when it is first used."""
 
 
 @hookspec

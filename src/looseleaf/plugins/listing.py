@@ -6,7 +6,7 @@ from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from looseleaf.catalog.registry import Operations
@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from looseleaf.memory.templates import PageStarters
     from looseleaf.plugins.hooks import Plugin
     from looseleaf.prompt.chain import Chain
-    from looseleaf.upkeep.schedules import TaskSchedules
-    from looseleaf.upkeep.system_tasks.task import SystemTasks
-    from looseleaf.workflows.step import StepTypes
 
-    OwnedNames = list[tuple[str, str]]  # owner and name of each entry
+    OwnedNames = Sequence[tuple[str, str]]  # owner and name of each entry
 
 
 def list_plugins(
@@ -27,11 +24,10 @@ def list_plugins(
     pages: tuple[FileRegistry, ComposedSections, PageStarters],
     chain: Chain,
     operations: Operations,
-    work: tuple[TaskSchedules, StepTypes, SystemTasks],
+    feature_entries: Mapping[str, OwnedNames],
 ) -> tuple[Plugin, ...]:
     """List the plugins with the names of their entries, by kind."""
     files, sections, starters = pages
-    schedules, step_types, tasks = work
     parts = chain.parts
     kinds: dict[str, OwnedNames] = {
         "files": [(file.owner, file.filename) for file in files.files()],
@@ -47,10 +43,7 @@ def list_plugins(
         "scoped file filters": _list_owned_names(parts.scoped_file_filters.all()),
         "site context": _list_owned_names(parts.site_filters.all()),
         "operations": _list_owned_names(operations.all()),
-        "schedules": _list_owned_names(schedules.all()),
-        "steps": _list_owned_names(step_types.all()),
-        "packets": _list_owned_names(step_types.packets.all()),
-        "system tasks": [(task.owner, task.type) for task in tasks.all()],
+        **feature_entries,
     }
 
     def entries_of(plugin: str) -> dict[str, tuple[str, ...]]:

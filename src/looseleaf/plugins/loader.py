@@ -11,6 +11,7 @@ from looseleaf.errors import InvalidSetting
 from looseleaf.errors.operations import BrokenPlugin
 from looseleaf.memory.registry import OWNER
 from looseleaf.plugins import hookspecs
+from looseleaf.plugins.features import HOOKSPECS
 from looseleaf.plugins.hooks import (
     MARK,
     Hooks,
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from looseleaf.plugins.hooks import InstalledPlugin
     from looseleaf.settings import Settings
 
-SPECS = tuple(name for name in vars(hookspecs) if hasattr(vars(hookspecs)[name], "looseleaf_spec"))
+_SPEC_MODULES = (hookspecs, *map(import_module, HOOKSPECS))
+SPECS = {
+    name: function
+    for module in _SPEC_MODULES
+    for name, function in vars(module).items()
+    if hasattr(function, "looseleaf_spec")
+}
 
 
 def load(
@@ -40,21 +47,25 @@ def load(
     Plugins are called in that order; the built-in plugin registers first and picks last.
     """
     manager = pluggy.PluginManager("looseleaf")
-    manager.add_hookspecs(hookspecs)
+    for module in _SPEC_MODULES:
+        manager.add_hookspecs(module)
     manager.register(defaults, OWNER)
     enabled_plugins = [
         entry for entry in installed_plugins if entry.name not in settings.plugins_off
     ]
-    modules = [*map(_import_named, settings.plugins), *map(_import_installed, enabled_plugins)]
+    plugin_modules = [
+        *map(_import_named, settings.plugins),
+        *map(_import_installed, enabled_plugins),
+    ]
     # pluggy calls last the plugin that was registered first.
-    for plugin, module in reversed(modules):
+    for plugin, module in reversed(plugin_modules):
         _register(manager, plugin, module)
     hooks = {name: _list_implementations(manager, name) for name in SPECS}
     plugins = [
         replace(
             plugin, hooks=tuple(name for name in SPECS if _implements(hooks[name], plugin.name))
         )
-        for plugin, _ in modules
+        for plugin, _ in plugin_modules
         if manager.has_plugin(plugin.name)
     ]
     switched_off = [

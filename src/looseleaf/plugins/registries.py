@@ -8,12 +8,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Protocol
+    from typing import Any, Protocol, TypeVar
 
     from looseleaf.catalog.context import Context
+    from looseleaf.catalog.parts import PartOpeners
     from looseleaf.catalog.registry import Operations
     from looseleaf.memory.composed import ComposedSections
     from looseleaf.memory.history import History
+    from looseleaf.memory.named_registry import NamedRegistry
     from looseleaf.memory.pages import Changed, MemoryPages
     from looseleaf.memory.policy import PolicyDecision
     from looseleaf.memory.templates import PageStarters
@@ -22,9 +24,8 @@ if TYPE_CHECKING:
     from looseleaf.prompt.chain import Chain
     from looseleaf.prompt.request import Request, Tool
     from looseleaf.upkeep.generated_pages import GeneratedPages
-    from looseleaf.upkeep.schedules import TaskSchedules
-    from looseleaf.upkeep.system_tasks.task import SystemTasks
-    from looseleaf.workflows.step import StepTypes
+
+    Registry = TypeVar("Registry", bound=NamedRegistry)
 else:
     Protocol = object
 
@@ -70,9 +71,7 @@ class Registries:
         self._starters: PageStarters | None = None
         self._chain: Chain | None = None
         self._operations: Operations | None = None
-        self._schedules: TaskSchedules | None = None
-        self._step_types: StepTypes | None = None
-        self._system_tasks: SystemTasks | None = None
+        self._filled: dict[str, NamedRegistry] = {}  # by hook
 
     def composed_sections(self) -> ComposedSections:
         """Return the sections of generated pages."""
@@ -147,35 +146,19 @@ class Registries:
             self._operations = self.hooks.fill("register_operations", operations=Operations())
         return self._operations
 
-    def schedules(self) -> TaskSchedules:
-        """Return all schedules."""
-        if self._schedules is None:
-            from looseleaf.settings import Settings
-            from looseleaf.upkeep.schedules import TaskSchedules
+    def registry_for(self, hook: str, **noun: Callable[[], Registry]) -> Registry:
+        """Return the registry that a hook fills; `noun` says what the hook calls it."""
+        filled: Any = self._filled.get(hook)
+        if filled is None:
+            [(name, build)] = noun.items()
+            filled = self._filled[hook] = self.hooks.fill(hook, **{name: build()})
+        return filled  # type: ignore[no-any-return]
 
-            tasks = {task.type for task in self.system_tasks().all()}
-            tasks |= {operation.name for operation in self.operations().all()}
-            empty = TaskSchedules(tasks, Settings.__match_args__)
-            self._schedules = self.hooks.fill("register_schedules", schedules=empty)
-        return self._schedules
+    def part_openers(self) -> PartOpeners:
+        """Return the functions that open the parts of features and plugins."""
+        from looseleaf.catalog.parts import PartOpeners
 
-    def step_types(self) -> StepTypes:
-        """Return the types of steps, with the types of packets that they hand on."""
-        if self._step_types is None:
-            from looseleaf.workflows.step import StepTypes
-
-            self._step_types = self.hooks.fill("register_steps", steps=StepTypes())
-        return self._step_types
-
-    def system_tasks(self) -> SystemTasks:
-        """Return all system tasks."""
-        if self._system_tasks is None:
-            from looseleaf.settings import Settings
-            from looseleaf.upkeep.system_tasks.task import SystemTasks
-
-            empty = SystemTasks(Settings.__match_args__)
-            self._system_tasks = self.hooks.fill("register_system_tasks", tasks=empty)
-        return self._system_tasks
+        return self.registry_for("register_parts", parts=PartOpeners)
 
     def fill_admin_pages(self, pages: AdminPages) -> AdminPages:
         """Let plugins add to the pages of the admin site, or take some out."""
@@ -183,8 +166,9 @@ class Registries:
 
     def plugins(self) -> tuple[Plugin, ...]:
         """List the plugins, the built-in one first, each with its entries."""
+        from looseleaf.plugins.features import list_feature_entries
         from looseleaf.plugins.listing import list_plugins
 
         pages = (self.pages.registry, self.composed_sections(), self.starters())
-        work = (self.schedules(), self.step_types(), self.system_tasks())
-        return list_plugins(self.hooks.plugins, pages, self.chain(), self.operations(), work)
+        entries = list_feature_entries(self.workspace.context.parts)
+        return list_plugins(self.hooks.plugins, pages, self.chain(), self.operations(), entries)

@@ -14,6 +14,8 @@ from looseleaf.values import replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from looseleaf.files.root_folder import RootFolder
     from looseleaf.http_client.client import HttpClient
     from looseleaf.settings import Settings
@@ -26,8 +28,14 @@ _PORTS = {"http": 80, "https": 443}
 class WorkflowResources:
     """The resources of one workspace, each opened when it is first used."""
 
-    def __init__(self, settings: Settings, root_folder: RootFolder, database: OpenDatabase) -> None:
-        self._settings, self._database = settings, database
+    def __init__(
+        self,
+        settings: Settings,
+        root_folder: RootFolder,
+        database: OpenDatabase,
+        clock: Callable[[], float],
+    ) -> None:
+        self._settings, self._database, self._clock = settings, database, clock
         modes = GROUP if settings.group_writable else PRIVATE
         self.files = JobFolders(root_folder, modes)
         self.uploads = UploadFolders(root_folder, modes)
@@ -45,7 +53,9 @@ class WorkflowResources:
 
     def processed_items(self) -> ProcessedItems:
         """Return the items that steps have taken before."""
-        return self._database.processed_items()
+        from looseleaf.stores.database.workflows.processed_items import SqlProcessedItems
+
+        return SqlProcessedItems(self._database.database(), clock=self._clock)
 
 
 def allow_sites(settings: Settings) -> AllowList:

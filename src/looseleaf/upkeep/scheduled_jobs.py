@@ -5,56 +5,36 @@ from __future__ import annotations
 from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.errors.workflows import FlowMissing, InvalidSchedule
 from looseleaf.workflows.execution.plan import Plan, plan_flow_job, plan_task_job
+from looseleaf.workflows.parts import definitions_of, task_schedules_of
 from looseleaf.workflows.schedules.schedule import FLOW, TASK, ScheduleEntry
 from looseleaf.workflows.schedules.timing import compute_stagger, read_timing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Protocol
 
-    from looseleaf.agents.agent_list import AgentList
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.schedules import TaskSchedule, TaskSchedules
-    from looseleaf.workflows.definitions import Definitions
+    from looseleaf.upkeep.schedules import TaskSchedule
     from looseleaf.workflows.engine import Jobs
     from looseleaf.workflows.flow import Flow
     from looseleaf.workflows.job import Job
-else:
-    Protocol = object
-
-
-class ScheduleParts(Protocol):
-    """The parts of a workspace that schedules need."""
-
-    @property
-    def agents(self) -> AgentList:
-        """The list of agents."""
-
-    def schedules(self) -> TaskSchedules:
-        """Give the schedules that plugins registered."""
-
-    def definitions(self) -> Definitions:
-        """Give the pipelines and flows."""
-
-    def model_for(self, agent: str | int | None, mode: str) -> str | None:
-        """Choose the model that answers for an agent in a mode."""
 
 
 class ScheduledJobs:
     """Lists the schedules of flows and plugins, and starts the jobs of a schedule."""
 
     def __init__(
-        self, parts: ScheduleParts, jobs: Jobs, read_settings: Callable[[], Settings]
+        self, parts: WorkspaceServices, jobs: Jobs, read_settings: Callable[[], Settings]
     ) -> None:
         self._parts, self._jobs, self._read_settings = parts, jobs, read_settings
 
     def list_entries(self) -> Iterator[ScheduleEntry]:
         """Return the schedules of all flows and plugins."""
         settings = self._read_settings()
-        for schedule in self._parts.schedules().all():
+        for schedule in task_schedules_of(self._parts).all():
             yield _describe_task(schedule, settings)
-        flows, _ = self._parts.definitions().flows.list()
+        flows, _ = definitions_of(self._parts).flows.list()
         for flow in flows:
             entry = _describe_flow(flow, settings.timezone)
             if entry is not None:
@@ -86,7 +66,7 @@ class ScheduledJobs:
             yield self._jobs.add(job)[0]
 
     def _start_flow(self, entry: ScheduleEntry, key: str) -> Job:
-        definitions = self._parts.definitions()
+        definitions = definitions_of(self._parts)
         flow = definitions.flows.find(entry.flow_id)
         pipeline = definitions.pipelines.find(flow.pipeline_id) if flow else None
         if flow is None or pipeline is None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from anyio.to_thread import run_sync
 from starlette.responses import Response
 
-from looseleaf.agents.agent_list import list_readable_agents
 from looseleaf.errors import DiskFull, Unavailable, WorkspaceUnavailable
-from looseleaf.upkeep.system_tasks.condition import list_conditions
+from looseleaf.plugins.features import call_features
 from looseleaf.web.http.responses import JSON, encode_json
 from looseleaf.web.rest.calls import authenticator_of
 
@@ -70,13 +69,9 @@ class TaskAttention:
         """Name the tasks that are overdue or failed repeatedly; they never degrade the server."""
         if time.monotonic() - self._time >= RECENT_SECONDS:
             self._time = time.monotonic()  # requests in the meantime use the old list
-            agents = list_readable_agents(workspace.agents)
-            tasks = workspace.system_tasks().all()
-            settings = workspace.database.settings()
-            conditions = list_conditions(tasks, agents, settings, workspace.clock())
-            self._types = sorted(
-                {condition.task_type for condition in conditions if condition.needs_attention}
-            )
+            types: set[str] = set()
+            call_features("list_attention", types=types, workspace=workspace)
+            self._types = sorted(types)
         return self._types
 
 

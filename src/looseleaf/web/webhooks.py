@@ -11,6 +11,7 @@ from looseleaf.web.http.bodies import media_type_of, parse_object
 from looseleaf.web.http.preconditions import refuse_precondition
 from looseleaf.web.http.responses import answer
 from looseleaf.web.rest.calls import authenticator_of, body_of, workers_of
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.steps.webhook_gate import MOST_GATE_BYTES, PATH, digest_secret
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ async def receive_call(request: Request) -> Response:
         raise JobMissing(0)
     workspace = authenticator_of(request).workspace
     workspace.root_folder.check_available_cached()
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     gate = digest_secret(secret)
     check = partial(jobs.has_gate, int(job), step, gate)
     if not await workers_of(request).read(address_of(request), check):

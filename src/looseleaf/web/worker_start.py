@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import looseleaf.stores.engine.object_mapper  # noqa: F401 - loaded before requests and the worker use it
 from looseleaf.errors import LooseleafError
 from looseleaf.web import job_log
+from looseleaf.workflows.parts import jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,7 +50,7 @@ class WorkerStart:
 
     def _start(self) -> None:
         try:
-            self._workspace.workflow_jobs().start_worker(job_log.write)
+            jobs_of(self._workspace).start_worker(job_log.write)
             self._on_load()
         except LooseleafError as error:
             self._workspace.report("Jobs and schedules do not run in this server", error)

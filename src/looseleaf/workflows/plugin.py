@@ -1,16 +1,91 @@
-"""What workflows register in a workspace: operations, types of steps and admin pages."""
+"""What workflows register in a workspace: parts, operations, types of steps and admin pages."""
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from looseleaf.plugins.hooks import hookimpl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
     from looseleaf.catalog.registry import Operations
+    from looseleaf.job_runtime.runtime import JobRuntime
     from looseleaf.plugins.admin_pages import AdminPages
+    from looseleaf.stores.database.jobs.job_store import SqlJobStore
+    from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.workflows.definitions import Definitions
     from looseleaf.workflows.step import StepTypes
+    from looseleaf.workspace import Workspace
+
+
+@hookimpl
+def register_parts(parts: PartOpeners) -> None:
+    """Register pipelines and flows, jobs, and the resources of workflows besides memory."""
+    from looseleaf.workflows.parts import DEFINITIONS, JOB_STORE, JOBS, RESOURCES
+
+    parts.register(DEFINITIONS, _open_definitions)
+    parts.register(JOB_STORE, _open_job_store)
+    parts.register(JOBS, _open_jobs)
+    parts.register(RESOURCES, _open_resources)
+
+
+def _open_definitions(parts: WorkspaceServices) -> Definitions:
+    from looseleaf.stores.database.workflows.definitions import SqlDefinitions
+
+    def has_files(pipeline_id: int) -> bool:
+        """Return whether the folder of a pipeline's id exists, as the original plugin leaves it."""
+        return os.path.lexists(f"{parts.root_folder.path}/pipeline-{pipeline_id}")
+
+    return SqlDefinitions(parts.database.database(), clock=parts.clock, has_files=has_files)
+
+
+def _open_job_store(parts: WorkspaceServices) -> SqlJobStore:
+    from looseleaf.stores.database.jobs.job_store import SqlJobStore
+
+    return SqlJobStore(parts.database.database(), clock=parts.clock)
+
+
+def _open_jobs(parts: WorkspaceServices) -> JobRuntime:
+    from looseleaf.catalog.context import Context
+    from looseleaf.job_runtime.runtime import JobRuntime
+
+    settings = parts.settings
+    context = Context(parts, settings, parts.pages, actor=settings.actor, surface="pipeline")
+    jobs = JobRuntime(context, parts.root_folder.path, parts.database)
+    parts.on_close(jobs.close)
+    return jobs
+
+
+def _open_resources(parts: WorkspaceServices) -> WorkflowResources:
+    from looseleaf.stores.workflow_resources import WorkflowResources
+
+    return WorkflowResources(parts.settings, parts.root_folder, parts.database, parts.clock)
+
+
+def list_attention(types: set[str], workspace: Workspace) -> None:
+    """Add the system tasks that people should look at: overdue, or failed repeatedly."""
+    from looseleaf.agents.agent_list import list_readable_agents
+    from looseleaf.upkeep.system_tasks.condition import list_conditions
+    from looseleaf.workflows.parts import system_tasks_of
+
+    agents = list_readable_agents(workspace.agents)
+    tasks = system_tasks_of(workspace).all()
+    settings = workspace.effective_settings()
+    conditions = list_conditions(tasks, agents, settings, workspace.clock())
+    types |= {condition.task_type for condition in conditions if condition.needs_attention}
+
+
+def list_entries(entries: dict[str, list[tuple[str, str]]], parts: WorkspaceServices) -> None:
+    """List the schedules, steps, packets and system tasks with their owners."""
+    from looseleaf.workflows.parts import step_types_of, system_tasks_of, task_schedules_of
+
+    steps = step_types_of(parts)
+    entries["schedules"] = [(entry.owner, entry.name) for entry in task_schedules_of(parts).all()]
+    entries["steps"] = [(step.owner, step.name) for step in steps.all()]
+    entries["packets"] = [(packet.owner, packet.name) for packet in steps.packets.all()]
+    entries["system tasks"] = [(task.owner, task.type) for task in system_tasks_of(parts).all()]
 
 
 @hookimpl

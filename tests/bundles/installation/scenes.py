@@ -16,6 +16,7 @@ from looseleaf.catalog.dispatch import invoke
 from looseleaf.operations import pending_upgrades
 from looseleaf.operations.bundle_installs import install_bundle, upgrade_bundle
 from looseleaf.upkeep.daily_task.prompt_text import PROMPT
+from looseleaf.workflows.parts import definitions_of
 from tests.bundles.agents_of import SOUL, create_ada, edit, encode, export, files_of
 
 
@@ -48,7 +49,7 @@ def _with_prompt(files: dict[str, bytes], start: str) -> dict[str, bytes]:
 
 def do_nothing(workspace: Workspace) -> None:
     """Begin with a database, and without ada."""
-    assert workspace.definitions().pipelines.list() == ([], 0)
+    assert definitions_of(workspace).pipelines.list() == ([], 0)
 
 
 def with_ada(workspace: Workspace) -> None:

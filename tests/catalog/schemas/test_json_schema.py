@@ -28,6 +28,7 @@ from looseleaf.catalog.schemas.declared_types import (
 )
 from looseleaf.catalog.schemas.json_schema import build_result_schema, build_type_schema
 from looseleaf.remote.results import build_result
+from looseleaf.workflows.parts import jobs_of
 from tests.bundles.importers.sources import OPENCLAW, write_tree
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def test_every_operation_is_called_here() -> None:
 
 def run_until_waiting(workspace: Workspace, job_id: int) -> None:
     """Run jobs until one of them has come to its gate."""
-    runtime = workspace.workflow_jobs()
+    runtime = jobs_of(workspace)
     runtime.start_worker()
     deadline = time.monotonic() + 60
     try:

@@ -16,6 +16,7 @@ from looseleaf.catalog.tools.operation_tools import list_operation_tools
 from looseleaf.memory.provenance import JOB, Activity
 from looseleaf.prompt.request import Request
 from looseleaf.values import FrozenDict, replace
+from looseleaf.workflows.parts import jobs_of
 
 STEP = {"type": "input", "settings": {"source": "text", "text": "x"}}
 FLOWS = frozenset(("chat", "manage_flows"))
@@ -234,7 +235,7 @@ def test_jobs_that_start_jobs_end_after_one_level(house: Workspace) -> None:
     child = start_from(1)
     assert child["success"], child
     number = child["data"]["job_id"]
-    assert house.workflow_jobs().jobs.find(number).parent_id == 1
+    assert jobs_of(house).jobs.find(number).parent_id == 1
     assert start_from(number)["error_code"] == "refused"
     assert start_from(1, "run_schedule")["error_code"] == "refused"
 

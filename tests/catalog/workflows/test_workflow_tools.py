@@ -15,6 +15,7 @@ from looseleaf.operations.doctor import check_workspace
 from looseleaf.operations.prompt import explain_prompt
 from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
+from looseleaf.workflows.parts import definitions_of
 from looseleaf.workflows.pipeline import Pipeline, Step
 from tests.workflows.steps.conftest import Bench, ai_response, bench, open_bench
 
@@ -98,7 +99,7 @@ def test_a_misspelled_tool_is_refused_with_the_right_one(house: Workspace, case:
 
 def test_the_doctor_names_tools_that_are_gone(house: Workspace) -> None:
     """A stored workflow keeps working, and its other fields can be changed."""
-    definitions = house.definitions()
+    definitions = definitions_of(house)
     step = Step("ai", "ai", "", {"disabled_tools": ["gone_tool"]})
     policy = {"mode": "deny", "categories": ["gone"]}
     pipeline = definitions.pipelines.add(
@@ -125,7 +126,7 @@ def explained_tools(
     bench: Bench, policy: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[set[str], set[str]]:
     """Name the tools that `explain` shows: with the settings in the pipeline, and in the flow."""
-    definitions, context = bench.workspace.definitions(), bench.workspace.context
+    definitions, context = definitions_of(bench.workspace), bench.workspace.context
     names = []
     for step_settings, flow_settings in ((settings, {}), ({}, {"one": settings})):
         step = Step("one", "ai", "", step_settings)

@@ -18,6 +18,7 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.chat.events import Event, TextDelta, ToolReturned, TurnEnded
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import ChatInput
 from looseleaf.errors.models import InvalidModel, ModelFailed
 from looseleaf.models.by_name import Models
@@ -480,7 +481,7 @@ def test_a_turn_that_fails_leaves_its_session_usable(talk: Workspace, spoken: Sc
     told: list[Event] = []
     with pytest.raises(ModelFailed):
         told.extend(one for one in converse(talk.context, ChatInput("Count")))
-    (session,), _ = talk.chats().sessions.list()
+    (session,), _ = chats_of(talk).sessions.list()
     spoken.script(Reply("Five"))
     assert ended(said(talk, "Go on", session.id)).text == "Five"
     assert "one two" in json.dumps(spoken.requests[-1])
@@ -493,8 +494,8 @@ def test_a_turn_that_is_cancelled_ends_its_request(talk: Workspace, spoken: Scri
     assert any(isinstance(one, TextDelta) for one in turn)
     turn.close()  # type: ignore[attr-defined]
     assert until(lambda: spoken.disconnects == 1)
-    (session,), _ = talk.chats().sessions.list()
-    assert [one.status for one in talk.chats().turns.list(session.id)] == ["cancelled"]
+    (session,), _ = chats_of(talk).sessions.list()
+    assert [one.status for one in chats_of(talk).turns.list(session.id)] == ["cancelled"]
     spoken.script(Reply("Two"))
     assert ended(said(talk, "Go on", session.id)).text == "Two"
 

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from looseleaf import Workspace
 from looseleaf.catalog.dispatch import invoke
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations.doctor import check_workspace
@@ -33,12 +34,12 @@ def home(workspace: Workspace, database_url: str, clock: Clock) -> Iterator[Work
     invoke(local, "looseleaf/create-token", {"agent": "ada"})
     invoke(local, "looseleaf/set-setting", {"name": "require_if_match", "setting": True})
     for text in ("One", "Two"):
-        begun = opened.chats().turns.begin(
+        begun = chats_of(opened).turns.begin(
             Opening("", 1, 1, "chat", Message("user", text), text, "", "echo")
         )
         assert begun.lease is not None
         done = TurnOutcome("completed", Usage(), "", ())
-        opened.chats().turns.end(begun.lease, (Message("assistant", text),), done)
+        chats_of(opened).turns.end(begun.lease, (Message("assistant", text),), done)
     yield opened
     opened.close()
 
@@ -62,7 +63,7 @@ def test_what_is_sound_has_no_fault(home: Workspace) -> None:
     token = invoke(local, "looseleaf/list-tokens", {"agent": "ada"})[0]["id"]
     invoke(local, "looseleaf/revoke-token", {"id": token})
     invoke(local, "looseleaf/set-setting", {"name": "require_if_match", "setting": None})
-    sessions = home.chats().sessions.list()[0]
+    sessions = chats_of(home).sessions.list()[0]
     invoke(local, "looseleaf/rename-chat-session", {"session": sessions[0].id, "title": "New"})
     invoke(local, "datamachine/delete-chat-session", {"session": sessions[1].id})
     invoke(local, "looseleaf/delete-agent", {"agent": "ada"})

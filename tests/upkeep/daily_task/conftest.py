@@ -13,6 +13,7 @@ from looseleaf.models.model import Answer, Delta, Message, Question, Usage
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.runs import RunRecord, RunRequest, run_task
 from looseleaf.values import replace
+from looseleaf.workflows.parts import system_tasks_of
 from tests.conftest import Clock
 
 TASK = "daily_memory_generation"
@@ -60,7 +61,7 @@ class Upkeep:
 
     def run(self, trigger: str = "manual", run_id: str = "", **params: object) -> RunRecord:
         """Run the task once."""
-        task = self.workspace.system_tasks().get(TASK)
+        task = system_tasks_of(self.workspace).get(TASK)
         prompts = TaskPrompts(self.workspace.settings.root)
         return run_task(
             task,

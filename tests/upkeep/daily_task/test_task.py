@@ -8,12 +8,14 @@ import time
 
 import pytest
 
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.errors.models import ModelFailed
 from looseleaf.models.model import Message, Question, Usage
 from looseleaf.times import format_date
 from looseleaf.upkeep.daily_task.outcome import STATUSES
 from looseleaf.workflows.execution.plan import plan_direct_job, plan_task_job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from tests.upkeep.daily_task.behaviors import perfect
 from tests.upkeep.daily_task.conftest import Upkeep
@@ -31,14 +33,14 @@ PAGE = "# M\n\n" + "".join(
 def talk(upkeep: Upkeep, title: str, agent: int = 0) -> None:
     """Let a conversation of today be there."""
     opening = Opening("", 1, agent or upkeep.agent.id, "chat", Message("user", title), title)
-    begun = upkeep.workspace.chats().turns.begin(opening)
+    begun = chats_of(upkeep.workspace).turns.begin(opening)
     assert begun.lease is not None
-    upkeep.workspace.chats().turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
+    chats_of(upkeep.workspace).turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
 
 
 def add_job(upkeep: Upkeep, label: str, *, agent: int = 0, task_type: str = "") -> None:
     """Let a job of today be there, which was cancelled."""
-    jobs = upkeep.workspace.workflow_jobs().jobs
+    jobs = jobs_of(upkeep.workspace).jobs
     agent_id = agent or upkeep.agent.id
     job = plan_direct_job(label, (Step("1", "input"),), agent_id=agent_id)
     if task_type:

@@ -9,6 +9,8 @@ import pytest
 
 from looseleaf import Workspace
 from looseleaf.access.audit import Event
+from looseleaf.chat.parts import chats_of
+from looseleaf.chat.removal import prune_sessions
 from looseleaf.chat.session import Opening, TurnOutcome
 from looseleaf.models.model import Message, Usage
 from looseleaf.operations import history, memory
@@ -22,6 +24,7 @@ from looseleaf.values import replace
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.execution.plan import plan_direct_job
 from looseleaf.workflows.job import Job
+from looseleaf.workflows.parts import jobs_of, resources_of
 from looseleaf.workflows.pipeline import Step
 from tests.conftest import Clock
 
@@ -29,19 +32,19 @@ from tests.conftest import Clock
 def begin_session(workspace: Workspace, title: str, *, is_ended: bool = True) -> str:
     """Begin a conversation; one that did not end holds its session."""
     opening = Opening("", 1, 1, "chat", Message("user", title), title)
-    begun = workspace.chats().turns.begin(opening)
+    begun = chats_of(workspace).turns.begin(opening)
     assert begun.lease is not None
     if is_ended:
-        workspace.chats().turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
+        chats_of(workspace).turns.end(begun.lease, [], TurnOutcome("completed", Usage()))
     return begun.session.id
 
 
 def end_job(workspace: Workspace, label: str) -> Job:
     """Add a job that is cancelled at once, with a folder and an artifact on disk."""
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     step = Step("1", "input", "", {"source": "text", "text": "x"})
     job, _ = jobs.add(plan_direct_job(label, (step,), agent_id=1))
-    files = workspace.workflow_resources().files
+    files = resources_of(workspace).files
     files.write_packets(job, [])
     files.write_artifact(job.id, "transcript/1", b"{}")
     return jobs.request(job.id, "cancel")
@@ -61,11 +64,11 @@ def test_conversations_go_after_ninety_days(workspace: Workspace, clock: Clock) 
     kept = {begin_session(workspace, "kept")}
     clock.advance(days=89)
     kept.add(begin_session(workspace, "running", is_ended=False))
-    counts = removal.prune_sessions(workspace, workspace.settings, dry_run=True)
+    counts = prune_sessions(workspace, workspace.settings, dry_run=True)
     assert counts == {"sessions": 1, "empty_sessions": 0}
-    assert workspace.chats().sessions.list()[1] == 3
-    assert removal.prune_sessions(workspace, workspace.settings, dry_run=False) == counts
-    assert {one.id for one in workspace.chats().sessions.list()[0]} == kept
+    assert chats_of(workspace).sessions.list()[1] == 3
+    assert prune_sessions(workspace, workspace.settings, dry_run=False) == counts
+    assert {one.id for one in chats_of(workspace).sessions.list()[0]} == kept
     assert old not in kept
 
 
@@ -74,7 +77,7 @@ def test_empty_conversations_go_after_an_hour(
     workspace: Workspace, clock: Clock, minutes: int, count: int
 ) -> None:
     """In which nothing was ever said."""
-    sessions = workspace.chats().sessions
+    sessions = chats_of(workspace).sessions
     session = begin_session(workspace, "nothing")
     accounts = workspace.accounts()
     assert isinstance(accounts, SqlAccounts)
@@ -82,14 +85,14 @@ def test_empty_conversations_go_after_an_hour(
         is_session = tables.chat_sessions.c.id == session
         connection.execute(tables.chat_sessions.update().where(is_session).values(messages=0))
     clock.advance(seconds=minutes * 60)
-    counts = removal.prune_sessions(workspace, workspace.settings, dry_run=False)
+    counts = prune_sessions(workspace, workspace.settings, dry_run=False)
     assert counts == {"sessions": 0, "empty_sessions": count}
     assert sessions.list()[1] == 1 - count
 
 
 def test_jobs_go_with_their_folders(workspace: Workspace, clock: Clock) -> None:
     """Thirty days after their end; one that has not ended stays, however old it is."""
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     step = Step("1", "input", "", {"source": "text", "text": "x"})
     waiting, _ = jobs.add(plan_direct_job("waiting", (step,), agent_id=1))
     old = end_job(workspace, "old")
@@ -101,7 +104,7 @@ def test_jobs_go_with_their_folders(workspace: Workspace, clock: Clock) -> None:
     assert removal.prune_jobs(workspace, workspace.settings, dry_run=False) == {"jobs": 1}
     assert not any(folder.exists() for folder in job_folders(workspace, old))
     assert all(folder.exists() for folder in job_folders(workspace, recent))
-    assert {job.id for job in workspace.workflow_jobs().jobs.list(all_jobs())[0]} == {
+    assert {job.id for job in jobs_of(workspace).jobs.list(all_jobs())[0]} == {
         waiting.id,
         recent.id,
     }
@@ -117,7 +120,7 @@ def test_many_jobs_go_in_parts(
 ) -> None:
     """More than one statement takes."""
     monkeypatch.setattr(removal, "_BATCH", 3)
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     for number in range(removal._BATCH + 5):
         job, _ = jobs.add(plan_direct_job(str(number), (), agent_id=1))
         jobs.request(job.id, "cancel")

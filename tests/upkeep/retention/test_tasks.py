@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors import Forbidden, InvalidSetting
 from looseleaf.operations import system_tasks
 from looseleaf.operations.doctor import check_workspace
@@ -16,6 +17,7 @@ from looseleaf.settings import Settings, load
 from looseleaf.times import DAY_SECONDS
 from looseleaf.upkeep.retention.tasks import NOUNS, RULES, describe_counts
 from looseleaf.values import replace
+from looseleaf.workflows.parts import system_tasks_of
 from tests.conftest import Clock
 from tests.upkeep.retention.test_removal import begin_session
 
@@ -31,7 +33,7 @@ def configured(workspace: Workspace, text: str) -> Workspace:
 
 def test_every_rule_has_a_task_a_schedule_and_settings(workspace: Workspace) -> None:
     """All are on where nobody switched them off, and run once a night."""
-    tasks = {task.type: task for task in workspace.system_tasks().all()}
+    tasks = {task.type: task for task in system_tasks_of(workspace).all()}
     schedules = {entry.schedule: entry for entry in list_schedules(workspace.context)}
     assert schedules["task:retention"].status == "active"
     for rule in RULES:
@@ -48,7 +50,7 @@ def test_a_run_leaves_a_report(workspace: Workspace, clock: Clock) -> None:
     dry = {"dry_run": "yes"}
     [run] = system_tasks.run_now(workspace.context, CHATS, task_params=dry)
     assert (run.status, run.reason) == ("counted", "1 conversation")
-    assert workspace.chats().sessions.list()[1] == 1
+    assert chats_of(workspace).sessions.list()[1] == 1
     [run] = system_tasks.run_now(workspace.context, CHATS, task_params={"dry_run": False})
     assert (run.status, run.details["counts"]["sessions"]) == ("removed", 1)
     [run] = system_tasks.run_now(workspace.context, CHATS)

@@ -6,6 +6,7 @@ from looseleaf import Workspace
 from looseleaf.upkeep.system_tasks.condition import check_tasks, list_conditions
 from looseleaf.upkeep.system_tasks.runs import RunLog, RunRecord
 from looseleaf.values import replace
+from looseleaf.workflows.parts import system_tasks_of
 
 TASK = "daily_memory_generation"
 DAY = 86_400.0
@@ -14,7 +15,7 @@ DAY = 86_400.0
 def conditions(workspace: Workspace) -> list[object]:
     """Give the findings of the check."""
     settings = replace(workspace.settings, daily_memory_enabled=True)
-    tasks = [workspace.system_tasks().get(TASK)]
+    tasks = [system_tasks_of(workspace).get(TASK)]
     agents = workspace.agents.records()
     listed = list_conditions(tasks, agents, settings, workspace.clock())
     return [one.detail for one in check_tasks(listed) if one.status != "ok"]

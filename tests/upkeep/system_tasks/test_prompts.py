@@ -8,6 +8,7 @@ from looseleaf import Workspace
 from looseleaf.errors.upkeep import InvalidPrompt, TaskPromptMissing
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts
 from looseleaf.upkeep.system_tasks.task import SystemTask
+from looseleaf.workflows.parts import system_tasks_of
 
 GOOD = "Tidy {{memory_content}}. Answer with ===PERSISTENT=== and ===ARCHIVED===."
 
@@ -15,7 +16,7 @@ GOOD = "Tidy {{memory_content}}. Answer with ===PERSISTENT=== and ===ARCHIVED===
 @pytest.fixture
 def task(workspace: Workspace) -> SystemTask:
     """Give the built-in task."""
-    return workspace.system_tasks().get("daily_memory_generation")
+    return system_tasks_of(workspace).get("daily_memory_generation")
 
 
 def test_a_prompt_is_replaced_and_reset(workspace: Workspace, task: SystemTask) -> None:

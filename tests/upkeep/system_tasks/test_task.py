@@ -8,13 +8,14 @@ from looseleaf import Workspace
 from looseleaf.errors.upkeep import InvalidTask, TaskMissing
 from looseleaf.upkeep.system_tasks.task import SystemTask, SystemTasks, TaskPrompt, TaskResult
 from looseleaf.values import replace
+from looseleaf.workflows.parts import system_tasks_of
 
 TASK = SystemTask("tidy", "Tidy", "Tidies.", lambda _run: TaskResult("done"))
 
 
 def test_the_built_in_task_is_registered(workspace: Workspace) -> None:
     """With the words of Data Machine."""
-    task = workspace.system_tasks().get("daily_memory_generation")
+    task = system_tasks_of(workspace).get("daily_memory_generation")
     assert (task.label, task.setting, task.supports_run) == (
         "Daily Memory",
         "daily_memory_enabled",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.times import DAY_SECONDS, format_date
+from looseleaf.workflows.parts import jobs_of
 from tests.bundles.agents_of import encode, files_of
 from tests.web.conftest import Site
 
@@ -143,7 +144,7 @@ def fill_jobs(site: Site) -> None:
 
 def run_jobs(site: Site) -> None:
     """Let a worker run the jobs that wait, and wait for their end."""
-    jobs = site.workspace.workflow_jobs()
+    jobs = jobs_of(site.workspace)
     jobs.start_worker()
     wait_until(lambda: all(jobs.jobs.find(number).is_final for number in (1, 2)))
     jobs.close()

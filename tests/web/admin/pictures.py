@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from looseleaf import Workspace
 from looseleaf.models.model import ToolCall
+from looseleaf.workflows.parts import jobs_of
 from tests.chat.conftest import Script
 from tests.web.admin.conftest import ARGUMENTS, find_chromium
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, fill_journal, run_jobs
@@ -93,7 +94,7 @@ def show_gate(page: Page, site: Site) -> None:
     arguments = {"agent": "ada", "steps": steps, "label": "Review with approval"}
     job = site.run("datamachine/execute-workflow", **arguments)["job_id"]
     page.goto(f"{site.base}{ADDRESSES['agent-jobs']}/{job}")
-    runtime = site.workspace.workflow_jobs()
+    runtime = jobs_of(site.workspace)
     runtime.start_worker()
     page.locator(".gate .copy").wait_for()
     runtime.close()

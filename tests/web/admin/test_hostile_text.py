@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.catalog.dispatch import invoke
 from looseleaf.times import format_date
+from looseleaf.workflows.parts import jobs_of
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.hostile import EVERYTHING, HOSTILE
 from tests.web.admin.pages import ADDRESSES, NEWS, fill, wait_until
@@ -53,7 +54,7 @@ def poison_job(site: Site) -> None:
         {"type": "memory_update", "settings": {**NEWS, "section": NAME}},
     ]
     site.run("datamachine/execute-workflow", agent="ada", steps=steps, label=HOSTILE[0])
-    runtime = site.workspace.workflow_jobs()
+    runtime = jobs_of(site.workspace)
     runtime.start_worker()
     wait_until(lambda: runtime.jobs.find(4).is_final)
     runtime.close()

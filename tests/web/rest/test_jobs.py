@@ -17,6 +17,7 @@ import httpx2
 from looseleaf import Workspace
 from looseleaf.operations.jobs import execute
 from looseleaf.web.http.open_streams import MOST_OF_ONE
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from tests.web.conftest import API, Opens, Site
 
@@ -167,10 +168,10 @@ def test_a_server_runs_jobs_behind_its_first_answer(tmp_path: Path) -> None:
             assert answer.status == 200
         with Workspace.open(tmp_path / "root") as workspace:
             deadline = time.monotonic() + 60
-            while not workspace.workflow_jobs().jobs.find(1).is_final:
+            while not jobs_of(workspace).jobs.find(1).is_final:
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-            assert workspace.workflow_jobs().jobs.find(1).status == "completed"
+            assert jobs_of(workspace).jobs.find(1).status == "completed"
     finally:
         process.terminate()
         process.communicate(timeout=60)

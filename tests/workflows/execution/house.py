@@ -45,7 +45,7 @@ QUICK = WorkerOptions(
 )
 
 
-class Parts:
+class WorkspaceServices:
     """What the tests' steps may use."""
 
     def __init__(self, workspace: Workspace, store: SqlJobStore) -> None:
@@ -181,7 +181,7 @@ class House:
             self.store.queue,
             engine,
             step_types(),
-            lambda _job: cast("StepServices", Parts(self.workspace, self.store)),
+            lambda _job: cast("StepServices", WorkspaceServices(self.workspace, self.store)),
             self.observer,
             time.time,
             self.report,

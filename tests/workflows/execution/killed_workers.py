@@ -23,6 +23,7 @@ from looseleaf.job_runtime import runtime
 from looseleaf.stores.database.jobs.job_queue import SqlJobQueue
 from looseleaf.stores.engine.dbos_engine import DbosEngine
 from looseleaf.workflows.execution.worker import WorkerOptions
+from looseleaf.workflows.parts import jobs_of
 
 QUICK = WorkerOptions(poll_seconds=0.05, beat_seconds=0.2)
 ACTS = ("take", "begin_step", "end_step", "release", "note_cleared")
@@ -128,7 +129,7 @@ def work(root: str, limit: int | None, answer: int) -> None:
     set_points(points)
     runtime._read_options = lambda _settings: QUICK  # type: ignore[assignment]
     workspace = Workspace.open(root)
-    worker = workspace.workflow_jobs().start_worker()
+    worker = jobs_of(workspace).start_worker()
     worker.wait_until_drained()
     workspace.close()
     os.write(answer, f"ended after {points.count}\n".encode())

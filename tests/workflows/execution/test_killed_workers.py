@@ -17,6 +17,7 @@ import pytest
 from looseleaf import Workspace
 from looseleaf.memory.provenance import JOB
 from looseleaf.workflows.execution.plan import plan_direct_job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 
 SETTINGS = 'default_model = "echo"\ndaily_memory_enabled = true\n'
@@ -42,7 +43,7 @@ class Site:
     def __init__(self, workspace: Workspace, process: subprocess.Popen[str]) -> None:
         self.workspace, self._process = workspace, process
         self.agent = workspace.agents.resolve("ada")
-        self.jobs = workspace.workflow_jobs().jobs
+        self.jobs = jobs_of(workspace).jobs
         self.count = 0
 
     def add_job(self) -> None:
@@ -63,7 +64,7 @@ class Site:
 
     def check(self) -> None:
         """Every job has ended well, and every line is there once, in a revision of its own."""
-        store = self.workspace.workflow_jobs().store
+        store = jobs_of(self.workspace).store
         assert store.queue.list_uncleared() == ()
         shelf = self.agent.shelf
         days = [entry.filename for entry in self.workspace.pages.list(shelf, "daily")]

@@ -14,6 +14,7 @@ from looseleaf.values import replace
 from looseleaf.workflows.flow import Flow
 from looseleaf.workflows.job import Job
 from looseleaf.workflows.packet import Packet
+from looseleaf.workflows.parts import definitions_of, step_types_of
 from looseleaf.workflows.pipeline import Pipeline, Step
 from looseleaf.workflows.step import StepOutcome
 from looseleaf.workflows.step_run import StepRun
@@ -36,7 +37,7 @@ class Bench:
         self.progress: list[str] = []
         self.cancelled = False
         self.agent = self.workspace.agents.resolve("ada")
-        definitions = self.workspace.definitions()
+        definitions = definitions_of(self.workspace)
         self.pipeline = definitions.pipelines.add(
             Pipeline(0, "news", "News", self.agent.id, 1, system_prompt="Write news.")
         )
@@ -67,13 +68,13 @@ class Bench:
         signal: dict[str, Any] | None = None,
     ) -> StepRun:
         """Make the run of a step; its settings are checked as they are when a pipeline is saved."""
-        self.workspace.step_types().get(kind).check_settings(settings)
+        step_types_of(self.workspace).get(kind).check_settings(settings)
         job = self.job(job_id)
         step = Step("one", kind, "", settings)
         return StepRun(
             job,
             replace(self.pipeline, steps=(step,)),
-            self.workspace.definitions().flows.find(self.flow.id),
+            definitions_of(self.workspace).flows.find(self.flow.id),
             step,
             settings,
             packets,
@@ -92,7 +93,7 @@ class Bench:
         signal: dict[str, Any] | None = None,
     ) -> StepOutcome:
         """Run a step; every packet it gives fits the schema of its type."""
-        types = self.workspace.step_types()
+        types = step_types_of(self.workspace)
         run = self.step_run(kind, settings, packets, job_id=job_id, signal=signal)
         outcome = types.get(kind).run(run)
         for packet in outcome.packets:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening
 from looseleaf.errors.models import ModelMissing
 from looseleaf.errors.workflows import InvalidStep
@@ -15,6 +16,7 @@ from looseleaf.values import replace
 from looseleaf.workflows.effects import note_changes
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.flow import QueuedPrompt
+from looseleaf.workflows.parts import definitions_of, jobs_of
 from looseleaf.workflows.step_run import StepRun
 from looseleaf.workflows.steps.ai import MOST_CHARACTERS, create_messages
 from tests.workflows.steps.conftest import Bench, Opener, item
@@ -25,7 +27,7 @@ JOURNAL = '/call agent_daily_memory {"action": "write", "content": "- News publi
 def queue(bench: Bench, mode: str, *prompts: str) -> None:
     """Give the flow a queue of prompts."""
     queued = tuple(QueuedPrompt(prompt) for prompt in prompts)
-    flows = bench.workspace.definitions().flows
+    flows = definitions_of(bench.workspace).flows
     flows.change(bench.flow.id, lambda flow: replace(flow, queue_mode=mode, prompt_queue=queued))
 
 
@@ -101,7 +103,7 @@ def test_a_turn_that_ended_is_not_taken_again(bench: Bench) -> None:
 def leave_call(bench: Bench, call: str = JOURNAL) -> StepRun:
     """Leave a turn as a process does that dies when it has saved the call of a tool."""
     run = bench.step_run("ai", {"prompt": call})
-    chats = bench.workspace.chats()
+    chats = chats_of(bench.workspace)
     opening = Opening(
         "", 1, bench.agent.id, "pipeline", Message("user", call), "News", run.effect_key, "echo"
     )
@@ -162,7 +164,7 @@ def test_a_call_with_another_effect_is_not_made_again(bench: Bench) -> None:
     leave_call(bench, call)
     outcome = bench.run("ai", {"prompt": call})
     assert outcome.packets[1].data["success"] is False
-    assert bench.workspace.workflow_jobs().jobs.list(JobFilter())[1] == 0
+    assert jobs_of(bench.workspace).jobs.list(JobFilter())[1] == 0
 
 
 def test_a_turn_of_which_only_the_first_message_was_saved_gets_the_rest(bench: Bench) -> None:
@@ -170,7 +172,7 @@ def test_a_turn_of_which_only_the_first_message_was_saved_gets_the_rest(bench: B
     run = bench.step_run("ai", {"prompt": JOURNAL}, (item("source"),))
     first = create_messages(run.packets, JOURNAL)[0]
     opening = Opening("", 1, bench.agent.id, "pipeline", first, "News", run.effect_key, "echo")
-    assert bench.workspace.chats().turns.begin(replace(opening, source="pipeline")).lease
+    assert chats_of(bench.workspace).turns.begin(replace(opening, source="pipeline")).lease
     bench.clock.advance(seconds=3600)
     outcome = bench.run("ai", {"prompt": JOURNAL}, item("source"))
     assert len(outcome.writes) == 1

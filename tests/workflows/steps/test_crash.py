@@ -15,6 +15,7 @@ from pathlib import Path
 
 from looseleaf import Workspace
 from looseleaf.workflows.execution.plan import plan_direct_job
+from looseleaf.workflows.parts import jobs_of
 from looseleaf.workflows.pipeline import Step
 from tests.conftest import FULL
 
@@ -60,7 +61,7 @@ def test_every_page_changes_once(tmp_path: Path, seed: int) -> None:
     (root / "looseleaf.toml").write_text(SETTINGS)
     workspace = Workspace.open(root)
     agent = workspace.agents.resolve("ada")
-    jobs = workspace.workflow_jobs().jobs
+    jobs = jobs_of(workspace).jobs
     for number in range(JOBS):
         jobs.add(plan_direct_job(f"Job {number}", steps(number), agent_id=agent.id, user_id=1))
     for _ in range(KILLS):
@@ -92,7 +93,7 @@ def test_every_page_changes_once(tmp_path: Path, seed: int) -> None:
 
 if __name__ == "__main__":
     opened = Workspace.open(sys.argv[1])
-    opened.workflow_jobs().start_worker()
+    jobs_of(opened).start_worker()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     signal.pause()

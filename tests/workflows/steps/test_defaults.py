@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from looseleaf.workflows.parts import step_types_of
 from looseleaf.workflows.steps.defaults import CORE_STEPS
 from tests.workflows.steps.conftest import Bench
 
 
 def test_every_type_is_registered_by_our_own_plugin(bench: Bench) -> None:
     """The hook that plugins use brings them in."""
-    types = bench.workspace.step_types()
+    types = step_types_of(bench.workspace)
     assert {step_type.name for step_type in CORE_STEPS} <= {one.name for one in types.all()}
     (own,) = (
         plugin for plugin in bench.workspace.registries.plugins() if plugin.name == "looseleaf"
@@ -21,7 +22,7 @@ def test_every_type_is_registered_by_our_own_plugin(bench: Bench) -> None:
 @pytest.mark.parametrize("step_type", CORE_STEPS, ids=lambda step_type: step_type.name)
 def test_every_type_says_what_it_is(bench: Bench, step_type: object) -> None:
     """A label, a sentence, packets that exist, and settings without surprises."""
-    known = bench.workspace.step_types().get(step_type.name)  # type: ignore[attr-defined]
+    known = step_types_of(bench.workspace).get(step_type.name)  # type: ignore[attr-defined]
     assert known.label
     assert known.description.endswith(".")
     assert known.settings["additionalProperties"] is False
@@ -30,7 +31,7 @@ def test_every_type_says_what_it_is(bench: Bench, step_type: object) -> None:
 
 def test_pipelines_that_fit_are_accepted_and_others_are_not(bench: Bench) -> None:
     """The three examples of Data Machine fit; a step that nothing feeds does not."""
-    types = bench.workspace.step_types()
+    types = step_types_of(bench.workspace)
     for names in (
         ("input", "ai", "publish", "memory_update"),
         ("ai", "publish"),

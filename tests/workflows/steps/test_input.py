@@ -7,6 +7,7 @@ import json
 import pytest
 
 from looseleaf.errors.workflows import InvalidSource, InvalidStep, RequestFailed, RequestRefused
+from looseleaf.workflows.parts import step_types_of
 from tests.http_client.servers import build_handler, run_server
 from tests.workflows.steps.conftest import Bench, Opener, item
 
@@ -148,7 +149,7 @@ def test_a_document_that_is_no_feed_takes_no_items(open_bench: Opener) -> None:
 def test_settings_that_cannot_be_are_refused(bench: Bench, settings: dict[str, object]) -> None:
     """When a pipeline is saved, not when it runs."""
     with pytest.raises(InvalidStep):
-        bench.workspace.step_types().get("input").check_settings(settings)
+        step_types_of(bench.workspace).get("input").check_settings(settings)
 
 
 @pytest.mark.parametrize("settings", [{"source": "text", "text": " "}, {"source": "feed"}])

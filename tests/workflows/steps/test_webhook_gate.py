@@ -7,6 +7,7 @@ import re
 import pytest
 
 from looseleaf.errors.workflows import InvalidStep
+from looseleaf.workflows.parts import resources_of
 from looseleaf.workflows.steps.webhook_gate import digest_secret, format_address
 from tests.workflows.steps.conftest import Bench
 
@@ -15,7 +16,7 @@ def test_the_job_waits_for_a_call(bench: Bench) -> None:
     """The address has a secret of 128 bits, of which only a digest is kept."""
     outcome = bench.run("webhook_gate", {"expires_seconds": 600})
     assert (outcome.status, outcome.wait_seconds) == ("waiting", 600.0)
-    files = bench.workspace.workflow_resources().files
+    files = resources_of(bench.workspace).files
     path = files.read_gate(bench.job(), "one")
     address = re.fullmatch(r"(/datamachine/v1/webhooks/7/one/([A-Za-z0-9_-]{22}))", path)
     assert address is not None
@@ -36,7 +37,7 @@ def test_the_body_of_the_call_is_given_on(bench: Bench) -> None:
     """As a packet that templates can use."""
     bench.run("webhook_gate", {})
     (packet,) = bench.run("webhook_gate", {}, signal={"approved": True}).packets
-    assert bench.workspace.workflow_resources().files.read_gate(bench.job(), "one") == ""
+    assert resources_of(bench.workspace).files.read_gate(bench.job(), "one") == ""
     assert packet.type == "webhook"
     assert packet.data == {"body": {"approved": True}}
     bench.run(

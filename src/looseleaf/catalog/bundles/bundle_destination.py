@@ -7,6 +7,7 @@ from looseleaf.bundles.installation.ledger import Ledgers
 from looseleaf.bundles.installation.undo_log import is_open, recover_if_idle
 from looseleaf.catalog.bundles.task_prompts import WorkspacePrompts
 from looseleaf.catalog.new_ids import find_highest_agent_id
+from looseleaf.workflows.parts import definitions_of, resources_of, step_types_of
 from looseleaf.workflows.uploads.file_store import limits_of
 
 TYPE_CHECKING = False
@@ -26,13 +27,13 @@ def install_target_of(context: Context) -> InstallTarget:
     return InstallTarget(
         parts.agents,
         context.pages,
-        parts.definitions,
+        lambda: definitions_of(parts),
         parts.has_accounts,
-        lambda: parts.workflow_resources().uploads,
+        lambda: resources_of(parts).uploads,
         limits_of(context.settings),
         WorkspacePrompts(context),
         frozenset(site.name for site in context.settings.wordpress_sites),
-        parts.step_types(),
+        step_types_of(parts),
         Ledgers(context.settings.root),
         context.import_change("import bundle"),
         is_starter,

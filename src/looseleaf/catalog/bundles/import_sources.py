@@ -17,6 +17,7 @@ from looseleaf.bundles.importers.systems import datamachine_site
 from looseleaf.catalog.encoded_data import decode_data
 from looseleaf.errors.bundles import FolderRefused, ImportSourceMissing, InvalidImport
 from looseleaf.values import value
+from looseleaf.workflows.parts import resources_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _read_site(context: Context, address: str) -> ImportSource:
     """Read a site that the settings name; with the user and password of the settings."""
     for site in context.settings.wordpress_sites:
         if site.url.rstrip("/") == address.rstrip("/"):
-            client = context.parts.workflow_resources().http_client()
+            client = resources_of(context.parts).http_client()
             content = datamachine_site.read_site(client.send, site, context.pages.registry)
             return ImportSource(
                 datamachine_site.KIND, datamachine_site.TITLE, site.url.rstrip("/"), content

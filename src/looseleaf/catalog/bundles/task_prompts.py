@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from looseleaf.access.principals import authorize
 from looseleaf.upkeep.system_tasks.prompts import TaskPrompts, check_prompt
+from looseleaf.workflows.parts import system_tasks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class WorkspacePrompts:
         """Give the text that every prompt has where nobody replaced it."""
         return {
             f"{task.type}/{prompt.key}": prompt.default
-            for task in self._context.parts.system_tasks().all()
+            for task in system_tasks_of(self._context.parts).all()
             for prompt in task.prompts
             if task.per_agent
         }
@@ -64,7 +65,7 @@ class WorkspacePrompts:
 
     def _find(self, name: str) -> tuple[SystemTask, TaskPrompt] | None:
         task_type, _, key = name.partition("/")
-        tasks = self._context.parts.system_tasks().all()
+        tasks = system_tasks_of(self._context.parts).all()
         task = next((task for task in tasks if task.type == task_type and task.per_agent), None)
         prompt = task.prompt(key) if task is not None else None
         return None if task is None or prompt is None else (task, prompt)

@@ -8,6 +8,7 @@ from looseleaf.errors.agents import AgentMissing
 from looseleaf.errors.pages import VersionRequired
 from looseleaf.errors.workflows import FlowMissing, JobMissing, PipelineMissing, WorkflowAmbiguous
 from looseleaf.memory.provenance import JOB
+from looseleaf.workflows.parts import definitions_of, jobs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def find_pipeline(context: Context, reference: str | int) -> Pipeline:
 
     A pipeline of an agent that the principal may not see is missing for them.
     """
-    pipelines = context.parts.definitions().pipelines
+    pipelines = definitions_of(context.parts).pipelines
     number = _parse_id(reference)
     if number is not None:
         pipeline = pipelines.find(number)
@@ -48,7 +49,7 @@ def find_pipeline(context: Context, reference: str | int) -> Pipeline:
 
 def find_flow(context: Context, reference: str | int) -> Flow:
     """Find a flow by id, slug or pipeline/slug, if its agent is allowed for this operation."""
-    flows = context.parts.definitions().flows
+    flows = definitions_of(context.parts).flows
     number = _parse_id(reference)
     if number is not None:
         flow = flows.find(number)
@@ -67,7 +68,7 @@ def find_flow(context: Context, reference: str | int) -> Flow:
 
 def find_job(context: Context, job_id: int) -> Job:
     """Find a job, if its agent is allowed for this operation; else it is missing."""
-    job = context.parts.workflow_jobs().jobs.find(job_id)
+    job = jobs_of(context.parts).jobs.find(job_id)
     if context.principal.is_local:
         return job
     if not job.agent_id:
@@ -147,7 +148,7 @@ def _find_agent_ids(context: Context, agent: str) -> Sequence[int] | None:
 
 def _name_flows(context: Context, flows: Sequence[Flow]) -> tuple[str, ...]:
     """Name flows so that each name means one of them."""
-    pipelines = context.parts.definitions().pipelines
+    pipelines = definitions_of(context.parts).pipelines
     parents = [pipelines.find(flow.pipeline_id) for flow in flows]
     return tuple(
         f"{parent.slug}/{flow.slug}" if parent is not None else str(flow.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from looseleaf.catalog.resolution import agent_of
 from looseleaf.errors import InvalidArgument
 from looseleaf.values import replace, value
+from looseleaf.workflows.parts import resources_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def select_workflow(
         raise InvalidArgument("flow", f"it is no flow of the pipeline {pipeline.slug}")
     if where.agent is not None and agent_of(context, where.agent).id != pipeline.agent_id:
         raise InvalidArgument("agent", f"the pipeline {pipeline.slug} belongs to another agent")
-    context_files = read_context_files(context.parts.workflow_resources().uploads, pipeline.id)
+    context_files = read_context_files(resources_of(context.parts).uploads, pipeline.id)
     part = build_pipeline_part(pipeline, workflow.step, context_files)
     fields: dict[str, Any] = {"pipeline": part}
     if flow is not None:

@@ -18,6 +18,7 @@ from looseleaf.cli.output import FAILED, note, print_text, say
 from looseleaf.cli.workflow_options import read_steps, read_text
 from looseleaf.errors import Invalid
 from looseleaf.operations import jobs as operations
+from looseleaf.workflows.parts import jobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ def _show_started(options: SharedOptions, context: Context, job: JobInfo, *, det
 
 def _follow_here(options: SharedOptions, workspace: Workspace, job: JobInfo) -> None:
     """Follow a job of this machine; without a worker, run it in this process."""
-    runtime = workspace.workflow_jobs()
+    runtime = jobs_of(workspace)
     if job.status not in ENDS_OF_VIEW and not runtime.has_live_worker():
         if not options.json:
             note("No worker runs, so this command runs the job.")

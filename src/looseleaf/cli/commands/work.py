@@ -13,6 +13,7 @@ from looseleaf.cli.escapes import escape_line
 from looseleaf.cli.groups import command
 from looseleaf.cli.output import say
 from looseleaf.times import format_time, now
+from looseleaf.workflows.parts import jobs_of
 
 if TYPE_CHECKING:
     from looseleaf.workflows.execution.job_event import JobEvent
@@ -36,7 +37,7 @@ def work(options: SharedOptions, *, drain: bool) -> None:
             is_announced.wait()
             say(f"{format_time(now())} {escape_line(event.describe())}")
 
-        worker = workspace.workflow_jobs().start_worker(print_event)
+        worker = jobs_of(workspace).start_worker(print_event)
         if not drain:
             say(f"Working on {workspace.root} as {worker.id}. Stop with Ctrl-C.")
         is_announced.set()

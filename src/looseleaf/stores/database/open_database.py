@@ -1,7 +1,7 @@
 """The database of a workspace, opened as far as it is needed: not at all, in part, or whole.
 
-One object owns the connections. Accounts and conversations are groups of tables in it; a further
-group is one more method beside `chats`, and no other group knows of it.
+One object owns the connections. Accounts are a group of tables in it; features open their own
+groups on `database`, and no group knows of another.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
     from looseleaf.access.accounts import Accounts, SettingsAndAudit
     from looseleaf.access.audit import Event
-    from looseleaf.chat.session import Chats
     from looseleaf.settings import Settings
     from looseleaf.stores.database.database import Database
-    from looseleaf.stores.database.jobs.job_store import SqlJobStore
-    from looseleaf.workflows.definitions import Definitions
-    from looseleaf.workflows.step_parts import ProcessedItems
 
 
 class OpenDatabase:
@@ -34,9 +30,6 @@ class OpenDatabase:
         self._lock = allocate_lock()
         self._database: Database | None = None
         self._accounts: Accounts | None = None
-        self._chats: Chats | None = None
-        self._definitions: Definitions | None = None
-        self._job_store: SqlJobStore | None = None
         self._settings_and_audit: SettingsAndAudit | None = None
         self._effective = (-1, settings)  # the version of the accounts, and the settings then
 
@@ -44,8 +37,7 @@ class OpenDatabase:
         """Close the database; the next use opens it again."""
         with self._lock:
             connections = (self._database, self._settings_and_audit)
-            self._database = self._accounts = self._chats = self._settings_and_audit = None
-            self._definitions = self._job_store = None
+            self._database = self._accounts = self._settings_and_audit = None
         for connection in connections:
             if connection is not None:
                 connection.close()
@@ -66,46 +58,6 @@ class OpenDatabase:
         """Give the users, grants, credentials and settings."""
         self.database()
         return self._accounts or self.accounts()  # where another thread has closed it meanwhile
-
-    def chats(self) -> Chats:
-        """Give the conversations."""
-        if self._chats is None:
-            from looseleaf.stores.database.chat.chats import SqlChats
-
-            self._chats = SqlChats(self.database(), clock=self._clock)
-        return self._chats
-
-    def definitions(self) -> Definitions:
-        """Give the pipelines and flows."""
-        if self._definitions is None:
-            from looseleaf.stores.database.workflows.definitions import SqlDefinitions
-
-            self._definitions = SqlDefinitions(
-                self.database(), clock=self._clock, has_files=self._has_files
-            )
-        return self._definitions
-
-    def _has_files(self, pipeline_id: int) -> bool:
-        """Say whether the folder of a pipeline's id exists, as the original plugin leaves one."""
-        return os.path.lexists(f"{self._root}/pipeline-{pipeline_id}")
-
-    def processed_items(self) -> ProcessedItems:
-        """Give the items that steps of flows have taken."""
-        from looseleaf.stores.database.workflows.processed_items import SqlProcessedItems
-
-        return SqlProcessedItems(self.database(), clock=self._clock)
-
-    def job_store(self) -> SqlJobStore:
-        """Give the jobs, their queue, workers and schedules."""
-        if self._job_store is None:
-            from looseleaf.stores.database.jobs.job_store import SqlJobStore
-
-            database = self.database()
-            with self._lock:
-                # One for all threads: its listeners hear of work that any of them adds.
-                if self._job_store is None:
-                    self._job_store = SqlJobStore(database, clock=self._clock)
-        return self._job_store
 
     def settings(self) -> Settings:
         """Give the settings, with those that were made while running."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from looseleaf.chat.parts import chats_of
 from looseleaf.errors import LooseleafError
 from looseleaf.errors.models import ModelFailed
 from looseleaf.memory.day import FOLDER, resolve_day
@@ -26,6 +27,7 @@ from looseleaf.upkeep.system_tasks.activity import (
 from looseleaf.upkeep.system_tasks.task import SCHEDULE, SystemTask, TaskResult
 from looseleaf.values import FrozenDict, replace, value
 from looseleaf.workflows.execution.retries import is_transient
+from looseleaf.workflows.parts import jobs_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -223,8 +225,8 @@ def compactions_of(run: TaskRun, agent: AgentRecord) -> Compactions:
 def _describe_activity(run: TaskRun, agent: AgentRecord, date: str) -> str:
     if not run.parts.has_accounts():
         return ""
-    jobs = list_job_lines(run.parts.workflow_jobs().jobs, agent.id, date)
-    sessions = list_session_lines(run.parts.chats().sessions, agent.id, date)
+    jobs = list_job_lines(jobs_of(run.parts).jobs, agent.id, date)
+    sessions = list_session_lines(chats_of(run.parts).sessions, agent.id, date)
     return format_activity(date, jobs, sessions)
 
 

@@ -14,40 +14,23 @@ from looseleaf.upkeep.system_tasks.runs import RunLog
 from looseleaf.workflows.artifacts.job_data import OldFileTimes
 from looseleaf.workflows.engine import JobFilter
 from looseleaf.workflows.job import FINAL
+from looseleaf.workflows.parts import jobs_of
+from looseleaf.workflows.removal import delete_jobs, forget_items, remove_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.system_tasks.task import TaskParts
-    from looseleaf.workflows.artifacts.job_data import OldFileCount
-    from looseleaf.workflows.job import Job
 
-HOUR_SECONDS = 3_600
 MOST_JOBS = 10_000  # in one run; the next run deletes the rest
 _BATCH = 100
 
 
-def prune_sessions(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
-    """Delete conversations in which nothing was said for a while, and empty ones."""
-    if not parts.has_accounts():
-        return {"sessions": 0, "empty_sessions": 0}
-    sessions, now = parts.chats().sessions, parts.clock()
-    said_before = now - settings.chat_retention_days * DAY_SECONDS
-    empty_before = now - settings.chat_empty_hours * HOUR_SECONDS
-    empty_count = sessions.prune(empty_before=empty_before, dry_run=dry_run)
-    return {
-        "sessions": sessions.prune(said_before=said_before, dry_run=dry_run),
-        "empty_sessions": empty_count,
-    }
-
-
-def prune_jobs(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_jobs(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
     """Delete jobs that ended a while ago, with their folders and artifacts."""
     if not parts.has_accounts():
         return {"jobs": 0}
-    jobs = parts.workflow_jobs().jobs
+    jobs = jobs_of(parts).jobs
     before = parts.clock() - settings.job_retention_days * DAY_SECONDS
     old_jobs = JobFilter(FINAL, ended_until=before)
     if dry_run:
@@ -62,20 +45,7 @@ def prune_jobs(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[s
     return {"jobs": count}
 
 
-def delete_jobs(parts: TaskParts, jobs: Iterable[Job]) -> int:
-    """Delete jobs that have ended, each with its folder and artifacts; return how many.
-
-    The folders are removed first: where that fails, the row of the job stays for the next attempt.
-    """
-    jobs = [job for job in jobs if job.is_final]
-    files = parts.workflow_resources().files
-    for job in jobs:
-        files.remove_packets(job)
-        files.remove_artifacts(job.id)
-    return parts.workflow_jobs().jobs.delete([job.id for job in jobs])
-
-
-def prune_files(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_files(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
     """Remove old packets of jobs, artifacts, and uploaded files of flows."""
     now = parts.clock()
     before = now - settings.file_retention_days * DAY_SECONDS
@@ -88,32 +58,19 @@ def prune_files(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[
     }
 
 
-def remove_files(parts: TaskParts, times: OldFileTimes, *, dry_run: bool) -> OldFileCount:
-    """Remove the files of workflows that were last changed before these times, or count them."""
-    old_files = parts.workflow_resources().old_files
-    return old_files.count(times) if dry_run else old_files.remove(times)
-
-
-def prune_items(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_items(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
     """Forget items of sources that were taken, and that no source offers any more."""
     before = parts.clock() - settings.processed_item_retention_days * DAY_SECONDS
     return {"items": forget_items(parts, before, dry_run=dry_run)}
 
 
-def forget_items(parts: TaskParts, before: float, *, dry_run: bool) -> int:
-    """Forget items that no source has offered since a time, or count them."""
-    if not parts.has_accounts():
-        return 0
-    return parts.workflow_resources().processed_items().prune(before=before, dry_run=dry_run)
-
-
-def prune_runs(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_runs(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
     """Remove records of runs of system tasks; the newest old one of each task stays."""
     before = parts.clock() - settings.task_run_retention_days * DAY_SECONDS
     return {"runs": RunLog(settings.root).prune(before, dry_run=dry_run)}
 
 
-def prune_audit(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_audit(parts: WorkspaceServices, settings: Settings, *, dry_run: bool) -> dict[str, int]:
     """Remove the oldest entries of the audit; the chain of the others stays verifiable."""
     if not parts.has_accounts():
         return {"entries": 0}
@@ -124,7 +81,9 @@ def prune_audit(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[
     return {"entries": parts.accounts().audit.prune(before, event, dry_run=dry_run)}
 
 
-def prune_revisions(parts: TaskParts, settings: Settings, *, dry_run: bool) -> dict[str, int]:
+def prune_revisions(
+    parts: WorkspaceServices, settings: Settings, *, dry_run: bool
+) -> dict[str, int]:
     """Drop prior versions of pages as the settings say."""
     retention = Retention(settings.retention_days, settings.retention_versions)
     return {"versions": drop_versions(parts, settings, retention, dry_run=dry_run)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from looseleaf.chat.removal import prune_sessions
 from looseleaf.upkeep.retention import removal
 from looseleaf.upkeep.system_tasks.activity import RETENTION_PREFIX
 from looseleaf.upkeep.system_tasks.task import SystemTask, TaskResult
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.system_tasks.task import TaskParts, TaskRun
+    from looseleaf.upkeep.system_tasks.task import TaskRun
 
     Remove = Callable[..., dict[str, int]]
 
@@ -63,7 +65,7 @@ RULES = (
         "Conversations",
         "Deletes conversations in which nothing was said for a while, and empty ones.",
         ("chat_retention_days", "chat_empty_hours"),
-        removal.prune_sessions,
+        prune_sessions,
     ),
     RetentionRule(
         f"{PREFIX}jobs",
@@ -111,7 +113,7 @@ RULES = (
 
 
 def apply_rule(
-    rule: RetentionRule, parts: TaskParts, settings: Settings, *, dry_run: bool
+    rule: RetentionRule, parts: WorkspaceServices, settings: Settings, *, dry_run: bool
 ) -> TaskResult:
     """Remove the data that is past its retention, or count it; the result has the counts."""
     counts = rule.remove(parts, settings, dry_run=dry_run)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from looseleaf.agents.record import AgentRecord
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
-    from looseleaf.upkeep.system_tasks.task import SystemTask, TaskParts
+    from looseleaf.upkeep.system_tasks.task import SystemTask
 
 MOST_RUNS = 200
 WORKSPACE = "workspace"
@@ -159,7 +160,7 @@ def check_run(task: SystemTask, params: Mapping[str, Any], *, trigger: str = MAN
 
 def run_task(
     task: SystemTask,
-    parts: TaskParts,
+    parts: WorkspaceServices,
     settings: Settings,
     agent: AgentRecord | None,
     request: RunRequest,

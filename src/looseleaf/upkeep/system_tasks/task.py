@@ -10,66 +10,13 @@ from looseleaf.values import FrozenDict, replace, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, Protocol
+    from typing import Any
 
-    from looseleaf.access.accounts import Accounts
-    from looseleaf.agents.agent_list import AgentList
     from looseleaf.agents.record import AgentRecord
-    from looseleaf.chat.session import Chats
-    from looseleaf.memory.history import History
-    from looseleaf.memory.pages import MemoryPages
-    from looseleaf.models.by_name import Models
-    from looseleaf.prompt.chain import Chain
+    from looseleaf.catalog.parts import WorkspaceServices
     from looseleaf.settings import Settings
-    from looseleaf.workflows.artifacts.job_data import JobData
-    from looseleaf.workflows.schedules.job_access import WorkflowJobs
-else:
-    Protocol = object
 
 SCHEDULE, MANUAL = "schedule", "manual"  # what started a run
-
-
-class TaskParts(Protocol):
-    """The parts of a workspace that system tasks may use."""
-
-    @property
-    def agents(self) -> AgentList:
-        """The list of agents."""
-
-    @property
-    def pages(self) -> MemoryPages:
-        """Every page."""
-
-    @property
-    def history(self) -> History:
-        """The history of every page."""
-
-    def clock(self) -> float:
-        """Give the time, in seconds since 1970."""
-
-    def chain(self) -> Chain:
-        """Give the chain of directives."""
-
-    def has_accounts(self) -> bool:
-        """Say whether there is a database already."""
-
-    def accounts(self) -> Accounts:
-        """Open the accounts of the database, and the audit."""
-
-    def workflow_jobs(self) -> WorkflowJobs:
-        """Give the jobs of the database."""
-
-    def workflow_resources(self) -> JobData:
-        """Give the data that jobs leave besides their rows."""
-
-    def chats(self) -> Chats:
-        """Open the conversations of the database."""
-
-    def models(self) -> Models:
-        """Give the models."""
-
-    def model_for(self, agent: str | int | None, mode: str) -> str | None:
-        """Choose the model that answers for an agent in a mode."""
 
 
 @value
@@ -110,7 +57,7 @@ class TaskRun:
     """
 
     id: str
-    parts: TaskParts
+    parts: WorkspaceServices
     settings: Settings
     agent: AgentRecord | None
     params: Mapping[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 from looseleaf import FileRegistry, Settings, Shelf, Store, hookimpl
 from looseleaf.agents.record import AgentRecord
 from looseleaf.catalog.context import Context
+from looseleaf.catalog.parts import PartOpeners, WorkspaceServices
 from looseleaf.catalog.registry import Operations
 from looseleaf.catalog.resolution import scope_of
 from looseleaf.memory.composed import ComposeContext, ComposedSections
@@ -125,6 +126,17 @@ def count_words(context: Context, file: str, *, where: Where = DEFAULT_WHERE) ->
         file: The name of the page whose words are counted.
     """
     return len(context.pages.text(scope_of(context, file, where)).split())
+
+
+def list_slugs(parts: WorkspaceServices) -> list[str]:
+    """List the agents."""
+    return [record.slug for record in parts.agents.records()]
+
+
+@hookimpl
+def register_parts(parts: PartOpeners) -> None:
+    """Add a part."""
+    parts.register("example-words", list_slugs)
 
 
 @hookimpl

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from looseleaf import Workspace
+from looseleaf.chat.parts import chats_of
 from looseleaf.chat.session import Opening
 from looseleaf.errors.chat import SessionBusy
 from looseleaf.models.model import Message
@@ -21,7 +22,7 @@ from looseleaf.chat.session import Opening
 from looseleaf.models.model import Message
 
 opening = Opening("", 1, 1, "chat", Message("user", "hello"))
-begun = Workspace.open(sys.argv[1]).chats().turns.begin(opening)
+begun = chats_of(Workspace.open(sys.argv[1])).turns.begin(opening)
 print(begun.session.id, flush=True)
 sys.stdin.read()
 """
@@ -52,7 +53,7 @@ def test_a_lease_of_a_process_that_ended_is_gone() -> None:
 def test_a_session_is_free_again_when_its_process_was_killed(tmp_path: Path) -> None:
     """At once, though its lease would last two more minutes; before, it is busy."""
     workspace = Workspace.create(tmp_path / "memory", agent="ada")
-    chats = workspace.chats()
+    chats = chats_of(workspace)
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "memory")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

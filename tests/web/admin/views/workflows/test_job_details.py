@@ -9,6 +9,7 @@ import pytest
 
 from looseleaf.errors import Invalid
 from looseleaf.web.admin.views.workflows.job_details import read_transcript
+from looseleaf.workflows.parts import jobs_of
 from tests.web.admin.pages import NEWS, wait_until
 from tests.web.conftest import Opens, Site
 
@@ -27,7 +28,7 @@ def press(opens: Opens) -> Iterator[Site]:
         {"type": "memory_update", "settings": {**NEWS, "template": "- blue"}},
     ]
     site.run("datamachine/execute-workflow", agent="ada", steps=steps)
-    runtime = site.workspace.workflow_jobs()
+    runtime = jobs_of(site.workspace)
     runtime.start_worker()
     wait_until(lambda: runtime.jobs.find(1).is_final)
     assert runtime.jobs.find(1).status == "completed", runtime.jobs.find(1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from looseleaf.workflows.parts import jobs_of
 from tests.web.admin.accessibility import find_faults
 from tests.web.admin.conftest import OpenTab
 from tests.web.admin.pages import NEWS, wait_until
@@ -23,7 +24,7 @@ def press(opens: Opens) -> Iterator[Site]:
     """Serve a workspace, and stop the worker that a test may start."""
     site = opens()
     yield site
-    site.workspace.workflow_jobs().close()
+    jobs_of(site.workspace).close()
 
 
 def start(site: Site, *steps: object, label: str = "Album") -> int:
@@ -34,7 +35,7 @@ def start(site: Site, *steps: object, label: str = "Album") -> int:
 
 def run_until(site: Site, job: int, status: str) -> None:
     """Let a worker run until a job has a status."""
-    runtime = site.workspace.workflow_jobs()
+    runtime = jobs_of(site.workspace)
     runtime.start_worker()
     wait_until(lambda: runtime.jobs.find(job).status == status)
 

@@ -11,6 +11,7 @@ from looseleaf.errors import Invalid
 from looseleaf.plugins.admin_pages import Document, Redirect
 from looseleaf.web.admin.prompt_rules import INJECTED, describe_rule, name_candidate
 from looseleaf.web.admin.views.workflows.files import build_file_form, store_file
+from looseleaf.workflows.parts import step_types_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +66,7 @@ def show_pipeline(visit: Visit) -> Document | Redirect:
         "agent": agent,
         "pipeline": pipeline,
         "settings": {step.id: format_json(step.settings) for step in pipeline.steps},
-        "types": visit.context.parts.step_types().all(),
+        "types": step_types_of(visit.context.parts).all(),
         "choices": list_memory_choices(visit, agent.slug, pipeline.memory_files),
         "flows": visit.run("looseleaf/list-flows", pipeline=pipeline.id)[:MOST],
         "files": build_file_form(visit, "pipeline", pipeline.id, command),

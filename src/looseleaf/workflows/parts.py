@@ -1,0 +1,66 @@
+"""The parts that workflows add to a workspace, and the registries that plugins fill."""
+
+from __future__ import annotations
+
+from looseleaf.settings import Settings
+from looseleaf.upkeep.schedules import TaskSchedules
+from looseleaf.upkeep.system_tasks.task import SystemTasks
+from looseleaf.workflows.step import StepTypes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from looseleaf.catalog.parts import WorkspaceServices
+    from looseleaf.job_runtime.runtime import JobRuntime
+    from looseleaf.stores.database.jobs.job_store import SqlJobStore
+    from looseleaf.stores.workflow_resources import WorkflowResources
+    from looseleaf.workflows.definitions import Definitions
+
+DEFINITIONS, JOBS, JOB_STORE = "definitions", "jobs", "job store"
+RESOURCES = "workflow resources"
+
+
+def definitions_of(parts: WorkspaceServices) -> Definitions:
+    """Return the pipelines and flows of a workspace, from the database of the accounts."""
+    definitions: Definitions = parts.part(DEFINITIONS)
+    return definitions
+
+
+def jobs_of(parts: WorkspaceServices) -> JobRuntime:
+    """Return the jobs of a workspace: their list, schedules, and the worker of this process."""
+    jobs: JobRuntime = parts.part(JOBS)
+    return jobs
+
+
+def job_store_of(parts: WorkspaceServices) -> SqlJobStore:
+    """Return the tables of jobs, their queue, workers and schedules."""
+    store: SqlJobStore = parts.part(JOB_STORE)
+    return store
+
+
+def resources_of(parts: WorkspaceServices) -> WorkflowResources:
+    """Return the resources of workflows: other servers, files, and the items taken before."""
+    resources: WorkflowResources = parts.part(RESOURCES)
+    return resources
+
+
+def step_types_of(parts: WorkspaceServices) -> StepTypes:
+    """Return the types of steps, with the types of packets that they hand on."""
+    return parts.registry_for("register_steps", steps=StepTypes)
+
+
+def system_tasks_of(parts: WorkspaceServices) -> SystemTasks:
+    """Return all system tasks."""
+    return parts.registry_for(
+        "register_system_tasks", tasks=lambda: SystemTasks(Settings.__match_args__)
+    )
+
+
+def task_schedules_of(parts: WorkspaceServices) -> TaskSchedules:
+    """Return the schedules of system tasks and operations."""
+
+    def build() -> TaskSchedules:
+        names = {task.type for task in system_tasks_of(parts).all()}
+        names |= {operation.name for operation in parts.operations().all()}
+        return TaskSchedules(names, Settings.__match_args__)
+
+    return parts.registry_for("register_schedules", schedules=build)
